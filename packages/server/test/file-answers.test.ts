@@ -120,17 +120,27 @@ describe('a file', () => {
 
   it('may be somewhere else', async () => {
     const location = 'https://store.example/a?b=c&d=%20'
-    server.files.set('away', { kind: 'redirect', location })
-    for (const method of ['GET', 'HEAD']) {
-      const got = await get('away', { range: 'bytes=0-1', 'if-none-match': '*' }, method)
-      expect([got.status, got.headers.location, got.headers['cache-control']]).toEqual([
-        302,
-        location,
-        'no-store',
-      ])
-      expect([got.headers['content-length'], got.body.length]).toEqual(['0', 0])
-      expect(got.headers['access-control-allow-origin']).toBe('*')
-    }
+    const file = { contentType: 'image/png', size: 12_345, fileName: 'a.png' } as const
+    server.files.set('away', { kind: 'redirect', location, disposition: 'inline', ...file })
+    const conditions = { range: 'bytes=0-1', 'if-none-match': '*' }
+    const got = await get('away', conditions)
+    expect([got.status, got.headers.location]).toEqual([302, location])
+    expect([got.headers['content-length'], got.body.length]).toEqual(['0', 0])
+    const head = await get('away', conditions, 'HEAD')
+    expect([head.status, head.headers.location, head.body.length]).toEqual([200, undefined, 0])
+    expect(head.headers).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': '12345',
+      'content-disposition': 'inline; filename=a.png',
+      'accept-ranges': 'bytes',
+    })
+    // The store has validators of its own.
+    expect(head.headers).not.toHaveProperty('etag')
+    for (const { headers } of [got, head])
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'access-control-allow-origin': '*',
+      })
   })
 
   it('that fails is an envelope, and a failure of the call', async () => {

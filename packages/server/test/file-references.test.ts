@@ -8,8 +8,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { missesSwift } from './support/blob-stores.js'
 import { FileModel } from './support/file-model.js'
 import { S3OfServer } from './support/file-stores.js'
-import { followed, keepUp, startUpkeep } from './support/file-upkeep.js'
-import { blobsIn, fetchAs, fileIdOf, png, sendFile, ticketFor, upload } from './support/files.js'
+import { followed, keepUp, keepUpInSteps, startUpkeep } from './support/file-upkeep.js'
+import {
+  blobsIn,
+  fetchAs,
+  fileIdOf,
+  pathOf,
+  png,
+  sendFile,
+  ticketFor,
+  upload,
+} from './support/files.js'
 import { sendToGroup } from './support/group-messaging.js'
 import { aGroup, groupCall, types } from './support/groups.js'
 import { runHermod } from './support/hermod-command.js'
@@ -51,6 +60,10 @@ for (const backend of testBackends()) {
       return { url: ticket.download_url, name: fileIdOf(ticket.download_url) }
     }
     const operator = () => watched.api.as(watched.server.operatorToken)
+    const setSystemAvatar = (avatar: string) =>
+      operator().succeed('POST', '/operator/v1/app/update', {
+        body: { app_id: watched.server.appId, settings: { system_avatar: avatar } },
+      })
     const send = (url: string) =>
       sendText(alice.api, bob.id, 'x', { attachment: JSON.stringify({ url }) })
 
@@ -137,6 +150,28 @@ for (const backend of testBackends()) {
         await expectAgreement()
       })
 
+      it('the avatar of the system, as address and name, until it is changed or cleared', async () => {
+        const ofSystem = ['avatar of the system']
+        const [first, second] = [await anAvatar(alice.api), await anAvatar(alice.api)]
+        await setSystemAvatar(first.name)
+        expect(await references(first.name)).toEqual(ofSystem)
+        await alice.api.succeed('POST', '/user/avatar', { body: { avatar: first.name } })
+        await setSystemAvatar(second.url)
+        expect(await references(first.name)).toEqual([`avatar of user ${alice.id}`])
+        expect(await references(second.name)).toEqual(ofSystem)
+        const command = (avatar: string) =>
+          runHermod(
+            ['app', 'update', watched.server.appId, '--set', `system_avatar=${avatar}`],
+            watched.settings,
+          )
+        expect(await command(first.name)).toMatchObject({ code: 0 })
+        expect(await references(first.name)).toContain(ofSystem[0])
+        expect(await references(second.name)).toEqual([])
+        expect(await command('')).toMatchObject({ code: 0 })
+        expect(await references(first.name)).not.toContain(ofSystem[0])
+        await expectAgreement()
+      })
+
       it('files shared in a group, until they are deleted or the group is dissolved', async () => {
         const url = await aFile()
         const group = await aGroup(alice)
@@ -157,6 +192,8 @@ for (const backend of testBackends()) {
         await send(url)
         const avatar = await anAvatar(alice.api)
         await alice.api.succeed('POST', '/user/avatar', { body: { avatar: avatar.name } })
+        const system = await anAvatar(alice.api)
+        await setSystemAvatar(system.url)
         await followed(watched.sql)
         await watched.server.kill9()
         await watched.sql.run('delete from file_references')
@@ -167,6 +204,7 @@ for (const backend of testBackends()) {
         await watched.startAgain()
         expect(await references(fileIdOf(url))).toHaveLength(1)
         expect(await references(avatar.name)).toHaveLength(1)
+        expect(await references(system.name)).toHaveLength(1)
         await watched.sql.run(
           'update outbox_positions set position = (select position from outbox_heads h where h.app_id = outbox_positions.app_id)',
         )
@@ -176,13 +214,19 @@ for (const backend of testBackends()) {
     describe('decide which files go', () => {
       it('once they are a day old, with their thumbnails and what they count for', async () => {
         const [named, unnamed] = [await aFile(), await aFile()]
+        const [first, second] = [await anAvatar(alice.api), await anAvatar(alice.api)]
+        await setSystemAvatar(first.name)
+        await setSystemAvatar(second.name)
         await send(named)
         await fetchAs(watched.api, bob.token, unnamed, { image_type: 2 })
+        await followed(watched.sql)
         await keepUp(watched.place, dayHours - 1)
         expect(await isThere(unnamed)).toBe(true)
         await keepUp(watched.place, dayHours + 1)
         expect(await isThere(unnamed)).toBe(false)
         expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
+        expect(await isThere(first.url)).toBe(false)
+        expect(await fetchAs(watched.api, bob.token, second.url)).toEqual(png)
         const left = blobsIn(watched.server.dataDir).filter((path) =>
           path.includes(fileIdOf(unnamed)),
         )
@@ -207,6 +251,75 @@ for (const backend of testBackends()) {
         await keepUp(watched.place, dayHours + 1)
         expect(await row()).toEqual([])
         await watched.startAgain()
+      })
+
+      it('but not those that a message names after the last look, and nobody has them while they go', async () => {
+        const [named, unnamed] = [await aFile(), await aFile()]
+        const seen: (Buffer | number)[] = []
+        // After a kill the consumer waits for its turn.
+        await sendText(alice.api, bob.id, 'x')
+        await followed(watched.sql)
+        await keepUpInSteps(watched.place, dayHours + 1, async (looks) => {
+          if (looks === 0) await send(named)
+          else seen.push(await fetchAs(watched.api, bob.token, unnamed))
+        })
+        expect(seen).toEqual([notFound])
+        expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
+        expect(await isThere(unnamed)).toBe(false)
+        await expectAgreement()
+      })
+
+      it('but not those that a message names after the last look, also when nobody follows it', async () => {
+        const [named, unnamed] = [await aFile(), await aFile()]
+        await followed(watched.sql)
+        await keepUpInSteps(watched.place, dayHours + 1, async (looks) => {
+          if (looks > 0) return
+          await send(named)
+          await followed(watched.sql)
+          await watched.server.kill9()
+          // As if it had been killed before it followed the message.
+          await watched.sql.run(`delete from file_references where file_id = '${fileIdOf(named)}'`)
+          await watched.sql.run(
+            "update outbox_positions set position = position - 1 where consumer = 'files'",
+          )
+        })
+        await watched.startAgain()
+        const fetched = (url: string) =>
+          fetchAs(watched.api, bob.token, watched.api.options.url + pathOf(url))
+        for (const url of [named, unnamed]) expect(await fetched(url)).toEqual(png)
+        await followed(watched.sql)
+        await keepUp(watched.place, dayHours + 1)
+        expect(await fetched(named)).toEqual(png)
+        expect(await fetched(unnamed)).toBe(notFound)
+        await expectAgreement()
+      })
+
+      it('but not those that were there after they were named, however maintenance is timed or killed', async () => {
+        const random = new Random(12)
+        const kept: string[] = []
+        const nameOne = async (url: string) => {
+          await sleep(random.integer(0, 800))
+          await send(url)
+          if ((await fetchAs(watched.api, bob.token, url)) !== notFound) kept.push(url)
+        }
+        for (let round = 0; round < 6; round++) {
+          const urls = await Promise.all(Array.from({ length: 30 }, () => aFile()))
+          await followed(watched.sql)
+          const child = startUpkeep(watched.place, { hours: dayHours + 1 })
+          const ended = new Promise((resolve) => child.once('exit', resolve))
+          await new Promise((resolve) => child.stdout?.once('data', resolve))
+          const naming = Promise.all(urls.map(nameOne))
+          if (round % 2 === 1) {
+            await sleep(random.integer(0, 200))
+            child.kill('SIGKILL')
+          }
+          await Promise.all([naming, ended])
+        }
+        await followed(watched.sql)
+        await keepUp(watched.place, dayHours + 1)
+        expect(kept.length).toBeGreaterThan(10)
+        for (const url of kept) expect(await isThere(url)).toBe(true)
+        await expectAgreement()
       })
 
       it('of the store as well, when they belong to no file and are a day old', async () => {
@@ -304,6 +417,19 @@ for (const backend of testBackends()) {
         ])
         await watched.sql.run(`delete from file_references where file_id = '${fileId}'`)
         expect(await found()).toEqual([['file_reference', fileId]])
+      })
+
+      it('for the avatar of the system too', async () => {
+        const { name } = await anAvatar(alice.api)
+        await setSystemAvatar(name)
+        const found = async () => {
+          const faults = await integrityFaults(watched.server)
+          return faults.filter(({ subject }) => subject === name)
+        }
+        await followed(watched.sql)
+        expect(await found()).toEqual([])
+        await watched.sql.run(`delete from file_references where file_id = '${name}'`)
+        expect(await found()).toMatchObject([{ check: 'file_reference' }])
       })
     })
 

@@ -22,7 +22,9 @@ const codes = {
   notFound: 14001,
   typeInvalid: 14002,
   fileMissing: 14005,
+  quotaReached: 14007,
   ticketInvalid: 14008,
+  tooManyRequests: 42900,
 } as const
 const succeeded = { code: 200, data: true, message: null }
 
@@ -91,6 +93,23 @@ for (const backend of testBackends()) {
       expect((await fetchBytes(String(small.headers.location))).status).toBe(200)
     })
 
+    it('HEAD says of a file and its thumbnail what the store answers to GET, and asks the store nothing', async () => {
+      const ticket = await ticketOf({ file_type: fileTypes.picture })
+      await follow((await sendForm(ticket, png)).location)
+      for (const more of [{}, { image_type: 2 }]) {
+        const url = withCredentials(api, bob.token, ticket.download_url, more)
+        const there = await fetchBytes(String((await fetchBytes(url)).headers.location))
+        const head = await fetchBytes(url, { method: 'HEAD' })
+        expect([head.status, head.headers.location, head.body.length]).toEqual([200, undefined, 0])
+        expect(head.headers['content-length']).toBe(String(there.body.length))
+        for (const name of ['content-type', 'content-disposition'])
+          expect(head.headers[name], name).toBe(there.headers[name])
+      }
+      store.s3.proxy.fail({ kind: 'down' })
+      const url = withCredentials(api, bob.token, ticket.download_url)
+      expect((await fetchBytes(url, { method: 'HEAD' })).status).toBe(200)
+    })
+
     it('what is sent to the store again after the answer changes nothing', async () => {
       const ticket = await ticketOf({ file_type: fileTypes.picture })
       await follow((await sendForm(ticket, png)).location)
@@ -116,6 +135,41 @@ for (const backend of testBackends()) {
       unsent.search = new URL(redirect[0]).search
       expect((await follow(unsent.href)).code).toBe(codes.fileMissing)
       expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+    })
+
+    it('an upload beyond the quota of the application is no file, and is not read', async () => {
+      const set = (file_quota_bytes: number) =>
+        api.as(watched.server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: watched.server.appId, settings: { file_quota_bytes } },
+        })
+      const [usage] = await watched.sql.run('select bytes from file_usage')
+      const ticket = await ticketOf()
+      const { location } = await sendForm(ticket, png)
+      const own = async () => (await store.keys()).filter((key) => !key.startsWith('incoming/'))
+      const before = await own()
+      await set(Number(usage?.bytes) + png.length - 1)
+      try {
+        expect((await follow(location)).code).toBe(codes.quotaReached)
+        expect(await own()).toEqual(before)
+        await set(Number(usage?.bytes) + png.length)
+        expect((await follow(location)).envelope).toEqual(succeeded)
+      } finally {
+        await set(0)
+      }
+    })
+
+    it('an upload counts for the limits of its user, although the store took it', async () => {
+      const limits = { HERMOD_RATE_LIMIT: 'on', HERMOD_USER_FILE_RATE: '1024' }
+      const env = { ...store.env, ...limits, HERMOD_USER_FILE_BURST: '1024' }
+      await using limited = await WatchedServer.start(backend, { env })
+      const carol = await limited.api.newSession()
+      const codeOf = async () => {
+        const ticket = (await ticketFor(carol.api, { to_id: carol.id })).envelope.data
+        const { location } = await sendForm(ticket, Buffer.alloc(1_000_000, 1))
+        const anonymous = { token: null, appId: null }
+        return (await limited.api.call('GET', pathOf(location), anonymous)).code
+      }
+      expect([await codeOf(), await codeOf()]).toEqual([200, codes.tooManyRequests])
     })
 
     it('a store that is down is named, and what was stored is there afterwards', async () => {

@@ -1,8 +1,9 @@
 /** Files as clients send and fetch them, on both databases. */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import type { UploadTicket } from '@hermod/protocol'
 import { type Answer, type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fileSignature } from '../dist/domain/files/credentials/file-credentials.js'
 import { type FileLink, linkText } from '../dist/domain/files/credentials/file-links.js'
 import { type FileTicket, ticketText } from '../dist/domain/files/credentials/file-tickets.js'
@@ -10,6 +11,7 @@ import { purposeKey } from '../dist/lib/secrets/secret-keys.js'
 import { fileLinkKeyOf } from './support/file-links.js'
 import { fileStoreKinds, isOnItsWay, type StoreOfServer } from './support/file-stores.js'
 import {
+  amr,
   blobsIn,
   fetchAs,
   fetchBytes,
@@ -47,15 +49,6 @@ const codes = {
   noConverter: 14012,
 } as const
 const dayMs = 24 * 3_600_000
-const amr = Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(320, 0x7c)])
-
-/** Noise, in frames of 20 ms at 12.2 kbit/s. */
-function secondOfVoice(): Buffer {
-  const frames = Array.from({ length: 50 }, () =>
-    Buffer.concat([Buffer.from([0x3c]), randomBytes(31)]),
-  )
-  return Buffer.concat([Buffer.from('#!AMR\n'), ...frames])
-}
 
 /** Whether the last part of a key is that of a file as it was uploaded. */
 function isOriginal(name: string): boolean {
@@ -182,14 +175,15 @@ for (const { backend, kind } of places) {
 
       it('leads voice as amr to those who want it so', async () => {
         const to = { to_id: bob.id, file_type: fileTypes.voice }
-        const url = await sendFile(alice.api, to, amr)
-        expect(await fetchAs(api, bob.token, url)).toEqual(amr)
-        expect(await fetchAs(api, bob.token, url, { format: 'amr' })).toEqual(amr)
+        const voice = amr(1)
+        const url = await sendFile(alice.api, to, voice)
+        expect(await fetchAs(api, bob.token, url)).toEqual(voice)
+        expect(await fetchAs(api, bob.token, url, { format: 'amr' })).toEqual(voice)
       })
 
       it('makes mp3 of voice once, where the machine has ffmpeg', async () => {
         const to = { to_id: bob.id, file_type: fileTypes.voice }
-        const url = await sendFile(alice.api, to, secondOfVoice())
+        const url = await sendFile(alice.api, to, amr(1))
         const wanted = () => fetchAs(api, bob.token, url, { format: 'mp3' })
         if (spawnSync('ffmpeg', ['-version']).error)
           return expect(await wanted()).toBe(codes.noConverter)
@@ -311,6 +305,7 @@ for (const { backend, kind } of places) {
         appId: watched.server.appId,
         fileId: '0'.repeat(26),
         ownerId: alice.id,
+        payerId: alice.id,
         credentialEpoch: 0,
         purpose: 0,
         fileType: 100,
@@ -434,7 +429,7 @@ for (const { backend, kind } of places) {
         ['words as voice', fileTypes.voice, Buffer.from('words')],
         ['words as a video', fileTypes.video, Buffer.from('words')],
         ['a picture as voice', fileTypes.mp3, png],
-        ['voice as a picture', fileTypes.picture, amr],
+        ['voice as a picture', fileTypes.picture, amr(1)],
       ])('of %s is refused, and nothing of it stays', async (_, file_type, content) => {
         const ticket = await ticketOf(alice.api, { to_id: bob.id, file_type })
         expect((await upload(api, ticket, content, { name: 'red.png' })).code).toBe(
@@ -442,7 +437,7 @@ for (const { backend, kind } of places) {
         )
         expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
         await expectOrder()
-        const right = file_type === fileTypes.picture ? png : amr
+        const right = file_type === fileTypes.picture ? png : amr(1)
         if (file_type !== fileTypes.video) expect((await upload(api, ticket, right)).code).toBe(200)
       })
 
@@ -502,6 +497,64 @@ for (const { backend, kind } of places) {
           await expectOrder()
         } finally {
           await set({ file_quota_bytes: 0 })
+        }
+      })
+    })
+
+    describe('an upload beyond the quota of the application', () => {
+      const left = 500_000
+      let ticket: UploadTicket
+
+      beforeEach(async () => {
+        ticket = await ticketOf(alice.api, { to_id: bob.id })
+        await set({ file_quota_bytes: (await usage()).bytes + left })
+      })
+
+      afterEach(async () => {
+        await set({ file_quota_bytes: 0 })
+      })
+
+      async function expectNothing(): Promise<void> {
+        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+        await waitFor(() => !blobsIn(watched.server.dataDir).some(isOnItsWay), {
+          what: 'nothing on its way',
+          timeoutMs: 10_000,
+        })
+        await expectOrder()
+      }
+
+      it('is refused before it comes when its length says so', async () => {
+        const before = await usage()
+        const early = new SlowUpload(api, ticket, Buffer.alloc(left + 1_100_000), 0)
+        expect((await early.answered).code).toBe(codes.quotaReached)
+        early.cut()
+        await expectNothing()
+        expect(await usage()).toEqual(before)
+      })
+
+      it('is refused as soon as more has come than is left, and its ticket works again', async () => {
+        const content = Buffer.alloc(left + 900_000, 1)
+        const slow = new SlowUpload(api, ticket, content, 0.6)
+        expect((await slow.answered).code).toBe(codes.quotaReached)
+        slow.cut()
+        await expectNothing()
+        expect((await upload(api, ticket, content.subarray(0, left + 1))).code).toBe(
+          codes.quotaReached,
+        )
+        await expectNothing()
+        expect((await upload(api, ticket, content.subarray(0, left))).code).toBe(200)
+        await expectOrder()
+      })
+
+      it('and beyond the size of a file is refused for its size', async () => {
+        await set({ file_max_bytes: 1_000 })
+        try {
+          const early = new SlowUpload(api, ticket, Buffer.alloc(left + 1_100_000), 0)
+          expect((await early.answered).code).toBe(codes.tooLarge)
+          early.cut()
+          await expectNothing()
+        } finally {
+          await set({ file_max_bytes: 100 * 2 ** 20 })
         }
       })
     })

@@ -5,11 +5,14 @@ import {
   type Api,
   type CallOptions,
   type ServerProcess,
+  type Session,
   testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
+import { fetchAs, pathOf, SlowUpload, sendFile, ticketFor, upload } from './support/files.js'
+import { sendText } from './support/messaging.js'
 
 const patience = { timeoutMs: 40_000, everyMs: 100 }
 
@@ -121,6 +124,105 @@ for (const backend of testBackends()) {
       expect(
         codes(await flood(60, () => api.admin().call('GET', '/user/list', from('192.0.2.9')))),
       ).toEqual({ 200: 60 })
+    })
+
+    describe('by the bytes of files', () => {
+      const megabyte = 1_000_000
+      /** So little comes back that nothing does while a test runs. */
+      const little = { HERMOD_USER_FILE_RATE: '1024', HERMOD_USER_FILE_BURST: String(megabyte) }
+      const fileOf = (bytes: number) => Buffer.alloc(bytes, 1)
+      const ticketTo = async (api: Api, to: Session) =>
+        (await ticketFor(api, { to_id: to.id })).envelope.data
+
+      it('let a file go on that has begun, and then keep the user from files and from nothing else', async () => {
+        await using server = await backend.startServer(limits(little))
+        const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+        const picture = await sendFile(alice.api, { to_id: bob.id }, fileOf(300_000))
+        const large = await sendFile(alice.api, { to_id: bob.id }, fileOf(3 * megabyte))
+        const ticket = await ticketTo(alice.api, bob)
+        const refused = [
+          await upload(server.api, ticket, fileOf(1)),
+          await alice.api.call('GET', pathOf(picture)),
+          await alice.api.call('GET', pathOf(large)),
+        ]
+        for (const { status, envelope } of refused)
+          expect([status, envelope]).toEqual([
+            200,
+            {
+              code: answerCode.too_many_requests,
+              data: null,
+              message: 'too many requests: bytes of files',
+            },
+          ])
+        expectToSayWhen(refused)
+        await sendText(alice.api, bob.id, 'x', { attachment: large })
+        // What somebody fetches counts for them, when it was sent.
+        expect(await fetchAs(server.api, bob.token, large)).toHaveLength(3 * megabyte)
+        expect(await fetchAs(server.api, bob.token, picture)).toBe(answerCode.too_many_requests)
+        const admin = server.api.admin()
+        for (let times = 0; times < 3; times++)
+          expect((await admin.call('GET', pathOf(large))).text).toHaveLength(3 * megabyte)
+      })
+
+      it('end with time, and the ticket that was refused works', async () => {
+        const rate = { HERMOD_USER_FILE_RATE: '500000', HERMOD_USER_FILE_BURST: String(megabyte) }
+        await using server = await backend.startServer(limits(rate))
+        const alice = await server.api.newSession()
+        await sendFile(alice.api, { to_id: alice.id }, fileOf(5 * megabyte))
+        const ticket = await ticketTo(alice.api, alice)
+        const answer = await upload(server.api, ticket, fileOf(1))
+        expect(answer.code).toBe(answerCode.too_many_requests)
+        const isOver = async () => (await upload(server.api, ticket, fileOf(1))).code === 200
+        await waitFor(isOver, { what: 'the end of the refusal', ...patience })
+      })
+
+      it('count what came of an upload that is cut or refused', async () => {
+        await using server = await backend.startServer(limits(little))
+        const alice = await server.api.newSession()
+        const tickets = [
+          await ticketTo(alice.api, alice),
+          await ticketTo(alice.api, alice),
+        ] as const
+        const slow = new SlowUpload(server.api, tickets[0], fileOf(3 * megabyte))
+        const isRefused = async () =>
+          (await upload(server.api, tickets[1], Buffer.alloc(0))).code ===
+          answerCode.too_many_requests
+        await waitFor(isRefused, { what: 'what came to be counted', ...patience })
+        slow.cut()
+        expect(await isRefused()).toBe(true)
+      })
+
+      it('count the uploads of a user for nobody whose tickets an Admin token asked for', async () => {
+        await using server = await backend.startServer(limits(little))
+        const alice = await server.api.register()
+        const forAlice = server.api.admin({ userId: alice.id })
+        for (let times = 0; times < 3; times++)
+          await sendFile(forAlice, { to_id: alice.id }, fileOf(2 * megabyte))
+      })
+
+      it('count an upload among the calls of its user that are under way', async () => {
+        await using server = await backend.startServer(limits({ HERMOD_USER_CALLS: '2' }))
+        const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+        const tickets = [await ticketTo(alice.api, bob), await ticketTo(alice.api, bob)] as const
+        const slow = tickets.map((ticket) => new SlowUpload(server.api, ticket, fileOf(1_000)))
+        const profile = ({ api }: Session) => api.call('GET', '/user/profile')
+        await waitFor(async () => (await profile(alice)).code === answerCode.too_many_requests, {
+          what: 'both uploads to be under way',
+          ...patience,
+        })
+        expect((await profile(bob)).code).toBe(200)
+        for (const each of slow) expect((await each.finish()).code).toBe(200)
+        expect((await profile(alice)).code).toBe(200)
+      })
+
+      it('leave room for a file of 100 MiB and its message as the service is set up', async () => {
+        await using server = await backend.startServer(limits({}))
+        const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+        const url = await sendFile(alice.api, { to_id: bob.id }, fileOf(100 * 2 ** 20))
+        await sendText(alice.api, bob.id, 'x', { attachment: url })
+        expect(await fetchAs(server.api, bob.token, url)).toHaveLength(100 * 2 ** 20)
+        await sendFile(alice.api, { to_id: bob.id }, fileOf(1))
+      })
     })
 
     describe('failed logins', () => {

@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest'
 import { detectType, headBytes } from '../dist/media/detect-type.js'
 import { FfmpegConverter } from '../dist/media/ffmpeg-converter.js'
 import { SharpRenderer } from '../dist/media/sharp-renderer.js'
+import { amr } from './support/files.js'
 import { gif, png } from './support/pictures.js'
 
 const red = { r: 255, g: 0, b: 0 }
@@ -189,14 +190,6 @@ describe('pictures', () => {
 const ffmpeg = spawnSync('ffmpeg', ['-version']).error
   ? null
   : execFileSync('sh', ['-c', 'command -v ffmpeg'], { encoding: 'utf8' }).trim()
-
-/** Noise: frames of 20 ms, by default at 12.2 kbit/s. */
-function amr(seconds: number, { header, bytes } = { header: 0x3c, bytes: 31 }): Buffer {
-  const frames = Array.from({ length: seconds * 50 }, () =>
-    Buffer.concat([Buffer.from([header]), randomBytes(bytes)]),
-  )
-  return Buffer.concat([Buffer.from('#!AMR\n'), ...frames])
-}
 
 /** In seconds. */
 function duration(mp3: Buffer): number {

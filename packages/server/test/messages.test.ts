@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import {
   acknowledge,
+  aDeletedUser,
   contents,
   conversationList,
   deleteConversation,
@@ -54,17 +55,6 @@ for (const backend of testBackends()) {
     async function restart(): Promise<void> {
       expect(await server.stop()).toEqual({ code: 0, signal: null })
       server = await watched.startAgain()
-    }
-
-    /** As if /user/delete had been called before the server looked at the user. */
-    async function aDeletedUser(): Promise<number> {
-      const { id } = await server.api.register()
-      await watched.sql.run(
-        `update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`,
-      )
-      await watched.sql.run(`delete from user_badges where user_id = ${id}`)
-      await watched.sql.run(`update user_counts set users = users - 1 where app_id = 'test'`)
-      return id
     }
 
     describe('sending', () => {
@@ -162,7 +152,7 @@ for (const backend of testBackends()) {
 
       it('checks each target alone and succeeds when one takes the message', async () => {
         const [alice, bob] = await couple()
-        const deleted = await aDeletedUser()
+        const deleted = await aDeletedUser(watched)
         const answer = await send(
           alice.api,
           textTo([nobody, bob.id, deleted], 'for whom it may concern'),
@@ -183,7 +173,7 @@ for (const backend of testBackends()) {
 
       it('fails with the reason of the first target when none takes the message', async () => {
         const [alice] = await couple()
-        const deleted = await aDeletedUser()
+        const deleted = await aDeletedUser(watched)
         expect((await send(alice.api, textTo([deleted], 'x'))).code).toBe(answerCode.user_deleted)
         expect((await send(alice.api, textTo([deleted, nobody], 'x'))).code).toBe(
           answerCode.user_deleted,
@@ -315,7 +305,8 @@ for (const backend of testBackends()) {
           answerCode.user_not_found,
         )
         expect(
-          (await send(admin, textTo([bob.id], 'x', { from_user_id: await aDeletedUser() }))).code,
+          (await send(admin, textTo([bob.id], 'x', { from_user_id: await aDeletedUser(watched) })))
+            .code,
         ).toBe(answerCode.user_deleted)
         expect((await send(server.api.admin({ userId: nobody }), textTo([bob.id], 'x'))).code).toBe(
           answerCode.user_not_found,
@@ -1372,7 +1363,7 @@ for (const backend of testBackends()) {
       ] as const
 
       it('must say for whom, and that user must exist', async () => {
-        const deleted = await aDeletedUser()
+        const deleted = await aDeletedUser(watched)
         for (const [method, path, query] of calls) {
           const missing = await server.api.admin().call(method, path, { query })
           expect(missing.code).toBe(answerCode.invalid_parameter)

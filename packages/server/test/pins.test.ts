@@ -3,7 +3,7 @@ import { type Account, type Answer, type Api, type Session, testBackends } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { aGroup, expectSuccess, groupCall } from './support/groups.js'
-import { integrityFaults } from './support/messaging.js'
+import { aDeletedUser, integrityFaults } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -93,12 +93,7 @@ for (const backend of testBackends()) {
 
     it('are with somebody who exists', async () => {
       const alice = await api.newSession()
-      const gone = await api.register()
-      await sql.run(
-        `update users set deleted_at = 1, username_key = null where user_id = ${gone.id}`,
-      )
-      await sql.run(`delete from user_badges where user_id = ${gone.id}`)
-      await sql.run(`update user_counts set users = users - 1 where app_id = 'test'`)
+      const gone = await aDeletedUser(watched)
       for (const id of [1, -1, 2n ** 63n - 1n]) {
         expect((await pin(alice, id)).envelope).toEqual({
           code: answerCode.user_not_found,
@@ -106,7 +101,7 @@ for (const backend of testBackends()) {
           message: 'user does not exist',
         })
       }
-      expect((await pin(alice, gone.id)).envelope).toMatchObject({
+      expect((await pin(alice, gone)).envelope).toMatchObject({
         code: answerCode.user_deleted,
         data: null,
       })

@@ -60,6 +60,7 @@ describe('loadConfig', () => {
         address: { perSecond: 2000, burst: 4000 },
         user: { perSecond: 100, burst: 200 },
         userCalls: 32,
+        userFiles: { perSecond: 4 * 2 ** 20, burst: 2 ** 30 },
         app: { perSecond: 5000, burst: 10_000 },
       },
       logins: {

@@ -60,6 +60,8 @@ export interface ServerConfig {
     readonly user: BucketRate
     /** How many calls of one user may be under way at once. */
     readonly userCalls: number
+    /** In bytes of files. */
+    readonly userFiles: BucketRate
     readonly app: BucketRate
   }
   readonly logins: {
@@ -216,6 +218,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       address: { perSecond: values.addressRate, burst: values.addressBurst },
       user: { perSecond: values.userRate, burst: values.userBurst },
       userCalls: values.userCalls,
+      userFiles: { perSecond: values.userFileRate, burst: values.userFileBurst },
       app: { perSecond: values.appRate, burst: values.appBurst },
     },
     logins: {

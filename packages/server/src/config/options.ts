@@ -516,6 +516,22 @@ export const options = {
     default: 32,
     text: 'The requests of one user that may be under way at the same time, from all devices together.',
   }),
+  userFileRate: integer({
+    name: 'HERMOD_USER_FILE_RATE',
+    unit: 'bytes per second',
+    min: 1024,
+    max: 1_099_511_627_776,
+    default: 4_194_304,
+    text: 'The bytes of files that one user may send and fetch through the service over time, from all devices together; what goes beyond them in a call that is under way keeps the next files waiting, and nothing else.',
+  }),
+  userFileBurst: integer({
+    name: 'HERMOD_USER_FILE_BURST',
+    unit: 'bytes',
+    min: 1024,
+    max: 1_099_511_627_776,
+    default: 1_073_741_824,
+    text: 'The bytes of files that one user may send and fetch at once after a pause.',
+  }),
   appRate: integer({
     name: 'HERMOD_APP_RATE',
     unit: 'requests per second',

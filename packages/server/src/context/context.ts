@@ -202,7 +202,7 @@ function buildContext(
       findAdminToken: (appId, token) => apps.findAdminToken(appId, token),
       findUserToken: (appId, token) => tokens.find(appId, token),
       findSigner: (appId, signed) => fileCredentials.signerOf(appId, signed, signed),
-      findTicket: async (ticket) => (await fileTickets.find(ticket))?.appId ?? null,
+      findTicket: (ticket) => fileTickets.find(ticket),
       isOperatorToken: (token, address) => operatorGuard.isOperatorToken(token, address),
     },
     users: services.accounts,
@@ -221,11 +221,12 @@ function buildContext(
   return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }
 
-function callLimits({ address, user, userCalls, app }: ServerConfig['rateLimit']): CallLimits {
+function callLimits(rates: ServerConfig['rateLimit']): CallLimits {
+  const { address, user, userCalls, userFiles, app } = rates
   return new CallLimits({
     addresses: new RateLimiter(address),
     newAdminTokens: new RateLimiter(address),
-    users: new UserAllowances({ rate: user, calls: userCalls }),
+    users: new UserAllowances({ rate: user, calls: userCalls, fileRate: userFiles }),
     apps: new RateLimiter(app),
   })
 }

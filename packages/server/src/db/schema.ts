@@ -664,7 +664,7 @@ export interface GroupFilesTable {
   updated_at: number
 }
 
-/** A file that is whole in the store; the row comes after the last byte. Nothing of it ever changes. */
+/** A file that is whole in the store; the row comes after the last byte. Nothing of the file ever changes. */
 export interface FilesTable {
   app_id: string
   /** 26 random letters and digits; the key in the store and the ETag come from it. */
@@ -689,6 +689,8 @@ export interface FilesTable {
   /** Of all bytes; null = the store got the file from the client itself */
   crc32: number | null
   created_at: number
+  /** The removal that is about to take it, so that it cannot be had; '' = none */
+  removal_id: string
 }
 
 /** Files of an application and their bytes together: rows of files. The row is locked last, after every other row but the head of the outbox. */
@@ -702,7 +704,7 @@ export interface FileUsageTable {
 export interface FileReferencesTable {
   app_id: string
   file_id: string
-  /** 0 message, 1 avatar of a user, 2 avatar of a group, 3 shared file of a group */
+  /** 0 message, 1 avatar of a user (0: the system), 2 avatar of a group, 3 shared file of a group */
   kind: number
   /** The conversation of a message; else the user or the group, twice. */
   low_id: Int64

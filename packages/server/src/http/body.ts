@@ -98,22 +98,29 @@ function tooManyBodies(): AppError {
 /**
  * A request body as a stream, for what must not be in memory as a whole. It fails with AppError body_too_large once it is longer than
  * allowed, and with malformed_request when the client goes away; the request itself stays open for the answer.
+ * @param arrived is told of the bytes as they come
  * @throws AppError body_too_large
  */
-export function streamBody(request: IncomingMessage, maxBytes: number): Readable {
+export function streamBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  arrived: (bytes: number) => void,
+): Readable {
   requireAnnouncedSize(request, maxBytes)
-  return Readable.from(limitedChunks(request, maxBytes), { objectMode: false })
+  return Readable.from(limitedChunks(request, maxBytes, arrived), { objectMode: false })
 }
 
 async function* limitedChunks(
   request: IncomingMessage,
   maxBytes: number,
+  arrived: (bytes: number) => void,
 ): AsyncGenerator<Buffer, void> {
   const chunks = request.iterator({ destroyOnReturn: false })
   let length = 0
   try {
     for await (const chunk of chunks as AsyncIterable<Buffer>) {
       length += chunk.length
+      arrived(chunk.length)
       if (length > maxBytes) throw bodyTooLarge(maxBytes)
       yield chunk
     }

@@ -110,7 +110,7 @@ export class Responses {
   #file(
     request: IncomingMessage,
     response: ServerResponse,
-    { opened, ended }: { readonly opened: OpenedFile; ended(): void },
+    { opened, ended }: { readonly opened: OpenedFile; ended(bytes: number): void },
     requestId: string,
   ): void {
     const { status, length, body } = opened
@@ -120,15 +120,15 @@ export class Responses {
     if (Buffer.isBuffer(body)) {
       const bytes = body.length + headBytes
       this.#batcher.write({ request, response, status, headers, body, bytes })
-      ended()
+      ended(body.length)
       return
     }
     response.writeHead(status, headers)
     const { connections, onError } = this.options
     streamFile(
       { response, socket: request.socket, body, length: length ?? 0, connections },
-      (error) => {
-        ended()
+      (error, sent) => {
+        ended(sent)
         connections.ended(request.socket)
         if (error) onError(error)
       },

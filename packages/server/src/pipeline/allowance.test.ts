@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { UserAllowances } from './allowance.js'
 
+const fileRate = { perSecond: 1_000, burst: 50_000 }
 let nowMs = 1_000_000
 
 beforeEach(() => {
@@ -22,7 +23,7 @@ function waitOf(begin: () => unknown): number {
 
 describe('UserAllowances', () => {
   it('lets a call go into debt, and the next ones wait until it is paid', () => {
-    const users = new UserAllowances({ rate: { perSecond: 100, burst: 200 }, calls: 10 })
+    const users = new UserAllowances({ rate: { perSecond: 100, burst: 200 }, calls: 10, fileRate })
     const first = users.begin(1)
     first.charge(999)
     first.end()
@@ -36,7 +37,7 @@ describe('UserAllowances', () => {
   })
 
   it('gives back what was charged in vain', () => {
-    const users = new UserAllowances({ rate: { perSecond: 1, burst: 10 }, calls: 10 })
+    const users = new UserAllowances({ rate: { perSecond: 1, burst: 10 }, calls: 10, fileRate })
     const first = users.begin(1)
     first.charge(500)
     first.charge(-500)
@@ -47,7 +48,7 @@ describe('UserAllowances', () => {
   })
 
   it('bounds the calls of a user that are under way', () => {
-    const users = new UserAllowances({ rate: { perSecond: 1, burst: 100 }, calls: 2 })
+    const users = new UserAllowances({ rate: { perSecond: 1, burst: 100 }, calls: 2, fileRate })
     const first = users.begin(1)
     users.begin(1)
     expect(() => users.begin(1)).toThrow('too many requests: 2 are under way')
@@ -55,5 +56,25 @@ describe('UserAllowances', () => {
     first.end()
     expect(waitOf(() => users.begin(1))).toBe(0)
     expect(waitOf(() => users.begin(1))).toBe(1)
+  })
+
+  it('lets a file go into debt for its bytes, which keeps the next files waiting and nothing else', () => {
+    const users = new UserAllowances({
+      rate: { perSecond: 1, burst: 100 },
+      calls: 10,
+      fileRate,
+    })
+    const allowance = users.begin(1)
+    expect(waitOf(() => allowance.requireFileBytes())).toBe(0)
+    allowance.chargeFileBytes(40_000)
+    allowance.chargeFileBytes(20_000)
+    expect(waitOf(() => allowance.requireFileBytes())).toBe(11)
+    expect(waitOf(() => users.begin(1))).toBe(0)
+    expect(waitOf(() => users.begin(2).requireFileBytes())).toBe(0)
+    nowMs += 10_000
+    expect(waitOf(() => users.begin(1).requireFileBytes())).toBe(1)
+    nowMs += 1
+    expect(waitOf(() => users.begin(1).requireFileBytes())).toBe(0)
+    expect(waitOf(() => users.begin(1).requireFileBytes())).toBe(0)
   })
 })

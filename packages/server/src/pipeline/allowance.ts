@@ -7,18 +7,32 @@ import { maxKeys } from '../lib/limits/rate-limiter.js'
 export interface Allowance {
   /** Takes tokens beyond the one that every call takes, also those that are yet to come; less than 0 gives back. */
   charge(tokens: number): void
+  /**
+   * Before a file comes or goes.
+   * @throws AppError too_many_requests until the bytes of the files before it are paid
+   */
+  requireFileBytes(): void
+  /** Takes bytes of a file that came or went. */
+  chargeFileBytes(bytes: number): void
   /** The call is over. */
   end(): void
 }
 
 /** Of callers that nothing is counted for. */
-export const unlimited: Allowance = { charge() {}, end() {} }
+export const unlimited: Allowance = {
+  charge() {},
+  requireFileBytes() {},
+  chargeFileBytes() {},
+  end() {},
+}
 
 export interface UserLimits {
   /** In tokens. */
   readonly rate: BucketRate
   /** How many calls of one user may be under way at once. */
   readonly calls: number
+  /** In bytes of files that come and go. */
+  readonly fileRate: BucketRate
 }
 
 /** What each user has left to spend, and how many of its calls are under way. */
@@ -41,6 +55,8 @@ export class UserAllowances {
 
 class UserAllowance implements Allowance {
   readonly #bucket: Bucket
+  /** Of a user who has sent or fetched a file; one who is in debt for it may still do everything else. */
+  #fileBytes: Bucket | null = null
   #calls = 0
 
   constructor(private readonly limits: UserLimits) {
@@ -60,6 +76,19 @@ class UserAllowance implements Allowance {
 
   charge(tokens: number): void {
     this.#bucket.charge(tokens)
+  }
+
+  /** @throws AppError too_many_requests */
+  requireFileBytes(): void {
+    const retryAfterSeconds = this.#fileBytes?.wait(this.limits.fileRate) ?? 0
+    if (retryAfterSeconds > 0)
+      throw new AppError('too_many_requests', 'bytes of files', { retryAfterSeconds })
+  }
+
+  chargeFileBytes(bytes: number): void {
+    if (bytes === 0) return
+    this.#fileBytes ??= new Bucket(this.limits.fileRate)
+    this.#fileBytes.charge(bytes)
   }
 
   end(): void {

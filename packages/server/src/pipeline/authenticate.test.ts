@@ -37,7 +37,11 @@ const authenticator: Authenticator = {
       ? 1001
       : null,
   findTicket: async (ticket) =>
-    ticket === 'valid' ? 'home' : ticket === 'of closed' ? 'closed' : null,
+    ticket === 'valid'
+      ? { appId: 'home', payerId: 1001 }
+      : ticket === 'of closed'
+        ? { appId: 'closed', payerId: 1001 }
+        : null,
   isOperatorToken: async (token) => token === 'hmo_valid',
 }
 
@@ -324,7 +328,7 @@ describe('what takes the place of a token', () => {
   it('is a ticket where one is asked for, with nothing beside it, of an application that is active', async () => {
     const ticket = (text: string | undefined) =>
       found({ credentials: 'ticket' }, { appId: undefined, ticket: text })
-    expect(await ticket('valid')).toEqual({ kind: 'ticket', appId: 'home' })
+    expect(await ticket('valid')).toEqual({ kind: 'ticket', appId: 'home', payerId: 1001 })
     for (const text of ['forged', '', undefined])
       await expect(ticket(text)).rejects.toThrow('upload ticket is invalid')
     await expect(ticket('of closed')).rejects.toThrow(AppError)

@@ -8,6 +8,7 @@ import {
   operatorPrincipal,
   type Principal,
   type Soon,
+  type TicketPrincipal,
   userPrincipal,
 } from './principal.js'
 
@@ -20,8 +21,8 @@ export interface Authenticator {
   findUserToken(appId: string, token: string): Soon<UserSession | 'expired' | null>
   /** @returns the user who signed a request for a file, null when the signature or the store_token is not valid */
   findSigner(appId: string, signed: SignedFileRequest): Promise<Int64 | null>
-  /** @returns the application of the ticket of an upload, null when the ticket is not valid any more */
-  findTicket(ticket: string): Promise<string | null>
+  /** @returns null when the ticket of an upload is not valid any more */
+  findTicket(ticket: string): Promise<Omit<TicketPrincipal, 'kind'> | null>
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, address: string): Promise<boolean>
 }
@@ -143,10 +144,11 @@ async function ticketPrincipal(
   authenticator: Authenticator,
   { ticket = '' }: Credentials,
 ): Promise<AppPrincipal> {
-  const appId = await authenticator.findTicket(ticket)
-  if (appId === null) throw new AppError('upload_ticket_invalid')
+  const found = await authenticator.findTicket(ticket)
+  if (found === null) throw new AppError('upload_ticket_invalid')
+  const { appId, payerId } = found
   await authenticator.requireApp(appId)
-  return { kind: 'ticket', appId }
+  return { kind: 'ticket', appId, payerId }
 }
 
 async function operatorTokenPrincipal(

@@ -56,7 +56,11 @@ beforeEach(() => {
   limits = new CallLimits({
     addresses: new Purse(3),
     newAdminTokens: new Purse(2),
-    users: new UserAllowances({ rate: { perSecond: 1 / 7, burst: 2 }, calls: 100 }),
+    users: new UserAllowances({
+      rate: { perSecond: 1 / 7, burst: 2 },
+      calls: 100,
+      fileRate: { perSecond: 1, burst: 1 },
+    }),
     apps: new Purse(5),
   })
 })
@@ -174,6 +178,16 @@ describe('the limits by user and application', () => {
     const answers = [1, 2, 3].map((last) => outcome(callOf('hmu_1', `192.0.2.${last}`), user(1)))
     expect(answers).toEqual(['passes', 'passes', 'too_many_requests'])
     expect(outcome(callOf('hmu_2', '192.0.2.4'), user(2))).toBe('passes')
+  })
+
+  it('count an upload for the user who asked for its ticket, and for nobody where an Admin token did', () => {
+    const upload = (payerId: number): Principal => ({ kind: 'ticket', appId: 'home', payerId })
+    const call = (address: string) => callOf(undefined, address)
+    expect(outcome(call('192.0.2.1'), upload(1))).toBe('passes')
+    expect(outcome(call('192.0.2.2'), user(1))).toBe('passes')
+    expect(outcome(call('192.0.2.3'), upload(1))).toBe('too_many_requests')
+    for (const address of ['192.0.2.4', '192.0.2.5', '192.0.2.6'])
+      expect(outcome(call(address), upload(0))).toBe('passes')
   })
 
   it('count an application over all its users and those without a token', () => {

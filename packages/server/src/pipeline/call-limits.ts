@@ -1,9 +1,9 @@
-import { AppError } from '@hermod/protocol'
+import { AppError, type Int64, systemUserId } from '@hermod/protocol'
 import { boundedCache } from '../lib/limits/bounded-cache.js'
 import { networkOf } from '../lib/limits/network.js'
 import { type Allowance, type UserAllowances, unlimited } from './allowance.js'
 import type { Call } from './call.js'
-import type { Principal } from './principal.js'
+import type { AppPrincipal, Principal } from './principal.js'
 
 export interface Limiter<Key> {
   /** @returns 0 when the key may go on, else the whole seconds after which it may */
@@ -75,7 +75,8 @@ export class CallLimits {
     // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
     const { users, apps } = this.limiters
-    const allowance = principal.kind === 'user' ? users.begin(principal.userId) : unlimited
+    const payerId = payerOf(principal)
+    const allowance = payerId === systemUserId ? unlimited : users.begin(payerId)
     // Calls count here, and not what they cost: else the debts of a few users would keep all others of the application waiting.
     const waitSeconds = apps.take(principal.appId)
     if (waitSeconds > 0) allowance.end()
@@ -94,6 +95,12 @@ export class CallLimits {
     this.#validAdminTokens.delete(adminToken)
     return this.limiters.addresses.take(networkOf(call.address))
   }
+}
+
+/** @returns the user whose tokens the call takes; 0: nobody's */
+function payerOf(principal: AppPrincipal): Int64 {
+  if (principal.kind === 'user') return principal.userId
+  return principal.kind === 'ticket' ? principal.payerId : systemUserId
 }
 
 function requireNoWait(error: 'address_limited' | 'too_many_requests', waitSeconds: number): void {

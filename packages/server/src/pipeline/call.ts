@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { AppError, CallerRule, Operation } from '@hermod/protocol'
 import type { FileAnswer } from '../lib/system/file-answer.js'
+import type { Allowance } from './allowance.js'
 import type { ParameterSource } from './parameters.js'
 import type { Principal, PrincipalOf } from './principal.js'
 
@@ -72,16 +73,17 @@ export interface Upload {
   readonly length: number | null
   /**
    * Reads up to the file. It is called once at most.
+   * @param arrived is told of the bytes of the whole body as they come
    * @throws AppError upload_form_invalid, file_missing, file_name_invalid, malformed_request
    */
-  form(): Promise<UploadForm>
+  form(arrived: (bytes: number) => void): Promise<UploadForm>
 }
 
 /** What becomes of a call. */
 export type Reply<Encoded, Opened = never> =
   | { readonly kind: 'payload'; readonly encoded: Encoded }
-  /** @param ended the transport calls it once, when the file has been sent or will not be */
-  | { readonly kind: 'file'; readonly opened: Opened; ended(): void }
+  /** @param ended the transport calls it once, when the file has been sent or will not be, with the bytes of it that were sent */
+  | { readonly kind: 'file'; readonly opened: Opened; ended(bytes: number): void }
   | { readonly kind: 'failure'; readonly error: AppError }
 
 /** What a handler knows beside the parameters. */
@@ -91,6 +93,8 @@ export interface CallContext<Rule extends CallerRule> {
   readonly address: string
   readonly userAgent: string
   readonly baseUrl: string
+  /** What the caller has left, for costs that the handler alone knows. */
+  readonly allowance: Pick<Allowance, 'chargeFileBytes'>
 }
 
 /** The code behind one operation. */

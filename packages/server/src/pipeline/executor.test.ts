@@ -10,6 +10,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { failureAnswer } from '../http/failure.js'
 import { Turns } from '../lib/concurrency/turns.js'
+import { unlimited } from './allowance.js'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
 import { noCallLimits } from './call-limits.js'
@@ -162,6 +163,7 @@ describe('a success', () => {
         requestId: 'request-1',
         address: '192.0.2.1',
         userAgent: 'tests',
+        allowance: unlimited,
       },
     ])
   })
@@ -255,7 +257,7 @@ describe('the way of a call', () => {
       arrived: ({ address }: Call) => void steps.push(`limit ${address}`),
       authenticated: (_: Call, { kind }: Principal) => {
         steps.push(`limit ${kind}`)
-        return { charge() {}, end: () => void steps.push('end') }
+        return { ...unlimited, end: () => void steps.push('end') }
       },
     }
     const requireApp = async (appId: string) => void steps.push(`application ${appId}`)

@@ -5,7 +5,7 @@ import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
-import { unlimited } from './allowance.js'
+import { type Allowance, unlimited } from './allowance.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
 import type { Call, CallContext, Handler, Payload, Reply } from './call.js'
@@ -60,6 +60,7 @@ interface Compiled {
   readonly requireSubject: RequireSubject
   readonly handler: Handler | undefined
   readonly cost: CallCost | null
+  readonly movesFiles: boolean
   readonly encode: EncodeAnswer
   readonly check: AnswerCheck | null
 }
@@ -118,7 +119,8 @@ export class Executor {
     let slots: Slots | null = null
     let reply: Reply<Encoded, Opened>
     let code = 200
-    const ended = () => {
+    const ended = (fileBytes: number) => {
+      allowance.chargeFileBytes(fileBytes)
       allowance.end()
       this.#ended()
     }
@@ -128,6 +130,7 @@ export class Executor {
       const principal = admitted instanceof Promise ? await admitted : admitted
       allowance = this.#options.limits.authenticated(call, principal)
       requireCaller(operation, principal)
+      if (compiled.movesFiles) allowance.requireFileBytes()
       const reading = compiled.read(call)
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       const { cost } = compiled
@@ -136,7 +139,8 @@ export class Executor {
         allowance.charge(cost.entries(params) + refundable)
         if (cost.isLarge(params)) slots = await this.#enterLarge()
       }
-      const answer = await this.#run(compiled, params, contextOf(operation, call, principal))
+      const context = contextOf(operation, call, principal, allowance)
+      const answer = await this.#run(compiled, params, context)
       if (operation.answersFile)
         reply = { kind: 'file', opened: await open(answer as FileAnswer), ended }
       else {
@@ -152,7 +156,7 @@ export class Executor {
     }
     slots?.leave()
     this.#options.observer.finished(call, operation, code, timing.startedAt)
-    if (reply.kind !== 'file') ended()
+    if (reply.kind !== 'file') ended(0)
     return reply
   }
 
@@ -236,6 +240,7 @@ export class Executor {
       requireSubject: compileSubject(operation),
       handler: this.#handlers.get(operation.id),
       cost: compileCost(operation),
+      movesFiles: operation.answersFile || operation.credentials === 'ticket',
       encode: answerEncoder(operation, this.#options.turns),
       check: this.#options.checkAnswers ? answerCheck(operation) : null,
     }
@@ -252,9 +257,11 @@ function contextOf(
   operation: Operation,
   call: Call,
   principal: Principal,
+  allowance: Allowance,
 ): CallContext<CallerRule> {
   const { requestId, address, userAgent, baseUrl } = call
-  const context = { principal, requestId, address, userAgent, baseUrl } as CallContext<CallerRule>
+  const known = { principal, requestId, address, userAgent, baseUrl, allowance }
+  const context = known as CallContext<CallerRule>
   return operation.takesFile ? Object.assign(context, { upload: call.body() }) : context
 }
 

@@ -22,6 +22,8 @@ export interface AnonymousPrincipal {
 export interface TicketPrincipal {
   readonly kind: 'ticket'
   readonly appId: string
+  /** The user whose limits the upload counts for; 0: nobody's, as for an Admin token. */
+  readonly payerId: Int64
 }
 
 /** A user, with the user's own token. */

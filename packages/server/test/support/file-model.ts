@@ -1,6 +1,6 @@
 /** A simple model of which files there are: those that something names, and those that are young. */
 import type { Api, Session } from '@hermod/testkit'
-import { followed, keepUp } from './file-upkeep.js'
+import { followed, keepUp, keepUpInSteps } from './file-upkeep.js'
 import { fileIdOf, png, sendFile, signOf, targets, upload } from './files.js'
 import { sendToGroup } from './group-messaging.js'
 import { aGroup, groupCall } from './groups.js'
@@ -79,10 +79,15 @@ export class FileModel {
     }
   }
 
-  /** Maintenance more than a day later: what nothing names goes. */
+  /** Maintenance more than a day later: what nothing names goes, and nothing that is named after the first look. */
   async keepUp(): Promise<void> {
+    // After a kill the consumer waits for its turn.
+    await this.#send()
     await followed(this.watched.sql)
-    await keepUp(this.watched.place, dayHours + 1)
+    await keepUpInSteps(this.watched.place, dayHours + 1, async (looks) => {
+      if (looks === 0)
+        for (let left = this.random.integer(0, 3); left > 0; left--) await this.#send()
+    })
     const named = new Set([
       ...this.#messages.flatMap(({ fileIds }) => fileIds),
       ...this.#shared.map(({ fileId }) => fileId),

@@ -94,7 +94,7 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
       handleUpload(upload, async ({ name }, { upload: { form } }) => {
         seen.push(`upload ${name}`)
         if (name === 'unread') return data(0)
-        const read = await form()
+        const read = await form(() => {})
         try {
           const { size, sha256 } = await started.take(read)
           const { fields, fileName, contentType } = read

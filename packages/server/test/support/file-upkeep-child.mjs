@@ -1,9 +1,11 @@
 /**
  * Does what the maintenance of files does until nothing is left to do, with a clock that is ahead. Its only argument is JSON: the data
- * folder, the address of the database (none: the embedded one of the folder), how many hours the clock is ahead, and how S3 is reached
- * (none: files are in the folder).
+ * folder, the address of the database (none: the embedded one of the folder), how many hours the clock is ahead, how S3 is reached
+ * (none: files are in the folder), and whether it pauses: whenever it has seen that all has been followed it writes `looked` and waits
+ * for a line.
  */
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { FolderStore } from '../../dist/blobs/folder-store.js'
 import { S3Store } from '../../dist/blobs/s3/s3-store.js'
 import { Database } from '../../dist/db/database.js'
@@ -22,7 +24,7 @@ import { systemClock } from '../../dist/lib/clock.js'
 import { IdGenerator } from '../../dist/lib/ids/ids.js'
 import { OutboxStore } from '../../dist/outbox/outbox-store.js'
 
-const { dataDir, databaseUrl, hours, s3 } = JSON.parse(process.argv[2])
+const { dataDir, databaseUrl, hours, s3, pauses } = JSON.parse(process.argv[2])
 const clock = { now: () => Date.now() + hours * 3_600_000 }
 const { signal } = new AbortController()
 
@@ -42,7 +44,23 @@ const jobs = new JobQueue({
   announce() {},
 })
 const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: jobStore })
-const outbox = new OutboxStore(database)
+const store = new OutboxStore(database)
+const lines = pauses && createInterface({ input: process.stdin })
+const answers = lines?.[Symbol.asyncIterator]()
+const outbox = {
+  head: (db, appId) => store.head(db, appId),
+  async positionOf(db, consumer, appId) {
+    const [position, head] = [
+      await store.positionOf(db, consumer, appId),
+      await store.head(db, appId),
+    ]
+    if (pauses && position >= head) {
+      process.stdout.write('looked\n')
+      await answers.next()
+    }
+    return position
+  },
+}
 const worker = new JobWorker({
   database,
   store: jobStore,
@@ -61,3 +79,4 @@ await worker.idle()
 await worker.stop()
 await new StrayBlobs({ database, files, blobs, clock }).run(signal)
 await database[Symbol.asyncDispose]()
+if (lines) lines.close()

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { waitFor } from '@hermod/testkit'
 import type { S3Options } from '../../dist/blobs/s3/s3-options.js'
 import { hermodEnvironment } from './hermod-command.js'
@@ -24,6 +25,31 @@ export async function keepUp(place: DataPlace, hours: number, s3?: S3Options): P
   const child = startUpkeep(place, { hours, s3 })
   child.stdout?.resume()
   const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`the maintenance of files ended with ${code}`)
+}
+
+/**
+ * As {@link keepUp}, which stops whenever it has seen that all has been followed.
+ * @param atLook what happens then; it is told how often it has stopped before
+ */
+export async function keepUpInSteps(
+  place: DataPlace,
+  hours: number,
+  atLook: (count: number) => Promise<void>,
+): Promise<void> {
+  const child = spawn(
+    process.execPath,
+    [script, JSON.stringify({ ...place, hours, pauses: true })],
+    { env: hermodEnvironment({}), stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  const ended = once(child, 'exit')
+  let looks = 0
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line !== 'looked') continue
+    await atLook(looks++)
+    child.stdin.write('go on\n')
+  }
+  const [code] = await ended
   if (code !== 0) throw new Error(`the maintenance of files ended with ${code}`)
 }
 

@@ -1,4 +1,5 @@
 /** How tests send files and fetch them, as clients do: they know nothing of addresses and signatures but where to cut them. */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -23,6 +24,14 @@ export const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
   'base64',
 )
+
+/** Voice that is noise: frames of 20 ms, by default at 12.2 kbit/s. */
+export function amr(seconds: number, { header, bytes } = { header: 0x3c, bytes: 31 }): Buffer {
+  const frames = Array.from({ length: seconds * 50 }, () =>
+    Buffer.concat([Buffer.from([header]), randomBytes(bytes)]),
+  )
+  return Buffer.concat([Buffer.from('#!AMR\n'), ...frames])
+}
 
 export interface FormOptions {
   readonly name?: string
@@ -155,23 +164,25 @@ export function blobsIn(dataDir: string): string[] {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
 }
 
-/** An upload that has begun: the form up to a part of its file. */
+/** An upload that has begun: its head, which tells its length, and the form up to a part of its file. */
 export class SlowUpload {
   readonly answered: Promise<Answer>
   readonly #request: ClientRequest
   readonly #rest: Buffer
 
-  constructor(api: Api, ticket: UploadTicket, content: Uint8Array) {
+  /** @param share how much of the form is sent, 0 to 1 */
+  constructor(api: Api, ticket: UploadTicket, content: Uint8Array, share = 0.5) {
     const { rawBody, headers } = formOf(content)
-    const half = rawBody.length >> 1
-    this.#rest = rawBody.subarray(half)
+    const begun = Math.floor(rawBody.length * share)
+    this.#rest = rawBody.subarray(begun)
     this.#request = request(api.options.url + pathOf(ticket.upload_url), {
       method: 'POST',
       agent: false,
       headers: { ...headers, 'content-length': rawBody.length },
     })
     this.answered = this.#answer()
-    this.#request.write(rawBody.subarray(0, half))
+    this.#request.flushHeaders()
+    this.#request.write(rawBody.subarray(0, begun))
   }
 
   finish(): Promise<Answer> {

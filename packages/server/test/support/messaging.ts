@@ -1,6 +1,7 @@
 /** How tests send, and how they read everything back. */
 import type { ConversationEntry, Message, MessagePage } from '@hermod/protocol'
 import type { Api, Json, ServerProcess } from '@hermod/testkit'
+import type { WatchedServer } from './watched-server.js'
 
 /** What a send may say beside its targets and its content. */
 export type SendExtras = Readonly<Record<string, unknown>>
@@ -13,6 +14,17 @@ export interface Page {
 const longestHistoryPage = 100
 /** More pages than any test needs; a server that never says that a page is the last one ends here. */
 const maxPages = 1_000
+
+/** A user as if /user/delete had been called before the server looked at the user. @returns the ID */
+export async function aDeletedUser({ api, sql, server }: WatchedServer): Promise<number> {
+  const { id } = await api.register()
+  await sql.run(
+    `update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`,
+  )
+  await sql.run(`delete from user_badges where user_id = ${id}`)
+  await sql.run(`update user_counts set users = users - 1 where app_id = '${server.appId}'`)
+  return id
+}
 
 /** The body of a send of a text to users. */
 export function textTo(

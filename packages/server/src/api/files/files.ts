@@ -55,8 +55,12 @@ export function fileHandlers({
       const to = toRecipient(params)
       return data(await fileTickets.forward(principal, params.file_sign, to, addresses))
     }),
-    handleUpload(uploadFile, ({ ticket }, { upload }) => whenDone(uploads.receive(ticket, upload))),
-    handle(finishUpload, ({ ticket }) => whenDone(uploads.finish(ticket))),
+    handleUpload(uploadFile, ({ ticket }, { upload, allowance }) =>
+      whenDone(uploads.receive(ticket, upload, (bytes) => allowance.chargeFileBytes(bytes))),
+    ),
+    handle(finishUpload, ({ ticket }, { allowance }) =>
+      whenDone(uploads.finish(ticket, (bytes) => allowance.chargeFileBytes(bytes))),
+    ),
     handleDownload(downloadChatFile, (params, { principal }) =>
       downloads.chatFile(principal, params.file_sign, toWantedForm(params)),
     ),

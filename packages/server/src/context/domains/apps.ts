@@ -5,7 +5,7 @@ import type { Foundation } from '../foundation.js'
 
 /** @param options.operatorToken given through the configuration, or null */
 export function createApps(
-  { database, caches, stores, ids, clock }: Foundation,
+  { database, caches, stores, outbox, ids, clock }: Foundation,
   {
     operatorToken,
     secretBox,
@@ -18,6 +18,7 @@ export function createApps(
       database,
       store: stores.apps,
       secrets: appSecrets,
+      outbox,
       appCache: caches.apps,
       adminTokenCache: caches.adminTokens,
       ids,

@@ -469,6 +469,7 @@ const clusteredTables = {
     size bigint not null,
     crc32 bigint,
     created_at bigint not null,
+    removal_id text not null default '',
     primary key (app_id, file_id)`,
   file_usage: `
     app_id text primary key not null,
@@ -562,6 +563,7 @@ const indexes = [
   "create unique index jobs_key on jobs (app_id, kind, key) where outcome = '' and key <> ''",
   "create index jobs_finished on jobs (updated_at) where outcome <> ''",
   'create index files_created on files (app_id, created_at, file_id)',
+  "create index files_leaving on files (app_id, file_id) where removal_id <> ''",
   'create index file_references_holder on file_references (app_id, kind, low_id, high_id, item_id)',
   'create index group_invitations_inviter on group_invitations (app_id, inviter_id)',
 ]

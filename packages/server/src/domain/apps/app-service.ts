@@ -1,10 +1,12 @@
-import { AppError, type AppSettings, appStatus, type Int64 } from '@hermod/protocol'
+import { AppError, type AppSettings, appStatus, type Int64, systemUserId } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import {
   type App,
   appIdPattern,
@@ -18,6 +20,7 @@ import type { AppStore } from './app-store.js'
 export interface AppServiceOptions {
   readonly database: Database
   readonly store: AppStore
+  readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly secrets: AppSecrets
@@ -47,6 +50,8 @@ export interface AppChanges {
 }
 
 const defaultAppId = 'hermod'
+/** What settings are of the system, by their names. */
+const systemProperties = { system_name: 'nick_name', system_avatar: 'avatar' } as const
 
 /** Applications and the tokens of those who run them (rule C6). */
 export class AppService {
@@ -109,6 +114,7 @@ export class AppService {
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
     await database.transaction(async (tx) => {
       const app = await this.lockForUpdate(tx, appId)
+      this.#recordSystemChange(tx, app, settings)
       const registration_secret =
         registrationSecret === undefined
           ? undefined
@@ -259,6 +265,19 @@ export class AppService {
     return (await this.#createUnlessThere(first.appId, first.adminToken, operatorToken))
       ? first
       : null
+  }
+
+  /** The system is a user whose name and avatar are settings (rule E11b). */
+  #recordSystemChange(tx: Tx, { appId, settings: before }: App, after: Partial<AppSettings>): void {
+    const properties = Object.entries(systemProperties)
+      .filter(([setting]) => {
+        const name = setting as keyof typeof systemProperties
+        return after[name] !== undefined && after[name] !== before[name]
+      })
+      .map(([, property]) => property)
+    if (properties.length === 0) return
+    const about = { appId, actorId: systemUserId, userIds: [systemUserId] }
+    this.options.outbox.append(tx, notice('user.info_updated', about, { properties }))
   }
 
   async #createUnlessThere(

@@ -55,6 +55,7 @@ export function fileRecipientOf(type: number, id: Int64): FileRecipient {
 const base32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const fileIdLength = 26
 const uploadIdLength = 8
+const removalIdLength = 8
 const fileIdForm = new RegExp(`^[${base32}]{${fileIdLength}}$`)
 
 /** 26 random letters and digits (130 bits): nobody finds a file by guessing. */
@@ -70,6 +71,11 @@ export function isFileId(text: string): boolean {
 /** 8 random letters and digits. */
 export function newUploadId(): string {
   return randomText(uploadIdLength)
+}
+
+/** Tells one removal of files from others: 8 random letters and digits. */
+export function newRemovalId(): string {
+  return randomText(removalIdLength)
 }
 
 function randomText(length: number): string {

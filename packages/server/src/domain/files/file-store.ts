@@ -78,7 +78,14 @@ export class FileStore {
     )
   }
 
+  /** @returns null also of a file that a removal is about to take */
   async find(db: Queryable, { appId, fileId }: FileKey): Promise<StoredFile | null> {
+    const row = await this.#find.first(db, { appId, fileId })
+    return row?.removal_id === '' ? toStoredFile(row) : null
+  }
+
+  /** Also one that a removal is about to take. */
+  async findWithLeaving(db: Queryable, { appId, fileId }: FileKey): Promise<StoredFile | null> {
     const row = await this.#find.first(db, { appId, fileId })
     return row ? toStoredFile(row) : null
   }
@@ -93,17 +100,75 @@ export class FileStore {
     return new Map(rows.map((row) => [row.file_id, row.upload_id]))
   }
 
-  /** Those of the files that are there and that nothing names. */
-  async findUnnamed(tx: Tx, appId: string, fileIds: readonly string[]): Promise<StoredFile[]> {
-    if (fileIds.length === 0) return []
+  /**
+   * Gives those of the files that nothing names to a removal, whatever other one they belonged to.
+   * @param fileIds one at least
+   */
+  async markUnnamed(
+    tx: Tx,
+    appId: string,
+    fileIds: readonly string[],
+    removalId: string,
+  ): Promise<void> {
+    await tx
+      .updateTable('files')
+      .set({ removal_id: removalId })
+      .where('app_id', '=', appId)
+      .where('file_id', 'in', padded(fileIds))
+      .where(isNamed, '=', 0)
+      .execute()
+  }
+
+  /** Those of the files that belong to the removal and that nothing names. @param fileIds one at least */
+  async findUnnamed(
+    tx: Tx,
+    appId: string,
+    fileIds: readonly string[],
+    removalId: string,
+  ): Promise<StoredFile[]> {
     const rows = await tx
       .selectFrom('files')
       .selectAll()
       .where('app_id', '=', appId)
       .where('file_id', 'in', padded(fileIds))
+      .where('removal_id', '=', removalId)
       .where(isNamed, '=', 0)
       .execute()
     return rows.map(toStoredFile)
+  }
+
+  /** Those of the files that belong to the removal can be had again. @param fileIds one at least */
+  async unmark(
+    tx: Tx,
+    appId: string,
+    fileIds: readonly string[],
+    removalId: string,
+  ): Promise<void> {
+    await tx
+      .updateTable('files')
+      .set({ removal_id: '' })
+      .where('app_id', '=', appId)
+      .where('file_id', 'in', padded(fileIds))
+      .where('removal_id', '=', removalId)
+      .execute()
+  }
+
+  /** Files of any application that belong to a removal, at most `limit`. */
+  async listLeaving(
+    db: Queryable,
+    limit: number,
+  ): Promise<(FileKey & { readonly removalId: string })[]> {
+    return (
+      db
+        .selectFrom('files')
+        .select(['app_id as appId', 'file_id as fileId', 'removal_id as removalId'])
+        // Written as in the index of these files.
+        .where(sql<boolean>`removal_id <> ''`)
+        .orderBy('app_id')
+        .orderBy('file_id')
+        .limit(sql.lit(limit))
+        .execute()
+    )
   }
 
   /** Those that came before an instant, the oldest first, after a place and at most `limit`. @param after null: from the first */

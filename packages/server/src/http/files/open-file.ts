@@ -2,7 +2,13 @@
 import type { IncomingMessage } from 'node:http'
 import { create as contentDisposition } from 'content-disposition'
 import type { ByteRange } from '../../lib/system/byte-range.js'
-import { type FileAnswer, type FileContent, smallFileBytes } from '../../lib/system/file-answer.js'
+import {
+  type FileAnswer,
+  type FileContent,
+  type FileDescription,
+  type FileRedirect,
+  smallFileBytes,
+} from '../../lib/system/file-answer.js'
 import { byteRangesBody, contentRange, rangeLength } from './byte-ranges.js'
 import { evaluateConditions, isSameFile, type Validators } from './conditions.js'
 import { requestedRanges } from './ranges.js'
@@ -30,14 +36,12 @@ const everyFile = [
 const sandboxed = ['content-security-policy', "sandbox; default-src 'none'"]
 
 /**
- * @returns what the request asks for of the file: GET all or parts of it, HEAD what GET would say without a range
+ * @returns what the request asks for of the file: GET all or parts of it, or where it is; HEAD what GET would say without a range, also
+ *   of a file that is somewhere else
  * @throws AppError of the file when it cannot be read
  */
 export async function openAnswer(request: IncomingMessage, file: FileAnswer): Promise<OpenedFile> {
-  if (file.kind === 'redirect') {
-    const headers = ['location', file.location, 'cache-control', 'no-store']
-    return { status: 302, headers, length: 0, body: nothing }
-  }
+  if (file.kind === 'redirect') return redirected(request, file)
   const validators = validatorsOf(file)
   switch (evaluateConditions(request.headers, validators)) {
     case 'failed':
@@ -47,6 +51,17 @@ export async function openAnswer(request: IncomingMessage, file: FileAnswer): Pr
     case 'send':
       return openParts(request, file, validators)
   }
+}
+
+/** The address is signed for GET. What the file is HEAD is told here, but for the validators, of which the store has its own. */
+function redirected({ method }: IncomingMessage, file: FileRedirect): OpenedFile {
+  const uncached = ['cache-control', 'no-store']
+  if (method !== 'HEAD') {
+    const headers = ['location', file.location, ...uncached]
+    return { status: 302, headers, length: 0, body: nothing }
+  }
+  const headers = withType([...uncached, ...descriptionHeaders(file)], file)
+  return { status: 200, headers, length: file.size, body: nothing }
 }
 
 async function openParts(
@@ -99,9 +114,12 @@ function cacheHeaders(file: FileContent): string[] {
 }
 
 function contentHeaders(file: FileContent): string[] {
+  return [...cacheHeaders(file), ...descriptionHeaders(file)]
+}
+
+function descriptionHeaders(file: FileDescription): string[] {
   const name = contentDisposition(file.fileName ?? undefined, { type: file.disposition })
-  const headers = [...cacheHeaders(file), 'accept-ranges', 'bytes', 'content-disposition', name]
-  headers.push(...everyFile)
+  const headers = ['accept-ranges', 'bytes', 'content-disposition', name, ...everyFile]
   if (file.disposition === 'attachment') headers.push(...sandboxed)
   return headers
 }

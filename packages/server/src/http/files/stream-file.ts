@@ -18,9 +18,13 @@ export interface StreamedFile {
 /**
  * Sends the content of an answer as fast as the client takes it. When it cannot be read to its end, or has other than the announced bytes,
  * the connection is destroyed, so that no client takes a part for the whole.
- * @param ended is called once; with null when all was sent or the client has gone, which is no failure of the service
+ * @param ended is called once; with null when all was sent or the client has gone, which is no failure of the service, and with the bytes
+ *   that were sent
  */
-export function streamFile(file: StreamedFile, ended: (error: Error | null) => void): void {
+export function streamFile(
+  file: StreamedFile,
+  ended: (error: Error | null, bytes: number) => void,
+): void {
   bindToProgress(file.socket, file.response)
   new FileStreaming(file, ended).start()
 }
@@ -35,7 +39,7 @@ class FileStreaming {
 
   constructor(
     private readonly file: StreamedFile,
-    private readonly ended: (error: Error | null) => void,
+    private readonly ended: (error: Error | null, bytes: number) => void,
   ) {
     const { body } = file
     this.#body = body instanceof Readable ? body : Readable.from(body, { objectMode: false })
@@ -104,6 +108,6 @@ class FileStreaming {
     this.#release()
     this.#body.destroy()
     if (error) this.file.response.destroy()
-    this.ended(error)
+    this.ended(error, this.#sent)
   }
 }

@@ -77,12 +77,16 @@ function uploadRoute(
     const { connections } = options.bounds
     connections.requireRoom(request.socket)
     connections.requireRoomForFile(response)
-    const body = streamBody(request, maxBytes)
+    let arrived = (_bytes: number) => {}
+    const body = streamBody(request, maxBytes, (bytes) => arrived(bytes))
     bindToProgress(request.socket, request)
     const { 'content-type': contentType, 'content-length': length } = request.headers
     const upload: Upload = {
       length: length === undefined ? null : Number(length),
-      form: () => readUploadForm(body, contentType),
+      form(isTold) {
+        arrived = isTold
+        return readUploadForm(body, contentType)
+      },
     }
     await answer(request, response, query, () => upload)
     // When the caller is refused, nothing reads the file.

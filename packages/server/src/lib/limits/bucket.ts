@@ -15,11 +15,15 @@ export class Bucket {
 
   /** @returns 0 when a token was taken, else the whole seconds after which there is one */
   take(rate: BucketRate): number {
+    const waitSeconds = this.wait(rate)
+    if (waitSeconds === 0) this.#tokens--
+    return waitSeconds
+  }
+
+  /** @returns 0 while there is a token, which stays, else the whole seconds after which there is one */
+  wait(rate: BucketRate): number {
     this.#fill(rate)
-    if (this.#tokens >= 1) {
-      this.#tokens--
-      return 0
-    }
+    if (this.#tokens >= 1) return 0
     return Math.max(1, Math.ceil((1 - this.#tokens) / rate.perSecond))
   }
 

@@ -11,6 +11,8 @@ import {
 export interface FileTicket extends FileKey {
   /** Who will be its uploader; 0: the system. */
   readonly ownerId: Int64
+  /** The user whose limits the upload counts for; 0: nobody's. */
+  readonly payerId: Int64
   /** The credential epoch of the owner: the ticket ends with the owner's tokens. */
   readonly credentialEpoch: number
   /** As filePurpose. */
@@ -32,6 +34,7 @@ export function ticketText(key: Buffer, ticket: FileTicket): string {
     ticket.appId,
     ticket.fileId,
     Number(ticket.ownerId),
+    Number(ticket.payerId),
     ticket.credentialEpoch,
     ticket.purpose,
     ticket.fileType,
@@ -42,23 +45,32 @@ export function ticketText(key: Buffer, ticket: FileTicket): string {
   ])
 }
 
-type TicketValues = [string, string, number, number, number, number, number, number, number, number]
+type TicketValues = [
+  appId: string,
+  fileId: string,
+  ownerId: number,
+  payerId: number,
+  credentialEpoch: number,
+  purpose: number,
+  fileType: number,
+  toType: number,
+  toId: number,
+  maxBytes: number,
+  expiresAt: number,
+]
 
 /** @returns null when it is not the text of {@link ticketText} under one of these keys; it may have expired */
 export function readTicketText(keys: readonly Buffer[], text: string): FileTicket | null {
   const values = readSignedList(keys, text)
   if (values === null) return null
-  const [appId, fileId, ownerId, credentialEpoch, purpose, fileType, toType, toId, maxBytes, ends] =
+  const [appId, fileId, ownerId, payerId, credentialEpoch, purpose, ...others] =
     values as TicketValues
+  const [type, toType, toId, maxBytes, expiresAt] = others
   return {
-    appId,
-    fileId,
-    ownerId,
-    credentialEpoch,
-    purpose,
-    fileType,
+    ...{ appId, fileId, ownerId, payerId, credentialEpoch, purpose },
+    fileType: type,
     recipient: fileRecipientOf(toType, toId),
     maxBytes,
-    expiresAt: ends,
+    expiresAt,
   }
 }

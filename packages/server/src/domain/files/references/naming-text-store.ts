@@ -1,7 +1,8 @@
-import { fileReferenceKind, groupStatus, type Int64 } from '@hermod/protocol'
+import { fileReferenceKind, groupStatus, type Int64, systemUserId } from '@hermod/protocol'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
+import { readAppSettings } from '../../apps/app-settings.js'
 import {
   type FileHolder,
   groupAvatarHolder,
@@ -58,7 +59,10 @@ const findSharedFiles: BulkSelect = {
     't.group_id, t.file_id, t.url, (select g.status from groups g where g.app_id = t.app_id and g.group_id = t.group_id) as status',
 }
 
-/** Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. */
+/**
+ * Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. The avatar of the
+ * system, user 0, is a setting of the application.
+ */
 export class NamingTextStore {
   readonly #messages: PreparedPage<MessagePlace, NamingMessage>
   readonly #users: PreparedPage<MessagePlace, UserRow>
@@ -146,15 +150,18 @@ export class NamingTextStore {
       findSharedFiles,
       keysOf(fileReferenceKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
     )
+    const isSystem = ({ kind, lowId }: FileHolder) =>
+      kind === fileReferenceKind.userAvatar && lowId === systemUserId
     return [
       ...messages.map(ofMessage),
       ...users.map(ofUser),
+      ...(holders.some(isSystem) ? [await ofSystem(db, appId)] : []),
       ...groups.map(ofGroup),
       ...sharedFiles.map(ofSharedFile),
     ]
   }
 
-  /** In the order of the holders of one kind, after the holder, at most `limit`. @param after null: from the first */
+  /** In the order of the holders of one kind, after the holder, at least `limit` unless these were the last. @param after null: from the first */
   async list(
     db: Queryable,
     appId: string,
@@ -163,7 +170,10 @@ export class NamingTextStore {
     const place = { ...(after ?? first), appId, limit }
     if (kind === fileReferenceKind.message)
       return (await this.#messages.all(db, place)).map(ofMessage)
-    if (kind === fileReferenceKind.userAvatar) return (await this.#users.all(db, place)).map(ofUser)
+    if (kind === fileReferenceKind.userAvatar) {
+      const users = (await this.#users.all(db, place)).map(ofUser)
+      return after === null ? [await ofSystem(db, appId), ...users] : users
+    }
     if (kind === fileReferenceKind.groupAvatar)
       return (await this.#groups.all(db, place)).map(ofGroup)
     return (await this.#sharedFiles.all(db, place)).map(ofSharedFile)
@@ -179,6 +189,11 @@ function ofMessage({ low_id, high_id, msg_id, attachment }: NamingMessage): Nami
 
 function ofUser({ user_id, avatar }: UserRow): NamingText {
   return { holder: userAvatarHolder(user_id), text: avatar }
+}
+
+async function ofSystem(db: Queryable, appId: string): Promise<NamingText> {
+  const { system_avatar: text } = await readAppSettings(db, appId)
+  return { holder: userAvatarHolder(systemUserId), text }
 }
 
 function ofGroup({ group_id, avatar, status }: GroupRow): NamingText {

@@ -1,4 +1,4 @@
-import { fileReferenceKind, type Int64 } from '@hermod/protocol'
+import { fileReferenceKind, type Int64, systemUserId } from '@hermod/protocol'
 import { linkedFileId } from '../credentials/file-links.js'
 import { isFileId } from '../file-model.js'
 
@@ -84,7 +84,8 @@ export function distinctHolders(holders: readonly FileHolder[]): FileHolder[] {
 export function holderText({ kind, lowId, highId, itemId }: FileHolder): string {
   if (kind === fileReferenceKind.message)
     return `message ${itemId} of conversation ${lowId}/${highId}`
-  if (kind === fileReferenceKind.userAvatar) return `avatar of user ${lowId}`
+  if (kind === fileReferenceKind.userAvatar)
+    return lowId === systemUserId ? 'avatar of the system' : `avatar of user ${lowId}`
   return kind === fileReferenceKind.groupAvatar
     ? `avatar of group ${lowId}`
     : `shared file ${itemId} of group ${lowId}`

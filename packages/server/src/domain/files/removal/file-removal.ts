@@ -3,7 +3,7 @@ import type { BlobStore } from '../../../blobs/blob-store.js'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { jobKind } from '../../../jobs/job-model.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
-import { type FileKey, originalKey, type StoredFile } from '../file-model.js'
+import { type FileKey, newRemovalId, originalKey, type StoredFile } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 
@@ -36,16 +36,44 @@ export class FileRemoval {
   async remove(key: FileKey): Promise<void> {
     const { files } = this.options
     await this.#inTurn(key.appId, async (tx) => {
-      const file = await files.find(tx, key)
+      const file = await files.findWithLeaving(tx, key)
       if (!file) throw new AppError('file_not_found')
       return [file]
     })
   }
 
-  /** Those of the files that nothing names. @returns how many these were */
-  async removeUnnamed(appId: string, fileIds: readonly string[]): Promise<number> {
+  /**
+   * Begins to remove those of the files that nothing names: from now on their addresses answer file_not_found. What was committed before
+   * may name them and not be noted yet, so they are removed by {@link finish} only, when that has been followed.
+   * @param fileIds one at least
+   * @returns the ID of this removal
+   */
+  async begin(appId: string, fileIds: readonly string[]): Promise<string> {
+    const { database, files, usage } = this.options
+    const removalId = newRemovalId()
+    await database.transaction(async (tx) => {
+      await usage.lock(tx, appId)
+      await files.markUnnamed(tx, appId, fileIds, removalId)
+    })
+    return removalId
+  }
+
+  /**
+   * Removes those of the files that nothing names even now; the others can be had again. A removal that was killed in between is finished
+   * like any other.
+   * @param isFollowed whether all has been followed that was committed before the removal began; if not, all of its files stay
+   */
+  async finish(
+    appId: string,
+    fileIds: readonly string[],
+    { removalId, isFollowed }: { readonly removalId: string; readonly isFollowed: boolean },
+  ): Promise<void> {
     const { files } = this.options
-    return this.#inTurn(appId, (tx) => files.findUnnamed(tx, appId, fileIds))
+    await this.#inTurn(appId, async (tx) => {
+      const gone = isFollowed ? await files.findUnnamed(tx, appId, fileIds, removalId) : []
+      await files.unmark(tx, appId, fileIds, removalId)
+      return gone
+    })
   }
 
   /** The files as they were uploaded, and their renditions. What is gone already is no failure. */
@@ -72,12 +100,12 @@ export class FileRemoval {
   }
 
   /** While nobody else notes a file of the application, or what names one. */
-  async #inTurn(appId: string, find: (tx: Tx) => Promise<readonly StoredFile[]>): Promise<number> {
+  async #inTurn(appId: string, find: (tx: Tx) => Promise<readonly StoredFile[]>): Promise<void> {
     const { database, files, usage, jobs } = this.options
-    return database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       await usage.lock(tx, appId)
       const gone = await find(tx)
-      if (gone.length === 0) return 0
+      if (gone.length === 0) return
       await files.deleteMany(tx, gone)
       await usage.add(tx, appId, {
         files: -gone.length,
@@ -85,7 +113,6 @@ export class FileRemoval {
       })
       const payload = { files: gone.map(({ fileId, uploadId }) => ({ fileId, uploadId })) }
       await jobs.enqueue(tx, blobRemoval, { appId, payload })
-      return gone.length
     })
   }
 }

@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { groupBy } from '../../../lib/group-by.js'
 import type { FilePlace, FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 import { fileConsumer } from '../references/file-reference-consumer.js'
 import type { FileRemoval } from './file-removal.js'
+
+/** A file that a removal is about to take. */
+type LeavingFile = Awaited<ReturnType<FileStore['listLeaving']>>[number]
 
 /** How far the outbox of an application goes, and how far a consumer is in it. */
 export interface OutboxPlaces {
@@ -41,6 +45,7 @@ export class UnnamedFiles {
   /** Looks at a limited number of files, those of one application after those of another. */
   async run(signal: AbortSignal): Promise<void> {
     const { database, usage } = this.options
+    await this.#finishInterrupted(signal)
     const appIds = (await database.read((db) => usage.list(db)))
       .map(({ appId }) => appId)
       .filter((appId) => appId >= this.#place.appId)
@@ -57,6 +62,17 @@ export class UnnamedFiles {
     this.#place = { appId: '', after: null }
   }
 
+  /** What the run before has begun when it was killed. */
+  async #finishInterrupted(signal: AbortSignal): Promise<void> {
+    const { database, files } = this.options
+    const leaving = await database.read((db) => files.listLeaving(db, filesPerStep))
+    for (const ofRemoval of groupBy(leaving, nameOfRemoval).values()) {
+      const [{ appId, removalId }] = ofRemoval as [LeavingFile, ...LeavingFile[]]
+      const fileIds = ofRemoval.map(({ fileId }) => fileId)
+      await this.#finish(appId, fileIds, removalId, signal)
+    }
+  }
+
   /** @returns where to go on; null: the other files are younger, or it is not known yet what names them */
   async #step(
     appId: string,
@@ -69,10 +85,24 @@ export class UnnamedFiles {
     const found = await database.read((db) => files.listOldest(db, appId, page))
     const unnamed = found.filter(({ isNamed }) => !isNamed).map(({ fileId }) => fileId)
     if (unnamed.length > 0) {
+      // What is noted soon is not taken from anybody meanwhile.
       if (!(await this.#isCaughtUp(appId, signal))) return null
-      await removal.removeUnnamed(appId, unnamed)
+      const removalId = await removal.begin(appId, unnamed)
+      if (!(await this.#finish(appId, unnamed, removalId, signal))) return null
     }
     return found.length < filesPerStep ? null : (found.at(-1) ?? null)
+  }
+
+  /** What was committed while the files could be had keeps those that it names. @returns false: it is not known yet which */
+  async #finish(
+    appId: string,
+    fileIds: readonly string[],
+    removalId: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const isFollowed = await this.#isCaughtUp(appId, signal)
+    await this.options.removal.finish(appId, fileIds, { removalId, isFollowed })
+    return isFollowed
   }
 
   /** Whether all that was written up to now has been followed; waits a little for it. */
@@ -87,4 +117,8 @@ export class UnnamedFiles {
     }
     return false
   }
+}
+
+function nameOfRemoval({ appId, removalId }: LeavingFile): string {
+  return `${appId} ${removalId}`
 }

@@ -71,16 +71,14 @@ export class DownloadService {
         expiresInSeconds: redirectLifeSeconds,
       }),
     )
-    if (location !== null) return { kind: 'redirect', location }
+    const description = { contentType, size, fileName, disposition } as const
+    if (location !== null) return { kind: 'redirect', ...description, location }
     const expected = expectedOf(content)
     return {
       kind: 'content',
-      contentType,
-      size,
+      ...description,
       etag,
       lastModified: file.createdAt,
-      fileName,
-      disposition,
       maxAgeSeconds,
       open: (range) =>
         failing(() => blobs.open(content.key, { ...(range && { range }), expected })),

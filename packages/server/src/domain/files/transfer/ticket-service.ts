@@ -52,7 +52,7 @@ export interface IssuedTicket extends StoreForm {
   readonly downloadUrl: string
 }
 
-type TicketDraft = Pick<FileTicket, 'purpose' | 'fileType' | 'recipient' | 'ownerId'>
+type TicketDraft = Pick<FileTicket, 'purpose' | 'fileType' | 'recipient' | 'ownerId' | 'payerId'>
 
 /** Who may upload what, and pass on what they have (rules J1, J3). */
 export class TicketService {
@@ -74,22 +74,29 @@ export class TicketService {
     const recipient = isShared({ fileType })
       ? await this.#sharingGroup(caller, to)
       : await this.#writable(caller, to)
-    const draft = { purpose: filePurpose.chat, fileType, recipient, ownerId: caller.userId }
+    const draft = {
+      purpose: filePurpose.chat,
+      fileType,
+      recipient,
+      ownerId: caller.userId,
+      payerId: payerOf(caller),
+    }
     return this.#issue(caller.appId, draft, addresses)
   }
 
   /** @throws AppError file_quota_reached */
   async issueForUserAvatar(
-    { appId, userId }: UploadingCaller,
+    caller: UploadingCaller,
     addresses: FileAddresses,
   ): Promise<IssuedTicket> {
     const draft = {
       purpose: filePurpose.userAvatar,
       fileType: 0,
       recipient: everybody,
-      ownerId: userId,
+      ownerId: caller.userId,
+      payerId: payerOf(caller),
     }
-    return this.#issue(appId, draft, addresses)
+    return this.#issue(caller.appId, draft, addresses)
   }
 
   /** @throws AppError group_not_found, member_required, group_admin_required, file_quota_reached */
@@ -104,6 +111,7 @@ export class TicketService {
       fileType: 0,
       recipient: everybody,
       ownerId: caller.actorId,
+      payerId: payerOf(caller),
     }
     return this.#issue(caller.appId, draft, addresses)
   }
@@ -155,13 +163,17 @@ export class TicketService {
     return isCurrent ? ticket : null
   }
 
-  /** @throws AppError file_quota_reached */
-  async requireRoom({ appId, settings }: App): Promise<void> {
+  /**
+   * @returns how many bytes the application may still store now; infinite where it has no quota
+   * @throws AppError file_quota_reached
+   */
+  async requireRoom({ appId, settings }: App): Promise<number> {
     const { database, usage } = this.options
     const quotaBytes = Number(settings.file_quota_bytes)
-    if (quotaBytes === 0) return
+    if (quotaBytes === 0) return Number.POSITIVE_INFINITY
     const { bytes } = await database.read((db) => usage.find(db, appId))
     if (bytes >= quotaBytes) throw new AppError('file_quota_reached')
+    return quotaBytes - bytes
   }
 
   async #writable(
@@ -247,4 +259,9 @@ export class TicketService {
     if (!user) throw new AppError('user_not_found')
     return user.credentialEpoch
   }
+}
+
+/** Calls with an Admin token are not limited, nor are the uploads of its tickets. */
+function payerOf({ isAdminToken, actorId }: GroupCaller): Int64 {
+  return isAdminToken ? systemUserId : actorId
 }

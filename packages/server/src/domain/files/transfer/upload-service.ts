@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { AppError, fileType } from '@hermod/protocol'
-import type { BlobStore, StoredBlob } from '../../../blobs/blob-store.js'
+import { BlobError, type BlobStore, type StoredBlob } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { DetectedType } from '../../../media/media.js'
@@ -32,10 +32,14 @@ export interface IncomingForm {
   readonly body: Readable
 }
 
+/** Counts bytes for the one whose limits they count for. */
+export type ChargeBytes = (bytes: number) => void
+
 export interface IncomingUpload {
   /** Of the whole form, in bytes; null: not known. */
   readonly length: number | null
-  form(): Promise<IncomingForm>
+  /** @param arrived is told of bytes as they come */
+  form(arrived: ChargeBytes): Promise<IncomingForm>
 }
 
 /** What the form has beside its file, at most. */
@@ -53,13 +57,13 @@ export class UploadService {
    * @throws AppError upload_ticket_invalid, upload_ticket_used, file_missing, file_type_invalid, file_too_large, file_quota_reached,
    * file_storage_full, object_storage_failed, and what is wrong with the form
    */
-  async receive(ticketText: string, upload: IncomingUpload): Promise<void> {
+  async receive(ticketText: string, upload: IncomingUpload, charge: ChargeBytes): Promise<void> {
     const ticket = await this.#require(ticketText)
-    const maxBytes = await this.#maxBytes(ticket)
-    if ((upload.length ?? 0) > maxBytes + maxFormBytes) throw new AppError('file_too_large')
+    const room = await this.#room(ticket)
+    requireRoomFor((upload.length ?? 0) - maxFormBytes, room)
     if (await this.#find(ticket)) throw new AppError('upload_ticket_used')
-    const { fileName, body } = await upload.form()
-    await this.#store(ticket, body, { name: fileName ?? '', maxBytes })
+    const { fileName, body } = await upload.form(charge)
+    await this.#store(ticket, body, { name: fileName ?? '', room })
   }
 
   /**
@@ -67,15 +71,18 @@ export class UploadService {
    * same place until its form expires. Doing it again does no harm.
    * @throws AppError as {@link receive}; file_missing when the store has no file of the ticket
    */
-  async finish(ticketText: string): Promise<void> {
+  async finish(ticketText: string, charge: ChargeBytes): Promise<void> {
     const { blobs } = this.options
     const ticket = await this.#require(ticketText)
     if (await this.#find(ticket)) return
-    const maxBytes = await this.#maxBytes(ticket)
+    const room = await this.#room(ticket)
     const from = incomingKey(ticket.fileId)
     try {
-      if (!(await blobs.stat(from))) throw new AppError('file_missing')
-      await this.#store(ticket, await blobs.open(from), { name: '', maxBytes })
+      const stat = await blobs.stat(from)
+      if (!stat) throw new AppError('file_missing')
+      requireRoomFor(stat.size, room)
+      charge(stat.size)
+      await this.#store(ticket, await blobs.open(from), { name: '', room })
       await blobs.remove([from])
     } catch (error) {
       throw fileFailure(error)
@@ -86,16 +93,32 @@ export class UploadService {
   async #store(
     ticket: FileTicket,
     body: Readable,
-    { name, maxBytes }: { readonly name: string; readonly maxBytes: number },
+    { name, room }: { readonly name: string; readonly room: Room },
   ): Promise<void> {
     const contentType = await this.#typeOf(ticket, body)
     const uploadId = newUploadId()
     const key = originalKey({ ...ticket, uploadId })
     try {
-      const stored = await this.options.blobs.put(key, body, { contentType, maxBytes })
+      const stored = await this.#put(key, body, { contentType, room })
       await this.#note(ticket, uploadId, { ...stored, contentType, name })
     } catch (error) {
       throw fileFailure(error)
+    }
+  }
+
+  /** @throws AppError file_quota_reached as soon as there is more than the quota had left at the beginning; BlobError */
+  async #put(
+    key: string,
+    body: Readable,
+    { contentType, room }: { readonly contentType: string; readonly room: Room },
+  ): Promise<StoredBlob> {
+    const { maxBytes, quotaBytes } = room
+    try {
+      const options = { contentType, maxBytes: Math.min(maxBytes, quotaBytes) }
+      return await this.options.blobs.put(key, body, options)
+    } catch (error) {
+      const isTooLarge = error instanceof BlobError && error.reason === 'too_large'
+      throw isTooLarge && quotaBytes < maxBytes ? new AppError('file_quota_reached') : error
     }
   }
 
@@ -105,12 +128,14 @@ export class UploadService {
     return ticket
   }
 
-  /** What the application allows now, if that is less than when the ticket was made. */
-  async #maxBytes({ appId, maxBytes }: FileTicket): Promise<number> {
+  /** What the application allows now, if that is less than when the ticket was made. @throws AppError file_quota_reached */
+  async #room({ appId, maxBytes }: FileTicket): Promise<Room> {
     const { apps, tickets } = this.options
     const app = await apps.get(appId)
-    await tickets.requireRoom(app)
-    return Math.min(maxBytes, Number(app.settings.file_max_bytes))
+    return {
+      maxBytes: Math.min(maxBytes, Number(app.settings.file_max_bytes)),
+      quotaBytes: await tickets.requireRoom(app),
+    }
   }
 
   #find(ticket: FileTicket): Promise<StoredFile | null> {
@@ -158,6 +183,20 @@ export class UploadService {
     const isRefused = error instanceof AppError && error.entry.http < 500
     if (isRefused) await this.options.blobs.remove([originalKey(file)]).catch(() => {})
   }
+}
+
+/** How large a file may be, in bytes. */
+interface Room {
+  /** By the size of a file. */
+  readonly maxBytes: number
+  /** By what was left of the quota at the beginning; what is left at the end is judged when the file is noted. */
+  readonly quotaBytes: number
+}
+
+/** @throws AppError file_too_large, file_quota_reached */
+function requireRoomFor(size: number, { maxBytes, quotaBytes }: Room): void {
+  if (size > maxBytes) throw new AppError('file_too_large')
+  if (size > quotaBytes) throw new AppError('file_quota_reached')
 }
 
 interface Wanted {
