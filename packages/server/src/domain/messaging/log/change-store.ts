@@ -129,9 +129,7 @@ export class ChangeStore {
     userId: Int64,
   ): Promise<ChangeState | null> {
     const row = await this.#findRow(db, conversation, userId)
-    return (
-      row && { ...row, hiddenMessageId: Math.max(row.hiddenMessageId, row.removedMessageId) }
-    )
+    return row && { ...row, hiddenMessageId: Math.max(row.hiddenMessageId, row.removedMessageId) }
   }
 
   async #findRow(

@@ -236,7 +236,10 @@ export class ConversationService {
   async #isRemovedFrom(places: readonly Place[], messageId: Int64): Promise<boolean> {
     const { database, store } = this.options
     for (const { known } of places)
-      if (known && (await database.read((db) => store.isRemoved(db, known.conversation, messageId))))
+      if (
+        known &&
+        (await database.read((db) => store.isRemoved(db, known.conversation, messageId)))
+      )
         return true
     return false
   }
