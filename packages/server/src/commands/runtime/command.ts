@@ -86,9 +86,7 @@ export interface CommandDependencies {
    * Gives unused space of the embedded database back to the disk.
    * @returns how many bytes it had and has; null when the database is not the embedded one
    */
-  compact(
-    loaded: LoadedConfig,
-  ): Promise<{ readonly before: number; readonly after: number } | null>
+  compact(loaded: LoadedConfig): Promise<{ readonly before: number; readonly after: number } | null>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Replaces the file system in tests. */
