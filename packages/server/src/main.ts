@@ -26,6 +26,7 @@ export async function run(args: readonly string[]): Promise<void> {
     local,
     serve,
     migrate,
+    compact,
     simulatePush,
   }
   process.exitCode = await runProgram(dependencies, args)
@@ -97,6 +98,11 @@ async function migrate(
     import('./observability/log.js'),
   ])
   return migrateDatabase({ ...loaded, log: createLog('silent') }, options)
+}
+
+async function compact(loaded: LoadedConfig) {
+  const { compactDatabase } = await import('./context/database/compaction.js')
+  return compactDatabase(loaded)
 }
 
 async function simulatePush(options: PushSimulationOptions): Promise<void> {

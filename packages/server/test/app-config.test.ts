@@ -18,6 +18,7 @@ const defaults = {
   group_member_limit: 5_000,
   group_owner_limit: 5_000,
   hide_member_info: true,
+  history_days: 0,
   message_forward_max_message_num: 100,
   message_forward_max_user_num: 20,
   recall_enabled: true,

@@ -470,6 +470,16 @@ for (const backend of testBackends()) {
           'that keeps changes from before',
           conversations('changes_kept_from', [-1, 0]),
         ],
+        [
+          'log_start',
+          'whose beginning is not removed as it says',
+          conversations('removed_seq', [1, 0]),
+        ],
+        [
+          'removed_history',
+          'with messages that it says were removed',
+          conversations('removed_msg_id', [ids[0] as number, 0]),
+        ],
         ['closed_conversation', 'closed by nobody', conversations('closed', [1, 0])],
       ]
       return [

@@ -36,4 +36,6 @@ export const messageEvents = {
   'message.appended': ofMessage,
   'message.replaced': ofMessage,
   'message.delivered': ofMessage,
+  /** Messages up to this one were removed because of their age; told where one of them may have named a file. */
+  'message.expired': ofMessage,
 }

@@ -69,6 +69,11 @@ export const appSettingFields = {
     description: 'most groups that a user is in',
   }),
   hide_member_info: boolean({ description: 'true: groups may hide member details' }),
+  history_days: int32({
+    minimum: 0,
+    maximum: 36_500,
+    description: 'days that messages are kept; 0: for ever',
+  }),
   message_forward_max_message_num: int32({
     minimum: 1,
     maximum: 500,

@@ -41,10 +41,14 @@ const simulatedCall = {
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
   readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
+  readonly compaction?: { readonly before: number; readonly after: number } | null
 }
 
 /** Runs one command line on fakes, in a folder that no server uses. */
-async function run(line: string, { answer, migrations = [], env = {}, serve }: Setup = {}) {
+async function run(
+  line: string,
+  { answer, migrations = [], compaction = null, env = {}, serve }: Setup = {},
+) {
   const calls: [string, OperatorParams][] = []
   const done: string[] = []
   const stdout = new PassThrough()
@@ -61,6 +65,10 @@ async function run(line: string, { answer, migrations = [], env = {}, serve }: S
       async migrate(_loaded, { statusOnly }) {
         done.push(`migrate ${statusOnly}`)
         return migrations
+      },
+      async compact() {
+        done.push('compact')
+        return compaction
       },
       async simulatePush({ firstPort, started, received }) {
         done.push(`simulate ${firstPort}`)
@@ -326,6 +334,25 @@ describe('hermod config', () => {
     const { code, out } = await run('config --reference', { env: { HERMOD_PORT: 'x' } })
     expect(code).toBe(0)
     expect(out).toMatch(/^# Configuration\n/)
+  })
+})
+
+describe('hermod compact', () => {
+  it('says how large the database was and is', async () => {
+    const compaction = { before: 3 * 2 ** 20, after: 2 ** 19 }
+    const { done, out } = await run('compact', { compaction })
+    expect(done).toEqual(['compact'])
+    expect(out).toBe('The database had 3.0 MiB and has 0.5 MiB now.\n')
+    expect(JSON.parse((await run('compact --json', { compaction })).out)).toEqual({
+      bytes_before: 3 * 2 ** 20,
+      bytes_after: 2 ** 19,
+    })
+  })
+
+  it('refuses a database that is not the embedded one', async () => {
+    const { code, err } = await run('compact')
+    expect(code).toBe(1)
+    expect(err).toContain('PostgreSQL')
   })
 })
 

@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   user: async () => (await import('./user/user.js')).addUserCommands,
   config: async () => (await import('./config.js')).addConfigCommand,
   migrate: async () => (await import('./migrate.js')).addMigrateCommand,
+  compact: async () => (await import('./compact.js')).addCompactCommand,
   check: async () => (await import('./check.js')).addCheckCommand,
   push: async () => (await import('./push.js')).addPushCommands,
   'push-simulator': async () => (await import('./push-simulator.js')).addPushSimulatorCommand,

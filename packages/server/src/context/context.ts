@@ -63,7 +63,10 @@ export interface ContextOptions {
   readonly core?: CoreChannel | undefined
 }
 
-const databaseFile = 'hermod.db'
+/** The file of the embedded database. */
+export function databasePath(dataDir: string): string {
+  return join(dataDir, 'hermod.db')
+}
 
 /** Opens the database of a configuration. With the embedded one the caller has locked the folder. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
@@ -74,7 +77,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
   const health = new DatabaseHealth(databaseLog(log))
   if (storage.kind === 'sqlite')
     return new Database(
-      sqliteDialect(join(storage.dataDir, databaseFile), {
+      sqliteDialect(databasePath(storage.dataDir), {
         onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
         checksWriters: checkAnswers,
         procedures,

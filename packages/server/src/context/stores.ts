@@ -93,7 +93,7 @@ export function createStores({
     keyChecks: new KeyCheckStore(),
     memberLists: new MemberListStore(),
     members: new MemberStore(database, members),
-    messages: new MessageStore(),
+    messages: new MessageStore(database),
     muteGaps: new MuteGapStore(database),
     namingTexts: new NamingTextStore(database),
     outbox: new OutboxStore(database),

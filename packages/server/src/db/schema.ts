@@ -357,6 +357,10 @@ export interface ConversationsTable {
   alterations: Generated<number>
   /** Changes above this number are kept; 0 = all of them. */
   changes_kept_from: Generated<number>
+  /** Messages up to and including this position were removed because of their age (rule E14); 0 = none was. */
+  removed_seq: Generated<number>
+  /** The last one of them; it strictly grows. */
+  removed_msg_id: Generated<number>
   /** Of a group's conversation: who has read furthest, to low_read_seq; the furthest of all others is at high_read_seq. */
   reader_id: Generated<Int64>
   /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */

@@ -49,6 +49,13 @@ export interface DatabaseFigures {
   readonly isFailing: boolean
 }
 
+/** Rows of the history that were removed because of their age. */
+export interface HistoryFigures {
+  readonly messages: number
+  readonly recalled: number
+  readonly changes: number
+}
+
 /** When a push certificate expires. */
 export interface CertificateFigures {
   readonly appId: string
@@ -115,6 +122,12 @@ export class Metrics {
     help: 'Time that a run of a maintenance task takes, by task.',
     labelNames: ['task'] as const,
     buckets: taskBuckets,
+    registers: [this.#registry],
+  })
+  readonly #historyRemoved = new Counter({
+    name: 'hermod_history_removed_total',
+    help: 'Rows of the history that were removed because of their age: messages, recalled (what was left of recalled messages) or changes.',
+    labelNames: ['rows'] as const,
     registers: [this.#registry],
   })
   readonly #receipts = new Counter({
@@ -414,6 +427,11 @@ export class Metrics {
   maintenanceFinished(task: string, outcome: string, seconds: number): void {
     this.#maintenance.inc({ task, outcome })
     this.#maintenanceSeconds.observe({ task }, seconds)
+  }
+
+  historyRemoved(removed: HistoryFigures): void {
+    for (const [rows, count] of Object.entries(removed))
+      if (count > 0) this.#historyRemoved.inc({ rows }, count)
   }
 
   receiptsCounted(channel: string, result: string, count: number): void {

@@ -80,7 +80,16 @@ export class ChangeReader implements AsyncDisposable {
   }
 
   changesAfter(userId: number, peerId: number, after: number, limit = 100): Promise<ChangePage> {
-    return this.#changes.changesAfter({ appId: 'test', userId }, peerId, { after, limit })
+    return this.changesOf({ appId: 'test', userId }, peerId, { after, limit })
+  }
+
+  /** As {@link changesAfter}, in any application. */
+  changesOf(
+    reader: { readonly appId: string; readonly userId: number },
+    peerId: number,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<ChangePage> {
+    return this.#changes.changesAfter(reader, peerId, page)
   }
 
   broadcastChangesAfter(

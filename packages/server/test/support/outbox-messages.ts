@@ -15,7 +15,7 @@ export async function recallMessage(
   messageId: number,
 ): Promise<void> {
   const conversation = directConversation(appId, from, to)
-  const store = new MessageStore()
+  const store = new MessageStore(node.database)
   const conversations = new ConversationStore(node.database)
   await node.database.transaction(async (tx) => {
     await conversations.lockForUpdate(tx, conversation)

@@ -82,6 +82,11 @@ export interface CommandDependencies {
     loaded: LoadedConfig,
     options: { readonly statusOnly: boolean },
   ): Promise<readonly Migration[]>
+  /**
+   * Gives unused space of the embedded database back to the disk.
+   * @returns how many bytes it had and has; null when the database is not the embedded one
+   */
+  compact(loaded: LoadedConfig): Promise<{ readonly before: number; readonly after: number } | null>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Replaces the file system in tests. */

@@ -7,6 +7,7 @@ import { MarkWriter } from '../../domain/messaging/marks/mark-writer.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
+import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
@@ -21,6 +22,7 @@ export interface Messaging {
   readonly broadcasts: BroadcastService
   readonly changes: ChangeService
   readonly conversations: ConversationService
+  readonly historyRetention: HistoryRetention
   readonly marks: MarkWriter
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
@@ -138,6 +140,16 @@ export function createMessaging(
       conversations,
     }),
     conversations,
+    historyRetention: new HistoryRetention({
+      database,
+      apps,
+      conversations: stores.conversations,
+      messages: stores.messages,
+      changes: stores.changes,
+      receiptRequests: stores.receiptRequests,
+      outbox,
+      clock,
+    }),
     marks,
     messageOperations,
     messages: new MessageService({

@@ -31,6 +31,7 @@ export interface WorkersOptions {
     | 'endedBans'
     | 'fileReferences'
     | 'fileRemoval'
+    | 'historyRetention'
     | 'messagePushes'
     | 'strayBlobs'
     | 'sweeper'
@@ -70,6 +71,7 @@ export function createWorkers({
     endedBans,
     fileReferences,
     fileRemoval,
+    historyRetention,
     messagePushes,
     strayBlobs,
     sweeper,
@@ -141,6 +143,15 @@ export function createWorkers({
     tasks: [
       { name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() },
       { name: 'ended bans', intervalMs: minuteMs, run: (signal) => endedBans.clear(signal) },
+      {
+        name: 'old messages',
+        intervalMs: 10 * minuteMs,
+        run: (signal) =>
+          historyRetention.run(signal, {
+            removed: metrics.historyRemoved.bind(metrics),
+            walked: (walk) => log.info(walk, 'old messages removed'),
+          }),
+      },
       { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
       { name: 'old pushes', intervalMs: 10 * minuteMs, run: (signal) => pushPurge.run(signal) },
       { name: 'unnamed files', intervalMs: minuteMs, run: (signal) => unnamedFiles.run(signal) },

@@ -238,6 +238,8 @@ const clusteredTables = {
     closed smallint not null default 0,
     alterations bigint not null default 0,
     changes_kept_from bigint not null default 0,
+    removed_seq bigint not null default 0,
+    removed_msg_id bigint not null default 0,
     last_recalled_seq bigint not null default 0,
     last_notified_seq bigint not null default 0,
     reader_id bigint not null default 0,

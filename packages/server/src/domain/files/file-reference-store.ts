@@ -113,6 +113,24 @@ export class FileReferenceStore {
     return rows.map(toReference).filter((reference) => reference.fileId === fileId)
   }
 
+  /** Messages of a conversation, up to and including one, that name files of ours. */
+  async listMessagesUpTo(
+    db: Queryable,
+    appId: string,
+    { lowId, highId, itemId }: Omit<FileHolder, 'kind'>,
+  ): Promise<FileReference[]> {
+    const rows = await db
+      .selectFrom('file_references')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('kind', '=', fileReferenceKind.message)
+      .where('low_id', '=', lowId)
+      .where('high_id', '=', highId)
+      .where('item_id', '<=', itemId)
+      .execute()
+    return rows.map(toReference)
+  }
+
   /** The shared files of a group that name files of ours. */
   async listShared(db: Queryable, appId: string, groupId: Int64): Promise<FileReference[]> {
     const rows = await db

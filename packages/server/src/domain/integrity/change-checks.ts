@@ -6,10 +6,10 @@ const same = (a: string, b: string) =>
   sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
 
 /**
- * Conversations with `kept_seq`: how many of their messages lie at or below the number from which changes are kept, and may be gone
- * with all that was done to them.
+ * Conversations with `kept_seq`: how many of their messages lie at or below the number from which changes are kept. The first of them are
+ * removed, and of the others it may be gone what was done to them.
  */
-export const keptConversations = sql`(with kept as materialized (select k.*, k.changes_kept_from - coalesce(f.first_row - 1, k.alterations) as kept_seq
+const keptConversations = sql`(with kept as materialized (select k.*, k.changes_kept_from - coalesce(f.first_row - 1, k.alterations) as kept_seq
   from conversations k
   left join (select x.app_id, x.low_id, x.high_id, min(x.alteration) as first_row
     from message_changes x join conversations o on ${same('o', 'x')}
@@ -21,10 +21,23 @@ export const changeChecks: readonly IntegrityCheck[] = [
     name: 'log_start',
     count: sql`select count(*) as count from conversations`,
     faults: sql`select c.app_id, ${named('c')} as subject,
-        'has messages from position ' || coalesce(l.seq, 0) || ' on, and keeps changes from number ' || c.changes_kept_from || ', message ' || c.kept_seq as detail
+        'has messages from position ' || coalesce(l.seq, 0) || ' on, where those up to ' || c.removed_seq || ' were removed; keeps changes from number ' || c.changes_kept_from || ', message ' || c.kept_seq as detail
       from ${keptConversations} c
       left join (select app_id, low_id, high_id, min(seq) as seq from ${log} l group by app_id, low_id, high_id) l on ${same('l', 'c')}
-      where coalesce(l.seq, c.seq + 1) > c.kept_seq + 1 or c.kept_seq not between 0 and c.seq or c.changes_kept_from < 0`,
+      where coalesce(l.seq, c.seq + 1) <> c.removed_seq + 1 or c.kept_seq not between c.removed_seq and c.seq or c.changes_kept_from < 0`,
+  },
+  {
+    name: 'removed_history',
+    count: sql`select count(*) as count from conversations where removed_seq > 0`,
+    faults: sql`select c.app_id, ${named('c')} as subject,
+        'says that messages up to ' || c.removed_msg_id || ' were removed, and has ' || coalesce(l.msg_id, 0) || ' of ' || c.last_msg_id || ', or what belongs to those that were' as detail
+      from conversations c
+      left join (select app_id, low_id, high_id, min(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) l on ${same('l', 'c')}
+      where c.removed_msg_id >= coalesce(l.msg_id, c.last_msg_id + 1) or (c.removed_seq > 0) <> (c.removed_msg_id > 0)
+        or (c.removed_seq = c.seq and c.removed_msg_id <> c.last_msg_id)
+        or exists (select 1 from own_notifications n where ${same('n', 'c')} and n.seq <= c.removed_seq)
+        or (c.low_id = c.high_id and exists (select 1 from receipt_requests r
+          where r.app_id = c.app_id and r.group_id = c.low_id and r.seq <= c.removed_seq))`,
   },
   {
     name: 'change_order',

@@ -2,7 +2,7 @@ import { relation, systemUserId } from '@hermod/protocol'
 import type { Queryable } from '../../db/database.js'
 import { type RawBuilder, sql } from '../../db/kysely.js'
 import { broadcastChecks } from './broadcast-checks.js'
-import { changeChecks, keptConversations } from './change-checks.js'
+import { changeChecks } from './change-checks.js'
 import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
@@ -43,10 +43,10 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from conversations`,
     faults: sql`select c.app_id, ${conversation('c')} as subject,
         'ends at ' || c.seq || ' (message ' || c.last_msg_id || '), its log at ' || coalesce(m.seq, 0) || ' (message ' || coalesce(m.msg_id, 0) || ')' as detail
-      from ${keptConversations} c
+      from conversations c
       left join (select app_id, low_id, high_id, max(seq) as seq, max(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) m
         on ${sameConversation('m', 'c')}
-      where coalesce(m.seq, c.kept_seq) <> c.seq or coalesce(m.msg_id, c.last_msg_id) <> c.last_msg_id or c.seq = 0`,
+      where coalesce(m.seq, c.removed_seq) <> c.seq or coalesce(m.msg_id, c.last_msg_id) <> c.last_msg_id or c.seq = 0`,
   },
   {
     name: 'message_order',
@@ -69,10 +69,10 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from conversations`,
     faults: sql`select c.app_id, ${conversation('c')} as subject,
         'has its last recall at ' || c.last_recalled_seq || ' where ' || coalesce(r.seq, 0) || ' is due' as detail
-      from ${keptConversations} c
+      from conversations c
       left join (select app_id, low_id, high_id, max(seq) as seq from recalled_messages group by app_id, low_id, high_id) r
         on ${sameConversation('r', 'c')}
-      where c.last_recalled_seq <> coalesce(r.seq, 0) and (c.last_recalled_seq > c.kept_seq or r.seq > c.last_recalled_seq)`,
+      where c.last_recalled_seq <> coalesce(r.seq, 0) and (c.last_recalled_seq > c.removed_seq or r.seq > c.last_recalled_seq)`,
   },
   {
     name: 'own_notifications',
@@ -87,9 +87,8 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       union all
       select n.app_id, ${conversation('n')} as subject, 'notes a notification ' || n.msg_id || ' that is none' as detail
       from own_notifications n
-      join ${keptConversations} c on ${sameConversation('c', 'n')}
       left join messages m on ${sameConversation('m', 'n')} and m.msg_id = n.msg_id and m.sender_id = n.user_id and m.is_system = 1
-      where m.msg_id is null and n.seq > c.kept_seq`,
+      where m.msg_id is null`,
   },
   {
     name: 'conversation_marks',

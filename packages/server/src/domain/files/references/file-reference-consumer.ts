@@ -36,6 +36,8 @@ export class FileReferenceConsumer implements Consumer {
       // What the group had shared is noted by now, or among the holders.
       if (event.kind === 'group.destroyed')
         holders.push(...(await this.references.sharedIn(appId, event.payload.group_id)))
+      if (event.kind === 'message.expired')
+        holders.push(...(await this.references.messagesUpTo(appId, messageOf(event.payload))))
     }
     await this.references.refresh(appId, distinctHolders(holders))
   }
@@ -74,7 +76,7 @@ function messageOf({
   conversation: { low_id, high_id },
   msg_id,
 }:
-  | Extract<DeliveredEvent, { kind: 'message.recalled' }>['payload']
+  | Extract<DeliveredEvent, { kind: 'message.recalled' | 'message.expired' }>['payload']
   | Extract<DeliveredEvent, { kind: 'message.stored' }>['payload']): FileHolder {
   return messageHolder(low_id, high_id, msg_id)
 }

@@ -60,6 +60,15 @@ export class FileReferenceService {
     return database.read((db) => references.listShared(db, appId, groupId))
   }
 
+  /** The messages up to and including one of which it is noted that they name files. */
+  async messagesUpTo(
+    appId: string,
+    last: Omit<FileHolder, 'kind'>,
+  ): Promise<readonly FileHolder[]> {
+    const { database, references } = this.options
+    return database.read((db) => references.listMessagesUpTo(db, appId, last))
+  }
+
   /** Notes everything anew, in steps. */
   async rebuild(appId: string): Promise<void> {
     const { database } = this.options

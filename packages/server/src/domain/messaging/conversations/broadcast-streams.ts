@@ -23,11 +23,12 @@ export const hiddenBroadcasts = sql<number>`case when coalesce(b.hidden_msg_id, 
  * The position before the first broadcast of the stream `c` that is left to the user `u`: one look-up of a key, and none for who was there
  * before the first of all.
  */
-const start = sql<number>`case when u.broadcasts_after = 0 and c.changes_kept_from = 0 then 0
+const start = sql<number>`case when u.broadcasts_after = 0 then c.removed_seq
   else coalesce((select m.seq - 1 from messages m where ${isLogOfStream('m')} and m.msg_id > u.broadcasts_after
     order by m.msg_id limit 1), c.seq) end`
 /** Of a user `u` with marks `b`: nothing of the stream `c` up to and including this position is unread. */
-export const seenInStream = sql<number>`coalesce(b.seen_seq, ${start})`
+export const seenInStream = sql<number>`case when b.seen_seq is null then ${start}
+  when b.seen_seq < c.removed_seq then c.removed_seq else b.seen_seq end`
 
 /**
  * Broadcast streams `c` that have something for a user `u`, with that user's marks `b` in them, where there are any. A sender is a reader

@@ -11,6 +11,7 @@ import {
   type Conversation,
   type ConversationKey,
   type ConversationView,
+  everybodyId,
   type Side,
   sidesOf,
 } from '../log/conversation-model.js'
@@ -21,6 +22,26 @@ type ListParams = UserKey & { readonly beforeId: number }
 type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
+type PlaceParams = ConversationKey & { readonly beforeId: number }
+type PlaceRow = {
+  readonly lowId: Int64
+  readonly highId: Int64
+  readonly isGroup: number
+  readonly isDue: number
+}
+
+/** A conversation on a walk over those of an application. */
+export interface WalkedConversation extends Conversation {
+  /** Something of it is to be removed. */
+  readonly isDue: boolean
+}
+
+/** How far the log of a conversation is removed, and what else there is to know before more of it is. */
+export interface RemovedRange {
+  readonly removedMessageId: number
+  readonly alterations: number
+  readonly keptFrom: number
+}
 
 /** Where the marks of a reader stand, by what was told of them. */
 export interface ReaderMarks {
@@ -43,11 +64,14 @@ const sameConversation = (table: string) =>
     `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
   )
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
-const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
+const latestMessageId = sql<number>`case when c.removed_seq = c.seq then null when c.last_recalled_seq < c.seq then c.last_msg_id
   else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
+/** What was removed is not unread, wherever the mark is. */
+const keptAbove = (seen: RawBuilder<number>) =>
+  sql<number>`case when ${seen} < c.removed_seq then c.removed_seq else ${seen} end`
 /**
  * Sending moves the sender's own mark, so what is above a mark is of others or a notification: the difference of two positions less what
- * was recalled and notified in one's own name.
+ * was recalled and notified in one's own name, as far as it is not removed.
  * @param end of what is counted
  * @param isCounted an SQL condition on a position, for what was recalled or notified
  */
@@ -55,7 +79,7 @@ const unreadAbove = (
   seen: RawBuilder<number>,
   end = sql<number>`c.seq`,
   isCounted = (_seq: RawBuilder<number>) => sql<boolean>`true`,
-) => sql<number>`${end} - ${seen} - case when c.last_recalled_seq > ${seen}
+) => sql<number>`${end} - ${keptAbove(seen)} - case when c.last_recalled_seq > ${seen}
   then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen} and ${isCounted(sql`r.seq`)}) else 0 end
   - case when c.last_notified_seq > ${seen} then (select count(*) from own_notifications n where ${sameConversation('n')}
     and n.user_id = p.user_id and n.seq > ${seen} and ${isCounted(sql`n.seq`)}) else 0 end`
@@ -70,6 +94,7 @@ export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.jo
 const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}`
 
 const seenInGroup = sql<number>`p.seen_seq`
+const keptInGroup = keptAbove(seenInGroup)
 /** To where the member receives messages: not what comes while msg_mute_mode 2 is on (rule F8a). */
 const receivedSeq = sql<number>`case when p.msg_mute_mode = ${sql.lit(muteMode.notReceived)} then p.muted_seq else c.seq end`
 const gapsOfMember = sql`from group_mute_gaps y where y.app_id = p.app_id and y.group_id = p.group_id and y.user_id = p.user_id`
@@ -79,8 +104,8 @@ const isReceived = (
 ) => sql<boolean>`${seq} <= ${receivedSeq} and ${seq} <= case when ${seq} > p.gaps_end_seq
   then ${seq} else coalesce((select y.from_seq ${gapsOfMember} and y.to_seq >= ${seq} order by y.to_seq limit 1), ${seq}) end`
 /** How many positions the gaps hold above the member's mark. */
-const gapsAboveSeen = sql<number>`case when p.gaps_end_seq > p.seen_seq then (select cast(coalesce(sum(y.to_seq
-  - case when y.from_seq > p.seen_seq then y.from_seq else p.seen_seq end), 0) as bigint) ${gapsOfMember} and y.to_seq > p.seen_seq) else 0 end`
+const gapsAboveSeen = sql<number>`case when p.gaps_end_seq > ${keptInGroup} then (select cast(coalesce(sum(y.to_seq
+  - case when y.from_seq > ${keptInGroup} then y.from_seq else ${keptInGroup} end), 0) as bigint) ${gapsOfMember} and y.to_seq > ${keptInGroup}) else 0 end`
 const unreadInGroup = sql<number>`${unreadAbove(seenInGroup, receivedSeq, isReceived)} - ${gapsAboveSeen}`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
@@ -142,7 +167,7 @@ function directUnread(db: Queryable, param: Param<UserKey>) {
     .select([peerId.as('peerId'), unreadAbove(seenSeq).as('unread')])
     .where('p.app_id', '=', param('appId'))
     .where('p.user_id', '=', param('userId'))
-    .where(sql<boolean>`c.seq > ${seenSeq}`)
+    .where(sql<boolean>`c.seq > ${keptAbove(seenSeq)}`)
 }
 
 function groupUnread(db: Queryable, param: Param<UserKey>) {
@@ -150,7 +175,7 @@ function groupUnread(db: Queryable, param: Param<UserKey>) {
     .select(['p.group_id as peerId', unreadInGroup.as('unread')])
     .where('p.app_id', '=', param('appId'))
     .where('p.user_id', '=', param('userId'))
-    .where(sql<boolean>`${receivedSeq} > p.seen_seq`)
+    .where(sql<boolean>`${receivedSeq} > ${keptInGroup}`)
     .where(countsUnread)
 }
 
@@ -160,7 +185,7 @@ function seenBroadcasts(db: Queryable, param: Param<UserKey>) {
     .select(['c.app_id', 'c.low_id', 'c.high_id', 'c.seq', 'c.last_recalled_seq'])
     .select(seenInStream.as('seen'))
     .where('c.high_id', '<>', param('userId'))
-    .where(sql<boolean>`c.seq > coalesce(b.seen_seq, 0)`)
+    .where(sql<boolean>`c.seq > coalesce(b.seen_seq, 0) and c.seq > c.removed_seq`)
 }
 
 /** A user who came after the first broadcast has that conversation from then on. */
@@ -185,6 +210,7 @@ export class ConversationStore {
   readonly #unread
   readonly #unreadWithBroadcasts
   readonly #marks
+  readonly #walk
 
   constructor(database: Database) {
     this.#list = database.preparedPage<ListParams, ViewRow>((db, param, limit) =>
@@ -220,6 +246,27 @@ export class ConversationStore {
         .where('low_id', '=', param('lowId'))
         .where('high_id', '=', param('highId')),
     )
+    this.#walk = database.preparedPage<PlaceParams, PlaceRow>((db, param, limit) => {
+      const holdsOld = (log: string) =>
+        sql`exists (select 1 from ${sql.table(log)} m where ${sameConversation('m')} and m.msg_id < ${param('beforeId')})`
+      return db
+        .selectFrom('conversations as c')
+        .select(['c.low_id as lowId', 'c.high_id as highId'])
+        .select([
+          sql<number>`case when c.low_id = c.high_id and exists (select 1 from groups g
+            where g.app_id = c.app_id and g.group_id = c.low_id) then 1 else 0 end`.as('isGroup'),
+          sql<number>`case when ${holdsOld('messages')} or ${holdsOld('recalled_messages')}
+            or (c.changes_kept_from > 0 and exists (select 1 from message_changes x
+              where ${sameConversation('x')} and x.change <= c.changes_kept_from)) then 1 else 0 end`.as(
+            'isDue',
+          ),
+        ])
+        .where('c.app_id', '=', param('appId'))
+        .where(sql<boolean>`(c.low_id, c.high_id) > (${param('lowId')}, ${param('highId')})`)
+        .orderBy('c.low_id')
+        .orderBy('c.high_id')
+        .limit(limit)
+    })
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       directUnread(db, param).unionAll(groupUnread(db, param)),
     )
@@ -392,6 +439,103 @@ export class ConversationStore {
       .execute()
   }
 
+  /**
+   * Conversations and broadcast streams of an application, in the order of their keys.
+   * @param page.after the last one of the page before; null for the first page
+   * @param page.beforeId messages with smaller IDs are to be removed
+   */
+  async walk(
+    db: Queryable,
+    appId: string,
+    {
+      after,
+      ...page
+    }: {
+      readonly after: ConversationKey | null
+      readonly beforeId: number
+      readonly limit: number
+    },
+  ): Promise<WalkedConversation[]> {
+    const { lowId, highId } = after ?? beforeAll
+    const rows = await this.#walk.all(db, { appId, lowId, highId, ...page })
+    return rows.map((row) => ({
+      appId,
+      lowId: row.lowId,
+      highId: row.highId,
+      isGroup: row.isGroup === 1,
+      isDue: row.isDue === 1,
+    }))
+  }
+
+  /** As {@link lockForUpdate}. @returns null when there is no such conversation */
+  async lockRemovedRange(tx: Tx, conversation: ConversationKey): Promise<RemovedRange | null> {
+    const found = tx
+      .selectFrom('conversations')
+      .select(['removed_msg_id', 'alterations', 'changes_kept_from'])
+      .where(isConversation(conversation))
+    const row = await lockForUpdate(tx, found).executeTakeFirst()
+    return row
+      ? {
+          removedMessageId: row.removed_msg_id,
+          alterations: row.alterations,
+          keptFrom: row.changes_kept_from,
+        }
+      : null
+  }
+
+  /** Notes that the log up to a message is removed, with changes up to `keptFrom`. The transaction has locked the conversation. */
+  async setRemovedRange(
+    tx: Tx,
+    conversation: ConversationKey,
+    {
+      seq,
+      messageId,
+      keptFrom,
+    }: { readonly seq: number; readonly messageId: number; readonly keptFrom: number },
+  ): Promise<void> {
+    await tx
+      .updateTable('conversations')
+      .set({ removed_seq: seq, removed_msg_id: messageId, changes_kept_from: keptFrom })
+      .where(isConversation(conversation))
+      .execute()
+  }
+
+  /** Whether messages of the conversation were removed, this one or later ones. */
+  async isRemoved(
+    db: Queryable,
+    conversation: ConversationKey,
+    messageId: Int64,
+  ): Promise<boolean> {
+    const row = await db
+      .selectFrom('conversations')
+      .select('seq')
+      .where(isConversation(conversation))
+      .where('removed_msg_id', '>=', messageId as number)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** As {@link isRemoved}, in any conversation of the user or from a broadcast. */
+  async isRemovedAnywhere(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    messageId: Int64,
+  ): Promise<boolean> {
+    const among = (party: string, low: string, high: string) =>
+      sql`select 1 as found from ${sql.table(party)} p join conversations c
+        on c.app_id = p.app_id and c.low_id = p.${sql.ref(low)} and c.high_id = p.${sql.ref(high)} and c.removed_msg_id >= ${messageId}
+        where p.app_id = ${appId} and p.user_id = ${userId}`
+    const looks = [
+      among('user_conversations', 'low_id', 'high_id'),
+      among('group_members', 'group_id', 'group_id'),
+      sql`select 1 as found from users u join conversations c
+        on c.app_id = u.app_id and c.low_id = ${sql.lit(everybodyId)} and c.removed_msg_id >= ${messageId}
+        where u.app_id = ${appId} and u.user_id = ${userId} and u.broadcasts_after < ${messageId}`,
+    ]
+    const { rows } = await sql`${sql.join(looks, sql` union all `)} limit 1`.execute(db)
+    return rows.length > 0
+  }
+
   /** The user's conversation that holds the message, which may have been recalled; null when there is none. */
   async findByMessage(
     db: Queryable,
@@ -432,6 +576,9 @@ export class ConversationStore {
       .execute()
   }
 }
+
+/** A place before the key of every conversation, that of broadcasts too. */
+const beforeAll = { lowId: everybodyId - 1, highId: 0 }
 
 function selectEnd(tx: Tx, { appId, groupId }: GroupKey) {
   return tx

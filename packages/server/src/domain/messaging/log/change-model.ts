@@ -36,7 +36,7 @@ export interface ChangeState {
   readonly alterations: number
   /** Changes above this number are kept. */
   readonly keptFrom: number
-  /** Messages up to and including this one are hidden from the reader. */
+  /** Messages up to and including this one are hidden from the reader, or removed. */
   readonly hiddenMessageId: number
 }
 

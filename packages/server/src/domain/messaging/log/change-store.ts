@@ -2,7 +2,12 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import { hiddenBroadcasts, streamsOf } from '../conversations/broadcast-streams.js'
-import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
+import {
+  hiddenFrom,
+  hiddenInGroup,
+  isConversation,
+  joinedGroups,
+} from '../conversations/conversation-store.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from './change-model.js'
 import { type Conversation, type ConversationKey, isBroadcastStream } from './conversation-model.js'
 
@@ -23,7 +28,14 @@ interface AlterationRow extends Omit<Alteration, 'tombstone'>, Pick<Tombstone, '
   readonly recalledAt: number | null
 }
 
-const stateColumns = ['c.seq', 'c.alterations', 'c.changes_kept_from as keptFrom'] as const
+const stateColumns = [
+  'c.seq',
+  'c.alterations',
+  'c.changes_kept_from as keptFrom',
+  'c.removed_msg_id as removedMessageId',
+] as const
+
+type StateRow = ChangeState & { readonly removedMessageId: number }
 
 /**
  * The change log of conversations (decision page 027). Messages need no rows in it: a change number counts the messages and what was
@@ -36,7 +48,7 @@ export class ChangeStore {
   readonly #alterations
 
   constructor(database: Database) {
-    this.#state = database.prepared<ConversationKey & { userId: Int64 }, ChangeState>((db, param) =>
+    this.#state = database.prepared<ConversationKey & { userId: Int64 }, StateRow>((db, param) =>
       db
         .selectFrom('conversations as c')
         .select([...stateColumns, hiddenFrom(param('userId')).as('hiddenMessageId')])
@@ -46,7 +58,7 @@ export class ChangeStore {
     )
     this.#groupState = database.prepared<
       { appId: string; groupId: Int64; userId: Int64 },
-      ChangeState
+      StateRow
     >((db, param) =>
       joinedGroups(db)
         .select([...stateColumns, hiddenInGroup.as('hiddenMessageId')])
@@ -56,7 +68,7 @@ export class ChangeStore {
     )
     this.#broadcastState = database.prepared<
       { appId: string; senderId: Int64; userId: Int64 },
-      ChangeState
+      StateRow
     >((db, param) =>
       streamsOf(db, param)
         .select([...stateColumns, hiddenBroadcasts.as('hiddenMessageId')])
@@ -113,9 +125,18 @@ export class ChangeStore {
   /** Null when the conversation has not begun, the reader is no member of the group, or no broadcast is for the reader. */
   async findState(
     db: Queryable,
-    { appId, lowId, highId, isGroup }: Conversation,
+    conversation: Conversation,
     userId: Int64,
   ): Promise<ChangeState | null> {
+    const row = await this.#findRow(db, conversation, userId)
+    return row && { ...row, hiddenMessageId: Math.max(row.hiddenMessageId, row.removedMessageId) }
+  }
+
+  async #findRow(
+    db: Queryable,
+    { appId, lowId, highId, isGroup }: Conversation,
+    userId: Int64,
+  ): Promise<StateRow | null> {
     if (isBroadcastStream({ lowId }))
       return this.#broadcastState.first(db, { appId, senderId: highId, userId })
     return isGroup
@@ -137,5 +158,63 @@ export class ChangeStore {
           ? null
           : { messageId: row.messageId, seq, senderId, recalledBy, recalledAt },
     }))
+  }
+
+  /**
+   * The latest change of all messages up to one, so that it is known which changes go with them. The transaction has locked the conversation.
+   * @param upTo.keptFrom changes above this number are there
+   */
+  async findLatestUpTo(
+    tx: Tx,
+    conversation: ConversationKey,
+    upTo: {
+      readonly messageId: number
+      readonly seq: number
+      readonly alterations: number
+      readonly keptFrom: number
+    },
+  ): Promise<number> {
+    const { messageId, seq, alterations, keptFrom } = upTo
+    if (alterations === 0) return seq
+    const altered = await tx
+      .selectFrom('message_changes')
+      .select(({ fn }) => fn.max('change').as('change'))
+      .where(isConversation(conversation))
+      .where('msg_id', '<=', messageId)
+      .executeTakeFirst()
+    // The first alteration after the message was stored tells how many there were before it.
+    const next = await tx
+      .selectFrom('message_changes')
+      .select('alteration')
+      .where(isConversation(conversation))
+      .where('change', '>', Math.max(seq, keptFrom))
+      .where(sql<boolean>`change - alteration >= ${seq}`)
+      .orderBy('change')
+      .limit(1)
+      .executeTakeFirst()
+    const storedAt = seq + (next ? next.alteration - 1 : alterations)
+    return Math.max(storedAt, altered?.change ?? 0)
+  }
+
+  /** Deletes the first rows with numbers up to `change`, at most `limit`. @returns how many these were */
+  async deleteOldest(
+    tx: Tx,
+    conversation: ConversationKey,
+    { change, limit }: { readonly change: number; readonly limit: number },
+  ): Promise<number> {
+    const oldest = tx
+      .selectFrom('message_changes')
+      .select('change')
+      .where(isConversation(conversation))
+      .where('change', '<=', change)
+      .orderBy('change')
+      .limit(limit)
+    const last = tx.selectFrom(oldest.as('x')).select(({ fn }) => fn.max('x.change').as('change'))
+    const { numDeletedRows } = await tx
+      .deleteFrom('message_changes')
+      .where(isConversation(conversation))
+      .where('change', '<=', last)
+      .executeTakeFirst()
+    return Number(numDeletedRows)
   }
 }

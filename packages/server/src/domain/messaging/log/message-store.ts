@@ -1,6 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Tx } from '../../../db/database.js'
+import type { Database, PreparedPage, Queryable, Tx } from '../../../db/database.js'
+import type { BulkDelete } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
+import { systemUserId } from '../../users/system-user.js'
 import { isConversation } from '../conversations/conversation-store.js'
 import type { ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-content.js'
@@ -19,8 +21,73 @@ export interface LoggedMessage extends MessageContent {
 /** The texts of a message that an edit changes. */
 export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
 
-/** Changes to single messages of the log. Their conversation is locked first, as sends do it. */
+/** A message from the beginning of a log, which may have been recalled. */
+export interface OldMessage {
+  readonly messageId: number
+  readonly seq: number
+  readonly senderId: Int64
+  /** 0 or 1; 1 = a notification in the name of a user (rule E5) */
+  readonly isOwnNotification: number
+  /** 0 or 1; 0 = no text of it names a file */
+  readonly mayNameFiles: number
+  /** Of all its texts; 0 = it was recalled. */
+  readonly bytes: number
+}
+
+type OldestParams = ConversationKey & { readonly beforeId: number }
+
+/** What {@link MessageStore.listOldest} tells of a message. */
+const ofMessage = {
+  isOwnNotification: sql<number>`case when is_system = 1 and sender_id <> ${sql.lit(systemUserId)} then 1 else 0 end`,
+  mayNameFiles: sql<number>`case when attachment like '%sign%' then 1 else 0 end`,
+  bytes: sql<number>`octet_length(content) + octet_length(attachment) + octet_length(config) + octet_length(ext)`,
+}
+/** Its recall has taken all of it along. */
+const ofRecalled: typeof ofMessage = {
+  isOwnNotification: sql.lit(0),
+  mayNameFiles: sql.lit(0),
+  bytes: sql.lit(0),
+}
+
+const deleteOwnNotifications: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'own_notifications',
+  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', user_id: 'bigint', seq: 'bigint' },
+}
+
+/** Changes to single messages of the log, and its beginning. Their conversation is locked first, as sends do it. */
 export class MessageStore {
+  readonly #oldest: PreparedPage<OldestParams, OldMessage>
+
+  constructor(private readonly database: Database) {
+    this.#oldest = database.preparedPage((db, param, limit) => {
+      const first = (log: 'messages' | 'recalled_messages', about: typeof ofMessage) => {
+        const rows = db
+          .selectFrom(log)
+          .select(['msg_id as messageId', 'seq', 'sender_id as senderId'])
+          .select([
+            about.isOwnNotification.as('isOwnNotification'),
+            about.mayNameFiles.as('mayNameFiles'),
+            about.bytes.as('bytes'),
+          ])
+          .where('app_id', '=', param('appId'))
+          .where('low_id', '=', param('lowId'))
+          .where('high_id', '=', param('highId'))
+          .where('msg_id', '<', param('beforeId'))
+          .orderBy('msg_id')
+          .limit(limit)
+        return db.selectFrom(rows.as('m')).selectAll()
+      }
+      return db
+        .selectFrom(
+          first('messages', ofMessage).unionAll(first('recalled_messages', ofRecalled)).as('log'),
+        )
+        .selectAll()
+        .orderBy('messageId')
+        .limit(limit)
+    })
+  }
+
   async find(
     tx: Tx,
     conversation: ConversationKey,
@@ -87,6 +154,47 @@ export class MessageStore {
       .where('user_id', '=', senderId)
       .where('seq', '=', seq)
       .execute()
+  }
+
+  /** The first messages of a conversation, as far as their IDs are below `beforeId`, in their order. */
+  async listOldest(
+    db: Queryable,
+    { appId, lowId, highId }: ConversationKey,
+    page: { readonly beforeId: number; readonly limit: number },
+  ): Promise<OldMessage[]> {
+    return this.#oldest.all(db, { appId, lowId, highId, ...page })
+  }
+
+  /**
+   * Deletes the first messages of a conversation, and what is left of those that were recalled.
+   * @param oldest all of the log up to the last of them
+   * @returns how many of each
+   */
+  async deleteOldest(
+    tx: Tx,
+    conversation: ConversationKey,
+    oldest: readonly OldMessage[],
+  ): Promise<{ readonly messages: number; readonly recalled: number }> {
+    const { appId, lowId, highId } = conversation
+    const upToId = oldest.at(-1)?.messageId ?? 0
+    const notifications = oldest.filter(({ isOwnNotification }) => isOwnNotification === 1)
+    if (notifications.length > 0)
+      await this.database.bulk(
+        tx,
+        deleteOwnNotifications,
+        notifications.map(({ senderId, seq }) => [appId, lowId, highId, senderId, seq]),
+      )
+    const { numDeletedRows: messages } = await tx
+      .deleteFrom('messages')
+      .where(isConversation(conversation))
+      .where('msg_id', '<=', upToId)
+      .executeTakeFirst()
+    const { numDeletedRows: recalled } = await tx
+      .deleteFrom('recalled_messages')
+      .where(isConversation(conversation))
+      .where('msg_id', '<=', upToId)
+      .executeTakeFirst()
+    return { messages: Number(messages), recalled: Number(recalled) }
   }
 }
 

@@ -65,4 +65,14 @@ export class ReceiptRequestStore {
       .where('seq', '=', seq)
       .execute()
   }
+
+  /** Of messages that are removed: up to and including this position. */
+  async deleteOldest(tx: Tx, { appId, groupId }: GroupKey, seq: number): Promise<void> {
+    await tx
+      .deleteFrom('receipt_requests')
+      .where('app_id', '=', appId)
+      .where('group_id', '=', groupId)
+      .where('seq', '<=', seq)
+      .execute()
+  }
 }

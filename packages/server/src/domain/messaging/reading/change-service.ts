@@ -96,18 +96,21 @@ export class ChangeService {
     const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
     const end = seq + alterations
     const { after } = page
-    if (after < keptFrom || after > end) return { changes: null, next: end, end, hiddenMessageId }
+    const refetch = { changes: null, next: end, end, hiddenMessageId }
+    if (after < keptFrom || after > end) return refetch
     const limit = Math.min(page.limit, maxPage)
     const next = Math.min(after + limit, end)
     const span = { after, next, limit }
-    const changes =
-      state && next > after ? await this.#read(db, conversation, reader.userId, state, span) : []
-    return { changes, next, end, hiddenMessageId }
+    if (!state || next === after) return { changes: [], next, end, hiddenMessageId }
+    const changes = await this.#read(db, conversation, reader.userId, state, span)
+    // What was removed while the page was read may have been counted in it.
+    const now = await store.findState(db, conversation, reader.userId)
+    return now && now.keptFrom <= after ? { changes, next, end, hiddenMessageId } : refetch
   }
 
   /**
    * The statements need not see one state of the data: numbers up to the end are given for good, and what is changed between them has
-   * its latest change above the end, so it is left to a later page.
+   * its latest change above the end, so it is left to a later page. What is removed between them shows afterwards.
    */
   async #read(
     db: Queryable,

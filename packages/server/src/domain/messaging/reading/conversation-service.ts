@@ -206,8 +206,8 @@ export class ConversationService {
       await this.#read(conversation, reader.userId, messageId)
     } else if (messageId !== undefined) {
       const conversation = await this.#findHolding(reader, messageId)
-      if (!conversation) throw new AppError('message_not_found')
-      await this.#read(conversation, reader.userId, messageId)
+      if (conversation) await this.#read(conversation, reader.userId, messageId)
+      else if (!(await this.#isRemoved(reader, messageId))) throw new AppError('message_not_found')
     } else await marks.readAll({ appId: reader.appId, userId: reader.userId })
   }
 
@@ -222,7 +222,26 @@ export class ConversationService {
       named.isGroup ||
       (await database.read((db) => messageLog.findSeq(db, named, messageId))) !== null
     const holding = isThere ? null : await this.#findHolding(reader, messageId)
+    if (!isThere && !holding && (await this.#isRemoved(reader, messageId))) return
     await this.#read(holding?.isGroup ? holding : named, reader.userId, messageId)
+  }
+
+  /** Whether it may be a message that is gone because of its age: there is nothing to read of it (rule E14). */
+  async #isRemoved(reader: UserKey, messageId: Int64): Promise<boolean> {
+    const { database, store } = this.options
+    return database.read((db) => store.isRemovedAnywhere(db, reader, messageId))
+  }
+
+  /** As {@link #isRemoved}, from one of these. */
+  async #isRemovedFrom(places: readonly Place[], messageId: Int64): Promise<boolean> {
+    const { database, store } = this.options
+    for (const { known } of places)
+      if (
+        known &&
+        (await database.read((db) => store.isRemoved(db, known.conversation, messageId)))
+      )
+        return true
+    return false
   }
 
   /**
@@ -285,7 +304,9 @@ export class ConversationService {
     const places = [direct, broadcasts].filter((place) => place !== null)
     if (messageId === undefined) return this.#readToEnds(conversation, userId, places)
     if (places.every(({ known }) => known === null)) throw new AppError('conversation_not_found')
-    if (places.every(({ seq }) => seq === null)) throw new AppError('message_not_found')
+    const isFound = places.some(({ seq }) => seq !== null)
+    if (!isFound && !(await this.#isRemovedFrom(places, messageId)))
+      throw new AppError('message_not_found')
     await Promise.all(places.map((place) => this.#readUpTo(place, Number(messageId))))
   }
 

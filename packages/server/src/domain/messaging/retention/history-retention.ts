@@ -1,0 +1,214 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { notice } from '@hermod/protocol/events'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
+import type { Outbox } from '../../../outbox/outbox.js'
+import type { AppService } from '../../apps/app-service.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { ConversationStore, WalkedConversation } from '../conversations/conversation-store.js'
+import type { ChangeStore } from '../log/change-store.js'
+import { type Conversation, toEventConversation } from '../log/conversation-model.js'
+import type { MessageStore, OldMessage } from '../log/message-store.js'
+import type { ReceiptRequestStore } from '../marks/receipt-request-store.js'
+
+export interface HistoryRetentionOptions {
+  readonly database: Database
+  readonly apps: Pick<AppService, 'list'>
+  readonly conversations: ConversationStore
+  readonly messages: MessageStore
+  readonly changes: ChangeStore
+  readonly receiptRequests: ReceiptRequestStore
+  readonly outbox: Outbox
+  readonly clock: Clock
+}
+
+/** What was removed, in rows. */
+export interface RemovedRows {
+  readonly messages: number
+  /** What was left of messages that were recalled. */
+  readonly recalled: number
+  /** Edits and recalls in the change log. */
+  readonly changes: number
+}
+
+/** What one walk over the conversations of an application did. */
+export interface RetentionWalk extends RemovedRows {
+  readonly appId: string
+  readonly historyDays: number
+  /** Conversations that were looked at, and those from which something was removed. */
+  readonly conversations: number
+  readonly shortened: number
+  readonly seconds: number
+  /** false: it was told to end before it came to the last conversation. */
+  readonly isWhole: boolean
+}
+
+export interface RetentionObserver {
+  /** After each transaction. */
+  removed(rows: RemovedRows): void
+  /** Not of walks that found nothing to remove. */
+  walked(walk: RetentionWalk): void
+}
+
+const dayMs = 86_400_000
+/** An application whose limit has not changed is walked over so often. */
+const walkEveryMs = 3_600_000
+const conversationsPerPage = 200
+const pagePauseMs = 5
+/** So much goes in one transaction, because sends to the conversation wait for it, and with one writer all of them. */
+const messagesPerStep = 200
+const bytesPerStep = 2 ** 20
+const changesPerStep = 1_000
+/** A step rests for so many times as long as it took. */
+const restFactor = 2
+const nothing: RemovedRows = { messages: 0, recalled: 0, changes: 0 }
+
+/**
+ * Removes messages that are older than their application keeps them, from the oldest on, with all that belongs to them (rule E14, decision
+ * page 035). It can be ended or killed at any moment: what is left is found by the next walk.
+ */
+export class HistoryRetention {
+  /** When walks over applications came to their ends, by app_id, and for which limit. */
+  readonly #walked = new Map<string, { readonly historyDays: number; readonly at: number }>()
+
+  constructor(private readonly options: HistoryRetentionOptions) {}
+
+  /** Walks over the applications that have a limit and were not walked over within the last hour. */
+  async run(signal: AbortSignal, observer: RetentionObserver): Promise<void> {
+    const { apps, clock } = this.options
+    for (const { appId, settings } of await apps.list()) {
+      const historyDays = settings.history_days
+      const last = this.#walked.get(appId)
+      const isDone =
+        last?.historyDays === historyDays && Math.abs(clock.now() - last.at) < walkEveryMs
+      if (historyDays === 0 || isDone || signal.aborted) continue
+      const at = clock.now()
+      const walk = await this.#walk(appId, historyDays, signal, observer)
+      if (walk.isWhole) this.#walked.set(appId, { historyDays, at })
+      if (walk.shortened > 0) observer.walked(walk)
+    }
+  }
+
+  async #walk(
+    appId: string,
+    historyDays: number,
+    signal: AbortSignal,
+    observer: RetentionObserver,
+  ): Promise<RetentionWalk> {
+    const { database, conversations, clock } = this.options
+    const beforeId = idRangeOf(tickAt(clock.now() - historyDays * dayMs)).first
+    const startedAt = performance.now()
+    const total = { appId, historyDays, conversations: 0, shortened: 0, ...nothing }
+    const walked = (isWhole: boolean): RetentionWalk => {
+      return { ...total, isWhole, seconds: (performance.now() - startedAt) / 1_000 }
+    }
+    for (let after: Conversation | null = null; ; ) {
+      const range = { after, beforeId, limit: conversationsPerPage }
+      const page: WalkedConversation[] = await database.read((db) =>
+        conversations.walk(db, appId, range),
+      )
+      for (const conversation of page) {
+        if (signal.aborted) return walked(false)
+        total.conversations++
+        if (!conversation.isDue) continue
+        total.shortened++
+        await this.#shorten(conversation, beforeId, signal, (rows) => {
+          total.messages += rows.messages
+          total.recalled += rows.recalled
+          total.changes += rows.changes
+          observer.removed(rows)
+        })
+      }
+      after = page.at(-1) ?? null
+      if (page.length < conversationsPerPage) return walked(!signal.aborted)
+      await pause(pagePauseMs, signal)
+    }
+  }
+
+  /** Removes the beginning of a conversation, in steps. */
+  async #shorten(
+    conversation: Conversation,
+    beforeId: number,
+    signal: AbortSignal,
+    removed: (rows: RemovedRows) => void,
+  ): Promise<void> {
+    const { database, messages } = this.options
+    const page = { beforeId, limit: messagesPerStep }
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const startedAt = performance.now()
+      const found = await database.read((db) => messages.listOldest(db, conversation, page))
+      const oldest = found.slice(0, countInStep(found))
+      const rows = await database.transaction((tx) => this.#remove(tx, conversation, oldest))
+      removed(rows)
+      isMore =
+        oldest.length < found.length ||
+        found.length === messagesPerStep ||
+        rows.changes === changesPerStep
+      await pause(restFactor * (performance.now() - startedAt), signal)
+    }
+  }
+
+  /** @param oldest the beginning of the conversation, or nothing */
+  async #remove(
+    tx: Tx,
+    conversation: Conversation,
+    oldest: readonly OldMessage[],
+  ): Promise<RemovedRows> {
+    const { conversations, changes } = this.options
+    const range = await conversations.lockRemovedRange(tx, conversation)
+    if (!range) return nothing
+    let { keptFrom } = range
+    let removed = nothing
+    const last = oldest.at(-1)
+    // Another node, which had the lease before, may have been faster.
+    if (last && last.messageId > range.removedMessageId) {
+      const end = { messageId: last.messageId, seq: last.seq }
+      keptFrom = Math.max(
+        keptFrom,
+        await changes.findLatestUpTo(tx, conversation, { ...range, ...end }),
+      )
+      await conversations.setRemovedRange(tx, conversation, { ...end, keptFrom })
+      removed = await this.#deleteMessages(tx, conversation, oldest, last)
+    }
+    const page = { change: keptFrom, limit: changesPerStep }
+    const deleted = keptFrom > 0 ? await changes.deleteOldest(tx, conversation, page) : 0
+    return { ...removed, changes: deleted }
+  }
+
+  async #deleteMessages(
+    tx: Tx,
+    conversation: Conversation,
+    oldest: readonly OldMessage[],
+    last: OldMessage,
+  ): Promise<RemovedRows> {
+    const { messages, receiptRequests, outbox } = this.options
+    const { appId, lowId: groupId, isGroup } = conversation
+    const rows = await messages.deleteOldest(tx, conversation, oldest)
+    if (isGroup) await receiptRequests.deleteOldest(tx, { appId, groupId }, last.seq)
+    if (oldest.some(({ mayNameFiles }) => mayNameFiles === 1))
+      outbox.append(
+        tx,
+        notice(
+          'message.expired',
+          { appId, actorId: systemUserId, userIds: [] },
+          { conversation: toEventConversation(conversation), msg_id: last.messageId },
+        ),
+      )
+    return { ...rows, changes: 0 }
+  }
+}
+
+/** How many of the messages go together: at least one, and then as many as fit. */
+function countInStep(messages: readonly OldMessage[]): number {
+  let bytes = 0
+  const end = messages.findIndex((message, index) => {
+    bytes += message.bytes
+    return bytes > bytesPerStep && index > 0
+  })
+  return end === -1 ? messages.length : end
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {})
+}
