@@ -42,19 +42,23 @@ const attackMs = 8_000
 /** Loading the service at its start takes some hundred at once. */
 const descriptors = 800
 
-/** Tickets for files that a user sends to somebody. */
-async function ticketsOf({ api }: Session, toId: number, count: number): Promise<UploadTicket[]> {
-  const tickets: UploadTicket[] = []
-  // Fewer at once than a user may have.
-  while (tickets.length < count) {
-    const answers = await Promise.all(
-      Array.from({ length: Math.min(20, count - tickets.length) }, () =>
-        ticketFor(api, { to_id: toId }),
-      ),
-    )
-    for (const { data } of answers.filter(({ code }) => code === 200)) tickets.push(data)
-  }
-  return tickets
+/** Fewer than calls that a user may have under way. */
+const filesOfUser = 25
+
+/** Tickets for files that users send to somebody, so many of each that all of them can come at once. */
+async function ticketsFor(server: ServerProcess, toId: number, count: number) {
+  const users = Array.from({ length: Math.ceil(count / filesOfUser) }, () =>
+    server.api.newSession(),
+  )
+  const ofUsers: UploadTicket[][] = []
+  for (const { api } of await Promise.all(users))
+    ofUsers.push(await ticketsOf(api, toId, Math.min(filesOfUser, count - ofUsers.flat().length)))
+  return ofUsers.flat()
+}
+
+async function ticketsOf(api: Api, toId: number, count: number): Promise<UploadTicket[]> {
+  const answers = Array.from({ length: count }, () => ticketFor(api, { to_id: toId }))
+  return (await Promise.all(answers)).map(({ data }) => data)
 }
 
 /** The request for a file of so many bytes: what comes before them, and after them. */
@@ -83,8 +87,8 @@ function suite(backend: Backend): void {
   it('that come slowly on 200 connections and never end keep nobody waiting, and leave nothing', async () => {
     await using server = await startAttacked({}, backend)
     const honest = await Honest.on(server)
-    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
-    const tickets = await ticketsOf(alice, bob.id, 200)
+    const bob = await server.api.newSession()
+    const tickets = await ticketsFor(server, bob.id, 200)
     const beginnings = tickets.map((ticket) => uploadOf(ticket, 50 * mebibyte).first)
     using attackers = new Attackers(server.url)
     const figures = await honest.beside(name('200 uploads that never end'), async () => {
@@ -109,7 +113,7 @@ function suite(backend: Backend): void {
     await using server = await startAttacked({ wrapper }, backend)
     const honest = await Honest.on(server)
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
-    const tickets = await ticketsOf(alice, bob.id, descriptors)
+    const tickets = await ticketsFor(server, bob.id, descriptors)
     using attackers = new Attackers(server.url)
     const visits = () => onNewConnection(server.api)
     const attack = async () => {
@@ -128,11 +132,28 @@ function suite(backend: Backend): void {
       expect((await fetchDownload(server.api.admin(), small)).status).toBe(200)
   })
 
-  it('of one user, 200 at once, are all there, and keep nobody waiting', async () => {
+  it('of one user, more at once than it may have calls, are refused or there', async () => {
+    await using server = await startAttacked({}, backend)
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const tickets: UploadTicket[] = []
+    while (tickets.length < 4 * filesOfUser)
+      tickets.push(...(await ticketsOf(alice.api, bob.id, filesOfUser)))
+    const picture = Buffer.concat([png, Buffer.alloc(4 * mebibyte)])
+    const answers = await Promise.all(tickets.map((ticket) => upload(alice.api, ticket, picture)))
+    const codes = answers.map(({ code }) => code)
+    const stored = codes.filter((code) => code === 200).length
+    expect(new Set(codes)).toEqual(new Set([200, answerCode.too_many_requests]))
+    const usage = await server.api
+      .as(server.operatorToken)
+      .succeed('GET', '/operator/v1/file/usage')
+    expect(usage.data).toMatchObject([{ files: stored, bytes: stored * picture.length }])
+  })
+
+  it('of some users, 200 at once, are all there, and keep nobody waiting', async () => {
     await using server = await startAttacked({}, backend)
     const honest = await Honest.on(server)
-    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
-    const tickets = await ticketsOf(alice, bob.id, 200)
+    const bob = await server.api.newSession()
+    const tickets = await ticketsFor(server, bob.id, 200)
     const uploads = tickets.map((ticket) => uploadOf(ticket, 4 * mebibyte))
     const figures = await honest.beside(name('200 uploads of 4 MiB at once'), async () => {
       await using attacker = new AttackingProcess(server.url, uploads)
