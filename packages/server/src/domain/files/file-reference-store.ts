@@ -49,11 +49,11 @@ const referenceRow = rowOf(columns, (reference: FileReference) => ({
   item_id: reference.itemId,
 }))
 
-type Row = Selectable<FileReferencesTable>
+type ReferenceRow = Selectable<FileReferencesTable>
 
 /** What names which file. */
 export class FileReferenceStore {
-  readonly #page: PreparedPage<ReferencePlace, Row>
+  readonly #page: PreparedPage<ReferencePlace, ReferenceRow>
 
   constructor(private readonly database: Database) {
     this.#page = database.preparedPage((db, param, limit) =>
@@ -92,7 +92,7 @@ export class FileReferenceStore {
     const keys = holders.map(({ kind, lowId, highId, itemId }) => [
       ...[appId, kind, lowId, highId, itemId],
     ])
-    const rows = await this.database.bulk<Row>(db, findOfHolders, keys)
+    const rows = await this.database.bulk<ReferenceRow>(db, findOfHolders, keys)
     return rows.map(toReference)
   }
 
@@ -150,7 +150,7 @@ type ReferencePlace = FileReference
 /** Before every reference. */
 const first = { fileId: '', kind: -1, lowId: -2, highId: -2, itemId: -1 }
 
-function toReference(row: Row): FileReference {
+function toReference(row: ReferenceRow): FileReference {
   return {
     appId: row.app_id,
     fileId: row.file_id,

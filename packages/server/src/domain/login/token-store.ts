@@ -102,7 +102,7 @@ export class TokenStore {
     { appId, userId }: UserKey,
     { keep, revokedAt }: { readonly keep: number; readonly revokedAt: number },
   ): Promise<void> {
-    const oldest = newestFirst(tx, appId, userId)
+    const oldest = hashesNewestFirst(tx, appId, userId)
       .where('device_sn', 'is', null)
       .where('revoked_at', 'is', null)
       .limit(maxEnded)
@@ -123,7 +123,7 @@ export class TokenStore {
     { appId, userId }: UserKey,
     { keep, limit }: { readonly keep: number; readonly limit: number },
   ): Promise<void> {
-    const oldest = newestFirst(tx, appId, userId).limit(limit).offset(keep)
+    const oldest = hashesNewestFirst(tx, appId, userId).limit(limit).offset(keep)
     const rows = await tx
       .deleteFrom('user_tokens')
       .where('app_id', '=', appId)
@@ -159,7 +159,7 @@ export class TokenStore {
   }
 }
 
-function newestFirst(tx: Tx, appId: string, userId: Int64) {
+function hashesNewestFirst(tx: Tx, appId: string, userId: Int64) {
   return tx
     .selectFrom('user_tokens')
     .select('token_hash')

@@ -41,7 +41,7 @@ const sandboxed = ['content-security-policy', "sandbox; default-src 'none'"]
  * @throws AppError of the file when it cannot be read
  */
 export async function openAnswer(request: IncomingMessage, file: FileAnswer): Promise<OpenedFile> {
-  if (file.kind === 'redirect') return redirected(request, file)
+  if (file.kind === 'redirect') return redirectAnswer(request, file)
   const validators = validatorsOf(file)
   switch (evaluateConditions(request.headers, validators)) {
     case 'failed':
@@ -54,7 +54,7 @@ export async function openAnswer(request: IncomingMessage, file: FileAnswer): Pr
 }
 
 /** The address is signed for GET. What the file is HEAD is told here, but for the validators, of which the store has its own. */
-function redirected({ method }: IncomingMessage, file: FileRedirect): OpenedFile {
+function redirectAnswer({ method }: IncomingMessage, file: FileRedirect): OpenedFile {
   const uncached = ['cache-control', 'no-store']
   if (method !== 'HEAD') {
     const headers = ['location', file.location, ...uncached]

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { pause } from '../../../lib/concurrency/pause.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { FilePlace, FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
@@ -56,7 +56,7 @@ export class UnnamedFiles {
         if (signal.aborted || steps-- === 0) return
         this.#place = { appId, after }
         after = await this.#step(appId, after, signal)
-        await delay(pauseMs, undefined, { signal }).catch(() => {})
+        await pause(pauseMs, signal)
       } while (after)
     }
     this.#place = { appId: '', after: null }
@@ -113,7 +113,7 @@ export class UnnamedFiles {
       const position = await database.read((db) => outbox.positionOf(db, fileConsumer, appId))
       if (position >= head) return true
       if (signal.aborted) return false
-      await delay(pauseMs, undefined, { signal }).catch(() => {})
+      await pause(pauseMs, signal)
     }
     return false
   }

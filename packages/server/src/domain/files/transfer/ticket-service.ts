@@ -79,7 +79,7 @@ export class TicketService {
       fileType,
       recipient,
       ownerId: caller.userId,
-      payerId: payerOf(caller),
+      payerId: payerOfTicket(caller),
     }
     return this.#issue(caller.appId, draft, addresses)
   }
@@ -94,7 +94,7 @@ export class TicketService {
       fileType: 0,
       recipient: everybody,
       ownerId: caller.userId,
-      payerId: payerOf(caller),
+      payerId: payerOfTicket(caller),
     }
     return this.#issue(caller.appId, draft, addresses)
   }
@@ -111,7 +111,7 @@ export class TicketService {
       fileType: 0,
       recipient: everybody,
       ownerId: caller.actorId,
-      payerId: payerOf(caller),
+      payerId: payerOfTicket(caller),
     }
     return this.#issue(caller.appId, draft, addresses)
   }
@@ -262,6 +262,6 @@ export class TicketService {
 }
 
 /** Calls with an Admin token are not limited, nor are the uploads of its tickets. */
-function payerOf({ isAdminToken, actorId }: GroupCaller): Int64 {
+function payerOfTicket({ isAdminToken, actorId }: GroupCaller): Int64 {
   return isAdminToken ? systemUserId : actorId
 }

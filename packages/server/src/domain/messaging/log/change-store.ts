@@ -35,7 +35,7 @@ const stateColumns = [
   'c.removed_msg_id as removedMessageId',
 ] as const
 
-type StateRow = ChangeState & { readonly removedMessageId: number }
+type ConversationState = ChangeState & { readonly removedMessageId: number }
 
 /**
  * The change log of conversations (decision page 027). Messages need no rows in it: a change number counts the messages and what was
@@ -48,17 +48,18 @@ export class ChangeStore {
   readonly #alterations
 
   constructor(database: Database) {
-    this.#state = database.prepared<ConversationKey & { userId: Int64 }, StateRow>((db, param) =>
-      db
-        .selectFrom('conversations as c')
-        .select([...stateColumns, hiddenFrom(param('userId')).as('hiddenMessageId')])
-        .where('c.app_id', '=', param('appId'))
-        .where('c.low_id', '=', param('lowId'))
-        .where('c.high_id', '=', param('highId')),
+    this.#state = database.prepared<ConversationKey & { userId: Int64 }, ConversationState>(
+      (db, param) =>
+        db
+          .selectFrom('conversations as c')
+          .select([...stateColumns, hiddenFrom(param('userId')).as('hiddenMessageId')])
+          .where('c.app_id', '=', param('appId'))
+          .where('c.low_id', '=', param('lowId'))
+          .where('c.high_id', '=', param('highId')),
     )
     this.#groupState = database.prepared<
       { appId: string; groupId: Int64; userId: Int64 },
-      StateRow
+      ConversationState
     >((db, param) =>
       joinedGroups(db)
         .select([...stateColumns, hiddenInGroup.as('hiddenMessageId')])
@@ -68,7 +69,7 @@ export class ChangeStore {
     )
     this.#broadcastState = database.prepared<
       { appId: string; senderId: Int64; userId: Int64 },
-      StateRow
+      ConversationState
     >((db, param) =>
       streamsOf(db, param)
         .select([...stateColumns, hiddenBroadcasts.as('hiddenMessageId')])
@@ -136,7 +137,7 @@ export class ChangeStore {
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     userId: Int64,
-  ): Promise<StateRow | null> {
+  ): Promise<ConversationState | null> {
     if (isBroadcastStream({ lowId }))
       return this.#broadcastState.first(db, { appId, senderId: highId, userId })
     return isGroup

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { pause } from '../../../lib/concurrency/pause.js'
 import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
@@ -207,8 +207,4 @@ function countInStep(messages: readonly OldMessage[]): number {
     return bytes > bytesPerStep && index > 0
   })
   return end === -1 ? messages.length : end
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => {})
 }

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { pause } from '../../../lib/concurrency/pause.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { TaskTimes } from './task-model.js'
@@ -41,7 +41,7 @@ export class PushPurge {
     let after: DeliveryKey | Int64 | null = 0
     while (after !== null && !signal.aborted) {
       after = await this.#step(appId, after)
-      await pause(signal)
+      await pause(pauseMs, signal)
     }
   }
 
@@ -73,7 +73,7 @@ export class PushPurge {
       const old = await database.read((db) => tasks.listOld(db, ends, rowsPerStep))
       count = old.length
       if (count > 0) await database.transaction((tx) => tasks.delete(tx, old))
-      await pause(signal)
+      await pause(pauseMs, signal)
     }
   }
 
@@ -96,6 +96,3 @@ function distinctTasks(keys: readonly DeliveryKey[]): DeliveryKey[] {
 }
 
 /** Others write meanwhile. */
-async function pause(signal: AbortSignal): Promise<void> {
-  await delay(pauseMs, undefined, { signal }).catch(() => {})
-}

@@ -1,4 +1,7 @@
+/** What is done to the database while the server may be stopped. */
+
 import type { Command } from 'commander'
+import { CommandFailure } from './runtime/call.js'
 import {
   type CommandContext,
   type CommonOptions,
@@ -11,6 +14,7 @@ interface MigrateOptions extends CommonOptions {
   readonly status?: boolean
 }
 
+const mebibyte = 2 ** 20
 const words = { applied: 'applied', appliedNow: 'applied now', pending: 'pending' } as const
 
 export function addMigrateCommand(program: Command, context: CommandContext): void {
@@ -38,4 +42,29 @@ function migrationTable(migrations: readonly Migration[]): string {
 function migrationSummary(migrations: readonly Migration[]): string {
   const pending = migrations.filter(({ state }) => state === 'pending').length
   return pending === 0 ? 'The schema is up to date.' : `${pending} to be applied by hermod migrate.`
+}
+
+export function addCompactCommand(program: Command, context: CommandContext): void {
+  printingCommand(
+    program,
+    'compact',
+    'Gives space that the embedded database no longer uses back to the disk; the server must be stopped.',
+  ).action(async (options: CommonOptions) => {
+    const done = await context.dependencies.compact(context.load())
+    if (done === null)
+      throw new CommandFailure(
+        'this is for the embedded database; PostgreSQL uses the space of removed rows again by itself (autovacuum), and gives it back with VACUUM FULL',
+      )
+    const { before, after } = done
+    context
+      .printer(options)
+      .print(
+        { bytes_before: before, bytes_after: after },
+        () => `The database had ${mebibytes(before)} MiB and has ${mebibytes(after)} MiB now.`,
+      )
+  })
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / mebibyte).toFixed(1)
 }
