@@ -4,6 +4,7 @@ import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import {
+  attachmentMayNameFiles,
   type FileHolder,
   groupAvatarHolder,
   messageHolder,
@@ -75,7 +76,7 @@ export class NamingTextStore {
         .selectFrom('messages')
         .select(['low_id', 'high_id', 'msg_id'])
         .select(
-          sql<string>`case when attachment like '%sign%' then attachment else '' end`.as(
+          sql<string>`case when ${attachmentMayNameFiles} then attachment else '' end`.as(
             'attachment',
           ),
         )

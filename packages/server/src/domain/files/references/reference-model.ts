@@ -1,4 +1,5 @@
 import { fileReferenceKind, type Int64, systemUserId } from '@hermod/protocol'
+import { sql } from '../../../db/kysely.js'
 import { linkedFileId } from '../credentials/file-links.js'
 import { isFileId } from '../file-model.js'
 
@@ -28,10 +29,16 @@ export interface NamingText {
 /** The equals sign is written so by encoders of JSON and of addresses too. */
 const signature = /sign(?:=|%3d|\\+u003d)([\w-]+)/gi
 
+/** Stands in every text that names a file by its address. */
+const commonPart = 'sign'
+
 /** Cheap, and true of every text that names a file by its address. */
 export function mayNameFiles(text: string): boolean {
-  return text.includes('sign')
+  return text.includes(commonPart)
 }
+
+/** As {@link mayNameFiles}, of the attachment of a row. */
+export const attachmentMayNameFiles = sql<boolean>`attachment like ${sql.lit(`%${commonPart}%`)}`
 
 export function messageHolder(lowId: Int64, highId: Int64, messageId: Int64): FileHolder {
   return { kind: fileReferenceKind.message, lowId, highId, itemId: messageId }
