@@ -9,8 +9,10 @@ type Mark = readonly [mark: number, note: string | null]
 
 // The thread of the embedded database loads it too, and so it is no TypeScript.
 const { href } = new URL('./support/marks-procedure.mjs', import.meta.url)
-const { writeMarks } = (await import(href)) as {
-  readonly writeMarks: Procedure<readonly Mark[], readonly number[], null>
+type WriteMarks = Procedure<readonly Mark[], readonly number[], null>
+const { writeMarks, writeLastMarks } = (await import(href)) as {
+  readonly writeMarks: WriteMarks
+  readonly writeLastMarks: WriteMarks
 }
 
 afterAll(stopSharedCluster)
@@ -55,6 +57,26 @@ for (const backend of testBackends()) {
       await expect(write([-1, 'fails at once'], [2, 'after'])).rejects.toThrow(/negative|check/)
       expect(await stored()).toEqual([])
       expect(await write([1, 'again'], [2, 'and again'])).toEqual([1, 1])
+    })
+
+    it('store all or nothing also when their last statements go with the commit, and leave a connection that works', async () => {
+      const { database } = place
+      const writeLast = (...marks: readonly Mark[]) =>
+        database.procedure(writeLastMarks, marks, null)
+      for (let round = 0; round < 20; round++) {
+        const mark = 10 * round
+        await expect(writeLast([mark, 'a'], [mark + 1, 'b'], [-1, 'fails'])).rejects.toThrow(
+          /negative|check/,
+        )
+        expect(await writeLast([mark, 'a'], [mark + 1, 'b'], [mark + 2, 'c'])).toEqual([1, 1, 1])
+        expect(await writeLast([mark + 3, 'd'])).toEqual([1])
+        const undone = database.transaction(async (tx) => {
+          await sql`delete from marks`.execute(tx)
+          throw new Error('undone')
+        })
+        await expect(undone).rejects.toThrow('undone')
+        expect(await stored()).toHaveLength(4 * (round + 1))
+      }
     })
 
     it('fail with an unknown table as often as they are tried, and work once it is there', async () => {

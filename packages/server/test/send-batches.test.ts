@@ -117,6 +117,25 @@ for (const backend of testBackends()) {
       expect(found.slice(3)).toEqual(['before 1', 'before 0'])
     })
 
+    it('know those that were stored before among new ones, again and again', async () => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      const first = await sendText(alice.api, bob.id, 'known', { transaction_id: 5 })
+      for (let round = 1; round <= 3; round++) {
+        const { answers, commits: made } = await storeTogether(alice, bob, () => [
+          send(alice, bob, `one ${round}`, { transaction_id: 100 + round }),
+          send(alice, bob, 'known', { transaction_id: 5 }),
+          send(bob, alice, `two ${round}`, { transaction_id: 5 + round }),
+        ])
+        expect(made).toBe(1)
+        expect(answers.map(({ code }) => code)).toEqual([200, 200, 200])
+        expect(Object.values(answers[1]?.envelope.msg_ids as Json)).toEqual([first])
+        const found = await contents(bob.api, alice.id)
+        expect(found.slice(0, 2).sort()).toEqual([`one ${round}`, `two ${round}`])
+        expect(found.filter((content) => content === 'known')).toHaveLength(1)
+        expect(found).toHaveLength(1 + 4 * round)
+      }
+    })
+
     it('are remembered with the IDs that they have, also where the conversation was ahead of the clock', async () => {
       const [alice, bob] = [await api.newSession(), await api.newSession()]
       await send(alice, bob, 'before')

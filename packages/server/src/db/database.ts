@@ -9,6 +9,7 @@ import type {
   BulkAppend,
   BulkQuery,
   BulkStatement,
+  RemoteConnection,
   SqlDialect,
 } from './dialect/dialect.js'
 import { DatabaseHealth } from './health.js'
@@ -267,7 +268,12 @@ export class Database implements AsyncDisposable {
             executeQuery: (query) => connection.executeQuery(query),
           }
           const watched = this.#watch(runner)
-          const output = await procedure.run(this.contextOf(runner), input, host)
+          const { commitWithNext } = connection as Partial<RemoteConnection>
+          const context: ProcedureContext = {
+            ...this.contextOf(runner),
+            ...(commitWithNext && { commitWithNext: commitWithNext.bind(connection) }),
+          }
+          const output = await procedure.run(context, input, host)
           watched.requireRules()
           return output
         }),

@@ -16,6 +16,12 @@ export interface ProcedureContext {
     heads: readonly (readonly unknown[])[],
     rows: readonly (readonly unknown[])[],
   ) => Promise<Head[]>
+  /**
+   * Has the transaction end with the statements that are issued next without waiting for one another, of which there must be one at
+   * least; when one of them fails nothing is stored. Only where the database is reached over a socket, to spare an exchange. What the
+   * procedure throws after them undoes nothing.
+   */
+  readonly commitWithNext?: () => void
 }
 
 /** Where a procedure is found. */

@@ -477,9 +477,11 @@ export interface OutboxTable {
 export interface OutboxHeadsTable {
   app_id: string
   position: number
+  /** The least ID of the messages that were appended last; 0 = none were since the last broadcast, or no messages. */
+  first_msg_id: Generated<number>
   /** The greatest ID of a message that was appended; 0 = none was. The next broadcast has a greater one (rule E3). */
   last_msg_id: Generated<number>
-  /** That of the last broadcast: messages that are appended from now on have greater ones. */
+  /** That of the last broadcast: messages that are appended from now on have greater ones, or the row is refused. */
   last_broadcast_id: Generated<number>
 }
 

@@ -9,10 +9,10 @@ import { groupBy } from '../lib/group-by.js'
 const advanceHeads: BulkInsert = {
   module: import.meta.url,
   table: 'outbox_heads',
-  columns: { app_id: 'text', position: 'bigint', last_msg_id: 'bigint' },
-  conflict: `on conflict (app_id) do update set position = t.position + excluded.position,
+  columns: { app_id: 'text', position: 'bigint', first_msg_id: 'bigint', last_msg_id: 'bigint' },
+  conflict: `on conflict (app_id) do update set position = t.position + excluded.position, first_msg_id = excluded.first_msg_id,
     last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end`,
-  returning: 'app_id, position, last_broadcast_id',
+  returning: 'app_id, position',
 }
 
 const outboxColumns = {
@@ -32,8 +32,8 @@ export interface NewRow {
   readonly appId: string
   readonly kind: EventKind
   readonly payload: string
-  /** Of the messages that it is about when they were stored. */
-  readonly lastMessageId?: number
+  /** The IDs of the messages that it is about when they were stored. */
+  readonly messageIds?: { readonly first: number; readonly last: number }
 }
 
 const outboxRow = rowOf(
@@ -47,45 +47,47 @@ const outboxRow = rowOf(
   }),
 )
 
-/** The end of an application's outbox; messages that are appended have IDs above the last broadcast (rule E9). */
-export interface OutboxHead {
-  readonly app_id: string
-  readonly last_broadcast_id: number
-}
-
 /**
  * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
+ * Messages that are not all above the last broadcast of their application are refused by its head (rule E9).
  * @param createdAt milliseconds since 1970
- * @returns the head of each application that the rows are of
  */
 export async function appendInProcedure(
   context: ProcedureContext,
   rows: readonly NewRow[],
   createdAt: number,
-): Promise<readonly OutboxHead[]> {
+): Promise<void> {
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
-  const heads = byApp.map(([appId, ofApp]) => [appId, ofApp.length, greatestId(ofApp)])
+  const heads = byApp.map(([appId, ofApp]) => [appId, ofApp.length, ...messageIdsOf(ofApp)])
   const rowsFrom = (positionOf: (appId: string, after: number) => number) =>
     byApp.flatMap(([appId, ofApp]) =>
       ofApp.map((row, index) =>
         outboxRow(row, positionOf(appId, ofApp.length - 1 - index), createdAt),
       ),
     )
-  if (context.append)
-    return context.append<OutboxHead>(
+  if (context.append) {
+    await context.append(
       appendRows,
       heads,
       rowsFrom((_, after) => after),
     )
-  const moved = await context.run<OutboxHead & { readonly position: number }>(advanceHeads, heads)
+    return
+  }
+  const moved = await context.run<{ readonly app_id: string; readonly position: number }>(
+    advanceHeads,
+    heads,
+  )
   const lastOf = new Map(moved.map(({ app_id, position }) => [app_id, position]))
   await context.run(
     insertRows,
     rowsFrom((appId, after) => (lastOf.get(appId) ?? 0) - after),
   )
-  return moved
 }
 
-function greatestId(rows: readonly NewRow[]): number {
-  return rows.reduce((greatest, { lastMessageId = 0 }) => Math.max(greatest, lastMessageId), 0)
+/** @returns the first and the last one; 0 = the rows are about none */
+function messageIdsOf(rows: readonly NewRow[]): [first: number, last: number] {
+  const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])
+  const least = (a: number, { first }: { readonly first: number }) =>
+    a === 0 ? first : Math.min(a, first)
+  return [ids.reduce(least, 0), ids.reduce((a, { last }) => Math.max(a, last), 0)]
 }

@@ -57,7 +57,7 @@ export class OutboxStore {
       .onConflict((conflict) =>
         conflict.column('app_id').doUpdateSet({
           position: sql`outbox_heads.position + excluded.position`,
-          ...(broadcastId > 0 && { last_broadcast_id: broadcastId }),
+          ...(broadcastId > 0 && { first_msg_id: 0, last_broadcast_id: broadcastId }),
         }),
       )
       .returning(['position', 'last_msg_id'])
@@ -125,6 +125,16 @@ export class OutboxStore {
       .where('app_id', '=', appId)
       .executeTakeFirst()
     return row?.position ?? 0
+  }
+
+  /** The greatest ID of a broadcast in any of these applications; 0 = there is none. */
+  async lastBroadcastId(db: Queryable, appIds: readonly string[]): Promise<number> {
+    const row = await db
+      .selectFrom('outbox_heads')
+      .select((eb) => eb.fn.max('last_broadcast_id').as('id'))
+      .where('app_id', 'in', appIds)
+      .executeTakeFirst()
+    return row?.id ?? 0
   }
 
   /** The first position that is kept of an application; null = none is. */

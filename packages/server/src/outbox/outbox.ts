@@ -60,6 +60,12 @@ export class Outbox {
     })
   }
 
+  /** Of these applications: what is appended now is refused where its messages have IDs up to this one; 0 = any is taken. */
+  lastBroadcastId(appIds: readonly string[]): Promise<number> {
+    const { database, store } = this.options
+    return database.read((db) => store.lastBroadcastId(db, appIds))
+  }
+
   /**
    * Changes what events of some kinds say, of those that are kept now.
    * @param change gives the new payload, or null to leave the event as it is

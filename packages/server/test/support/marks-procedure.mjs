@@ -3,6 +3,19 @@ const { url: module } = import.meta
 
 const insertMarks = { module, table: 'marks', columns: { mark: 'bigint', note: 'text' } }
 
+/** As {@link writeMarks}, as the last statements of the transaction. */
+export const writeLastMarks = {
+  module,
+  name: 'writeLastMarks',
+  async run(context, [first, ...others]) {
+    const [mark, note] = first
+    const made = await context.change(insertMarks, [[mark, note]])
+    if (others.length === 0) return [made]
+    context.commitWithNext?.()
+    return [made, ...(await writeMarks.run(context, others))]
+  },
+}
+
 /** Inserts each mark by a statement of its own, without waiting for any. @returns how many rows each has made */
 export const writeMarks = {
   module,

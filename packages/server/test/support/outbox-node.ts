@@ -132,6 +132,7 @@ export class OutboxNode implements AsyncDisposable {
       maxQueuedMessages: 10_000,
       maxQueuedBytes: 100_000_000,
       observer: { finished: () => {}, refused: () => {} },
+      outbox: this.outbox,
       appended,
     })
     this.relay = new OutboxRelay({

@@ -73,6 +73,7 @@ export function createMessaging(
     maxQueuedMessages: config.writer.queueMessages,
     maxQueuedBytes: config.writer.queueBytes,
     observer: batchObservers.messages,
+    outbox,
     appended,
   })
   const { broadcastMarks } = stores

@@ -1,4 +1,4 @@
-import type { Kysely, Dialect as KyselyDialect } from '../kysely.js'
+import type { DatabaseConnection, Kysely, Dialect as KyselyDialect } from '../kysely.js'
 import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
@@ -97,6 +97,12 @@ export interface BulkQuery {
   readonly module?: string | undefined
 }
 
+/** A connection of a database that is reached over a socket. */
+export interface RemoteConnection extends DatabaseConnection {
+  /** Sends the commit of the transaction together with the statements that are run next. */
+  commitWithNext(): void
+}
+
 /** What differs between the databases; everything else is written once. */
 export interface SqlDialect {
   readonly name: 'sqlite' | 'postgres'
@@ -131,6 +137,8 @@ export interface SqlDialect {
   readonly checkpoints?: () => CheckpointStatistics
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
+  /** A row was not as its table demands. */
+  isRefused(error: unknown): boolean
   /** The database said that the same transaction may succeed when repeated. */
   isRetryable(error: unknown): boolean
   /** The database could not do its work: disk full, input/output error, no connection. */

@@ -58,6 +58,7 @@ const retryableCodes = new Set([
 ])
 const sqlState = /^[0-9A-Z]{5}$/
 const uniqueViolation = '23505'
+const checkViolation = '23514'
 /** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction. */
 const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03)/
 const unavailableErrno = new Set([
@@ -104,6 +105,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     bulk: bulkStatement,
     bulkAppend,
     isTaken: (error) => codeOf(error) === uniqueViolation,
+    isRefused: (error) => codeOf(error) === checkViolation,
     isRetryable: (error) => retryableCodes.has(codeOf(error)),
     isUnavailable: (error) => {
       if (error instanceof ConnectionError) return true

@@ -18,6 +18,21 @@ describe('errors of SQLite', () => {
     expect(dialect.isUnavailable(Object.assign(new Error('failed'), { errcode }))).toBe(true)
   })
 
+  it.each(['disk I/O error', 'database or disk is full', 'database disk image is malformed'])(
+    '"%s" does so too where there is no code',
+    (text) => {
+      expect(dialect.isUnavailable(new Error(text))).toBe(true)
+    },
+  )
+
+  it('a row that its table refuses is known with and without a code', () => {
+    const text = 'CHECK constraint failed: messages_after_broadcasts'
+    expect(dialect.isRefused(new Error(text))).toBe(true)
+    expect(dialect.isRefused(Object.assign(new Error(text), { errcode: 275 }))).toBe(true)
+    expect(dialect.isRefused(Object.assign(new Error(text), { errcode: 2067 }))).toBe(false)
+    expect(dialect.isUnavailable(new Error(text))).toBe(false)
+  })
+
   it.each([
     ['SQLITE_ERROR', 1],
     ['SQLITE_CONSTRAINT_UNIQUE', 19 | (8 << 8)],

@@ -50,6 +50,19 @@ const unavailableCodes = new Set([
 const ioError = 10
 // SQLITE_CONSTRAINT_UNIQUE
 const uniqueViolation = 2067
+// SQLITE_CONSTRAINT_CHECK
+const checkViolation = 275
+/** The driver says by text only what has failed while rows were returned; the texts are those of sqlite3_errstr. */
+const codesOfTexts = [
+  ['CHECK constraint failed', checkViolation],
+  ['database is locked', 5],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', ioError],
+  ['database disk image is malformed', 11],
+  ['database or disk is full', 13],
+  ['unable to open database file', 14],
+  ['file is not a database', 26],
+] as const
 
 class SqliteError extends Error {
   constructor(
@@ -121,11 +134,17 @@ export function sqliteDialect(
       }
     },
     checkpoints: () => checkpoints.statistics,
-    isTaken: (error) => (error as { errcode?: number } | null)?.errcode === uniqueViolation,
+    isTaken: (error) => codeOf(error) === uniqueViolation,
+    isRefused: (error) => codeOf(error) === checkViolation,
     isRetryable: () => false,
-    isUnavailable: (error) =>
-      unavailableCodes.has(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff),
+    isUnavailable: (error) => unavailableCodes.has(codeOf(error) & 0xff),
   }
+}
+
+/** 0 = it is none of those that are told apart. */
+function codeOf(error: unknown): number {
+  const { errcode, message = '' } = (error ?? {}) as { errcode?: number; message?: string }
+  return errcode ?? codesOfTexts.find(([text]) => message.startsWith(text))?.[1] ?? 0
 }
 
 function embeddedDialect(createDriver: () => Driver): KyselyDialect {

@@ -321,8 +321,10 @@ const clusteredTables = {
   outbox_heads: `
     app_id text primary key not null,
     position bigint not null,
+    first_msg_id bigint not null default 0,
     last_msg_id bigint not null default 0,
-    last_broadcast_id bigint not null default 0`,
+    last_broadcast_id bigint not null default 0,
+    constraint messages_after_broadcasts check (first_msg_id = 0 or first_msg_id > last_broadcast_id)`,
   outbox_positions: `
     consumer text not null,
     app_id text not null,

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import type { CompiledQuery, DatabaseConnection, QueryResult } from '../../kysely.js'
+import type { CompiledQuery, QueryResult } from '../../kysely.js'
+import type { RemoteConnection } from '../dialect.js'
 import { type ExchangeResult, type ExchangeStatement, exchange } from './exchange.js'
 
 interface WaitingStatement extends ExchangeStatement {
@@ -7,15 +8,19 @@ interface WaitingStatement extends ExchangeStatement {
   reject(error: unknown): void
 }
 
+const commit: ExchangeStatement = { sql: 'commit', parameters: [] }
+
 /**
  * A connection of the pool in the hands of one caller. Statements that are asked for without waiting for one another go together, and
- * what begins a transaction goes with its first statement.
+ * what begins a transaction goes with its first statement, and its commit with the last ones where that is asked for.
  */
-export class PostgresConnection implements DatabaseConnection {
+export class PostgresConnection implements RemoteConnection {
   /** What a failure that was not the statement's has left; then the connection is of no more use. */
   broken: Error | undefined
   #begin: string | undefined
   #waiting: WaitingStatement[] = []
+  #commitsWithNext = false
+  #isCommitted = false
 
   /** @param brokenBy makes an error of the connection from one of the driver; null = the error is the statement's */
   constructor(
@@ -29,8 +34,15 @@ export class PostgresConnection implements DatabaseConnection {
 
   /** Ends the transaction; where nothing was run in it the database has not heard of it. */
   async end(sql: 'commit' | 'rollback'): Promise<void> {
-    if (this.#begin === undefined) await this.#run({ sql, parameters: [] })
+    const isOpen = this.#begin === undefined && !this.#isCommitted
     this.#begin = undefined
+    this.#commitsWithNext = false
+    this.#isCommitted = false
+    if (isOpen) await this.#run({ sql, parameters: [] })
+  }
+
+  commitWithNext(): void {
+    this.#commitsWithNext = true
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
@@ -73,13 +85,15 @@ export class PostgresConnection implements DatabaseConnection {
 
   async #send(): Promise<void> {
     const waiting = this.#waiting
-    const begin = this.#takeBegin()
+    const before = [this.#takeBegin() ?? []].flat()
+    const after = this.#commitsWithNext ? [commit] : []
+    this.#commitsWithNext = false
     this.#waiting = []
     try {
-      const results = await exchange(this.client, begin ? [begin, ...waiting] : waiting)
-      const ofWaiting = results.slice(-waiting.length)
+      const results = await exchange(this.client, [...before, ...waiting, ...after])
+      this.#isCommitted = after.length > 0
       for (const [index, { resolve }] of waiting.entries())
-        resolve(ofWaiting[index] as ExchangeResult)
+        resolve(results[before.length + index] as ExchangeResult)
     } catch (error) {
       for (const { reject } of waiting) reject(error)
     }

@@ -163,6 +163,7 @@ export const moveMarks: Procedure<
       for (const event of events ?? []) told.push(event)
       return events !== null
     })
+    if (told.length > 0) context.commitWithNext?.()
     await Promise.all([...writeRows(context, rows), appendInProcedure(context, told, now)])
     return output
   },

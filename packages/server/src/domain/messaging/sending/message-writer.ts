@@ -4,6 +4,7 @@ import { ProcedureRestart } from '../../../db/procedure.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { textUnits } from '../log/message-content.js'
 import { type Draft, messageRow } from '../log/message-model.js'
@@ -20,6 +21,7 @@ export interface MessageWriterOptions {
   /** Of the texts of messages from when they are written until they are stored; a send takes at most half of what is left. */
   readonly maxQueuedBytes: number
   readonly observer: BatchObserver
+  readonly outbox: Pick<Outbox, 'lastBroadcastId'>
   /** Called after the commit of messages of this application. */
   appended(appId: string): void
 }
@@ -36,12 +38,15 @@ export interface QueuedSend {
 type MessageIds = readonly number[]
 
 const retryAfterSeconds = 1
+/** After a send that came again more of them are expected in so many batches. */
+const batchesAfterRepeat = 64
 /** A batch crosses between threads as a copy. */
 const maxBatchBytes = 8 * 1_048_576
 
 /** Stores the sends of all callers in batches (rules E2 to E4). A send resolves when it is durable. */
 export class MessageWriter {
   readonly #queue: BatchQueue<QueuedSend, MessageIds>
+  #batchesAfterRepeat = batchesAfterRepeat
 
   constructor(private readonly options: MessageWriterOptions) {
     this.#queue = new BatchQueue<QueuedSend, MessageIds>({
@@ -124,14 +129,28 @@ export class MessageWriter {
     try {
       return await database.procedure(
         storeBatch,
-        { submissions, now: clock.now(), transactionLifeMs },
+        {
+          submissions,
+          now: clock.now(),
+          transactionLifeMs,
+          mayRepeat: ++this.#batchesAfterRepeat <= batchesAfterRepeat,
+        },
         ids,
       )
     } catch (error) {
-      const { idsAfter } = restartOf(error)
-      if (idsAfter === undefined || idsAfter <= after) throw error
+      const { repeats } = restartOf(error)
+      if (repeats) this.#batchesAfterRepeat = 0
+      const idsAfter = repeats ? after : await this.#idsAfter(error, sends)
+      if (!repeats && idsAfter <= after) throw error
       return this.#store(sends, idsAfter)
     }
+  }
+
+  /** @returns above which IDs the batch may succeed; 0 = it failed for another reason */
+  async #idsAfter(error: unknown, sends: readonly QueuedSend[]): Promise<number> {
+    const { database, outbox } = this.options
+    if (!database.dialect.isRefused(error)) return restartOf(error).idsAfter ?? 0
+    return outbox.lastBroadcastId([...appsOf(sends)])
   }
 }
 

@@ -7,11 +7,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids/ids.js'
-import {
-  appendInProcedure,
-  type NewRow,
-  type OutboxHead,
-} from '../../../outbox/outbox-statements.js'
+import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -63,12 +59,16 @@ export interface Batch {
   /** Milliseconds since 1970. */
   readonly now: number
   readonly transactionLifeMs: number
+  /** Some of them are expected to be there already. */
+  readonly mayRepeat: boolean
 }
 
 /** What a batch must be given to be run again. */
 export interface BatchRestart {
   /** Message IDs above this one. */
   readonly idsAfter?: number
+  /** Some of the sends are there already, though none was expected to be. */
+  readonly repeats?: true
   /** Only what can be stored: for each submission the places of its messages whose sender or receiver is deleted. */
   readonly refused?: readonly (readonly number[])[]
 }
@@ -113,26 +113,40 @@ interface ConversationRows {
  * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (rules E2 to E5). The
  * output holds the message IDs of every submission in the order of the batch; of a repeated send those of the first one.
  *
- * What was checked before may have changed: a batch with messages from or to deleted users ends in a {@link BatchRestart}.
+ * What was checked before may have changed: a batch with messages from or to deleted users ends in a {@link BatchRestart}, and one with
+ * IDs below those of a broadcast is refused by the database.
+ *
+ * Where an exchange with the database costs as much as a statement, sends are first taken to be new: then their transaction IDs and
+ * their positions are asked for together.
  */
 export const storeBatch: Procedure<Batch, readonly (readonly number[])[], MessageIdSource> = {
   module: import.meta.url,
   name: 'storeBatch',
-  async run(context, { submissions, now, transactionLifeMs }, idSource) {
+  async run(context, { submissions, now, transactionLifeMs, mayRepeat }, idSource) {
     const planned = submissions.map(plan)
     const claims = planned.filter(isClaim).sort(compareClaims)
     const repeats = repeatsAmong(claims)
     const originals = repeats.size === 0 ? claims : claims.filter((claim) => !repeats.has(claim))
     const times = [now, now + transactionLifeMs] as const
-    const known = await claim(context, originals, times)
+    const claimed = claim(context, originals, times)
+    const waits = mayRepeat || !context.commitWithNext
+    const known = waits ? await claimed : new Map<Planned, readonly number[]>()
     const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
     const fresh = known.size + repeats.size === 0 ? planned : planned.filter(isFresh)
-    const refused = await place(context, { fresh, claims: originals, times }, idSource)
+    const refused = await place(
+      context,
+      { fresh, claims: originals, times, isNew: waits ? null : claimed.then(isNobody) },
+      idSource,
+    )
     if (refused.length > 0) throw restartWithout(refused, planned)
     const idsOf = (each: Planned): readonly number[] =>
       known.get(each) ?? each.rows.map(rowValue.messageId)
     return planned.map((each) => idsOf(repeats.get(each) ?? each))
   },
+}
+
+function isNobody(known: ReadonlyMap<Planned, unknown>): boolean {
+  return known.size === 0
 }
 
 function plan({ transactionId, rows, groups }: Submission): Planned {
@@ -196,6 +210,8 @@ interface Placement {
   readonly fresh: readonly Planned[]
   readonly claims: readonly Claim[]
   readonly times: readonly [now: number, expiresAt: number]
+  /** Whether the sends turn out not to be there already; null: they are known not to be. */
+  readonly isNew: Promise<boolean> | null
 }
 
 /**
@@ -204,16 +220,18 @@ interface Placement {
  */
 async function place(
   context: ProcedureContext,
-  { fresh, claims, times }: Placement,
+  { fresh, claims, times, isNew }: Placement,
   idSource: MessageIdSource | null,
 ): Promise<readonly MessageRow[]> {
   if (fresh.length === 0) return []
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
-  const [directPositions, groupPositions] = await Promise.all([
+  const [areNew, directPositions, groupPositions] = await Promise.all([
+    isNew,
     positionsAfter(context, advanceConversations, direct.map(advanceRow)),
     positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow)),
   ])
+  if (areNew === false) throw new ProcedureRestart({ repeats: true } satisfies BatchRestart)
   if (directPositions.length < direct.length) return rowsWithout(directPositions, direct)
   const positions = [...directPositions, ...groupPositions]
   const moved: ConversationRows[] = []
@@ -250,7 +268,8 @@ async function place(
   if (refused.length > 0) return refused
   const isFresh = new Set<Planned>(isRenumbered ? fresh : [])
   const renumbered = claims.filter((each) => isFresh.has(each))
-  const written = [
+  context.commitWithNext?.()
+  await Promise.all([
     context.run(setLastMessageIds, moved.map(lastIdRow)),
     context.run(rewriteTransactions, transactionRows(renumbered, times)),
     context.run(
@@ -260,27 +279,9 @@ async function place(
     context.run(insertOwnNotifications, notified.flatMap(ownNotificationRows)),
     context.run(noteNotifications, notified.map(notifiedRow)),
     context.run(insertReceiptRequests, groups.flatMap(receiptRows)),
-  ]
-  const appended = appendInProcedure(context, outboxRows(conversations), times[0])
-  const [heads] = await Promise.all([appended, ...written])
-  requireAfterBroadcasts(conversations, heads)
+    appendInProcedure(context, outboxRows(conversations), times[0]),
+  ])
   return []
-}
-
-/**
- * What is sent after a broadcast has a greater ID (rule E9). The head of the outbox, which everybody locks last, tells of those that came
- * before; nothing else of a broadcast is looked up by a send.
- */
-function requireAfterBroadcasts(
-  conversations: readonly ConversationRows[],
-  heads: readonly OutboxHead[],
-): void {
-  const lastOf = new Map(heads.map((head) => [head.app_id, head.last_broadcast_id]))
-  for (const { conversation, rows } of conversations) {
-    const idsAfter = lastOf.get(conversation.appId) ?? 0
-    if (rowValue.messageId(firstOf(rows)) < idsAfter)
-      throw new ProcedureRestart({ idsAfter } satisfies BatchRestart)
-  }
 }
 
 /** Few enough for a row that both databases keep in one piece. */
@@ -289,21 +290,17 @@ const rangesPerRow = 32
 function outboxRows(conversations: readonly ConversationRows[]): NewRow[] {
   const byApp = groupBy(conversations, ({ conversation }) => conversation.appId)
   return [...byApp].flatMap(([appId, ofApp]) =>
-    chunksOf(ofApp, rangesPerRow).map(
-      (chunk): NewRow => ({
+    chunksOf(ofApp.map(rangeOf), rangesPerRow).map(
+      (ranges): NewRow => ({
         appId,
         kind: 'message.stored',
-        payload: encodeRanges(chunk.map(rangeOf)),
-        lastMessageId: lastIdOf(chunk),
+        payload: encodeRanges(ranges),
+        messageIds: {
+          first: Math.min(...ranges.map(({ firstId }) => firstId)),
+          last: Math.max(...ranges.map(({ lastId }) => lastId)),
+        },
       }),
     ),
-  )
-}
-
-function lastIdOf(conversations: readonly ConversationRows[]): number {
-  return conversations.reduce(
-    (last, { rows }) => Math.max(last, rowValue.messageId(rows.at(-1) as MessageRow)),
-    0,
   )
 }
 
