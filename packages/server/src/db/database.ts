@@ -16,6 +16,7 @@ import { DatabaseHealth } from './health.js'
 import {
   type Compilable,
   type CompiledQuery,
+  type DatabaseConnection,
   Kysely,
   type QueryResult,
   type RawBuilder,
@@ -27,11 +28,14 @@ import type { Schema } from './schema.js'
 
 /** What is done around the commit of a transaction. A transaction that is run again starts without any. */
 export interface CommitHooks {
-  /** Runs as the last statements of the transaction; it may lock what no other code locks earlier. */
-  beforeCommit(run: () => Promise<void>): void
   /**
-   * Runs once the transaction is durable, before its caller goes on; also when the outcome of the commit is unknown, so it must do
-   * no harm if nothing was stored. Not after a rollback.
+   * Runs as the last statements of the transaction; it may lock what no other code locks earlier.
+   * @param run may call commitWithNext before what it issues last, as a procedure may ({@link ProcedureContext})
+   */
+  beforeCommit(run: (commitWithNext: () => void) => Promise<void>): void
+  /**
+   * Runs once the transaction is durable, before its caller goes on; also when the outcome of the commit is unknown or its last
+   * statements have failed, so it must do no harm if nothing was stored. Not after any other rollback.
    * @param cache the cache that `run` invalidates, see {@link CacheCheck}
    */
   afterCommit(run: () => void, cache?: string): void
@@ -117,22 +121,29 @@ export class Database implements AsyncDisposable {
   }
 
   async #attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const before: (() => Promise<void>)[] = []
+    const before: ((commitWithNext: () => void) => Promise<void>)[] = []
     const after: (() => void)[] = []
     let isCommitting = false
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
+        const connection = await transaction.getExecutor().provideConnection(async (held) => held)
         const watched = this.#watch(transaction.getExecutor())
         const tx: Tx = Object.assign(transaction, {
           hasRowLocks: this.dialect.rowLocks,
-          beforeCommit: (run: () => Promise<void>) => void before.push(run),
+          beforeCommit: (run: (commitWithNext: () => void) => Promise<void>) =>
+            void before.push(run),
           afterCommit: (run: () => void, cache?: string) => {
             after.push(run)
             if (cache !== undefined) watched.invalidated(cache)
           },
         })
         const result = await work(tx)
-        for (const run of before) await run()
+        for (const run of before)
+          await run(() => {
+            if (run !== before.at(-1)) return
+            isCommitting = true
+            commitWithNext(connection)?.()
+          })
         watched.requireRules()
         isCommitting = true
         return result
@@ -268,11 +279,8 @@ export class Database implements AsyncDisposable {
             executeQuery: (query) => connection.executeQuery(query),
           }
           const watched = this.#watch(runner)
-          const { commitWithNext } = connection as Partial<RemoteConnection>
-          const context: ProcedureContext = {
-            ...this.contextOf(runner),
-            ...(commitWithNext && { commitWithNext: commitWithNext.bind(connection) }),
-          }
+          const ends = commitWithNext(connection)
+          const context = { ...this.contextOf(runner), ...(ends && { commitWithNext: ends }) }
           const output = await procedure.run(context, input, host)
           watched.requireRules()
           return output
@@ -345,6 +353,11 @@ export class Database implements AsyncDisposable {
     this.health.failed(kind, error)
     return new AppError('storage_failed', undefined, { cause: error, retryAfterSeconds })
   }
+}
+
+/** Of {@link RemoteConnection}; undefined where there is no exchange to spare. */
+function commitWithNext(connection: DatabaseConnection): (() => void) | undefined {
+  return (connection as Partial<RemoteConnection>).commitWithNext?.bind(connection)
 }
 
 class Placeholder {

@@ -1,9 +1,7 @@
 import type { Event, EventPayloads, NoticeKind } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
-import { chunksOf } from '../lib/chunks.js'
 import type { Clock } from '../lib/clock.js'
-import { compare } from '../lib/compare.js'
-import { groupBy } from '../lib/group-by.js'
+import { appendInProcedure, type NewRow } from './outbox-statements.js'
 import type { OutboxStore } from './outbox-store.js'
 
 export interface OutboxOptions {
@@ -14,7 +12,6 @@ export interface OutboxOptions {
   appended(appId: string): void
 }
 
-const rowsPerStatement = 1_000
 /** So many positions are one step of a walk, so that no message waits for it. */
 const positionsPerStep = 1_000
 
@@ -34,7 +31,7 @@ export class Outbox {
     else if (events.length > 0) {
       const first = [...events]
       this.#collected.set(tx, first)
-      tx.beforeCommit(() => this.#flush(tx, first))
+      tx.beforeCommit((commitWithNext) => this.#flush(tx, first, commitWithNext))
     }
   }
 
@@ -96,20 +93,14 @@ export class Outbox {
     }
   }
 
-  async #flush(tx: Tx, events: readonly Event[]): Promise<void> {
-    const { store, clock, appended } = this.options
-    const byApp = [...groupBy(events, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
-    const createdAt = clock.now()
-    for (const [appId, ofApp] of byApp) {
-      const before = (await store.advance(tx, appId, ofApp.length)) - ofApp.length
-      const rows = ofApp.map(({ kind, payload }, index) => ({
-        position: before + index + 1,
-        kind,
-        payload: JSON.stringify(payload),
-        createdAt,
-      }))
-      for (const chunk of chunksOf(rows, rowsPerStatement)) await store.insert(tx, appId, chunk)
+  async #flush(tx: Tx, events: readonly Event[], commitWithNext: () => void): Promise<void> {
+    const { database, clock, appended } = this.options
+    const rows = events.map(
+      ({ appId, kind, payload }): NewRow => ({ appId, kind, payload: JSON.stringify(payload) }),
+    )
+    for (const appId of new Set(events.map((event) => event.appId)))
       tx.afterCommit(() => appended(appId))
-    }
+    commitWithNext()
+    await appendInProcedure(database.contextOf(tx), rows, clock.now())
   }
 }

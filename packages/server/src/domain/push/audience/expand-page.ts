@@ -10,7 +10,7 @@ import {
   prepareDeliveries,
 } from '../deliveries/plan-deliveries.js'
 import { readFacts } from '../deliveries/recipient-facts.js'
-import { storeDeliveries } from '../deliveries/store-deliveries.js'
+import { countBadges, writeDeliveries } from '../deliveries/store-deliveries.js'
 import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
 import { type LockedTask, lockTasks, setExpanded } from '../tasks/task-statements.js'
 
@@ -47,11 +47,13 @@ export const expandPage: Procedure<AudiencePage, PageOutcome> = {
     const [added = { devices: 0, finished: 0 }] = planned.devices
     const devices = locked.devices + added.devices
     const finished = locked.finished + added.finished
+    const shown = await countBadges(context, planned)
+    context.commitWithNext?.()
     await Promise.all([
       context.change(setExpanded, [
         [state, expandedTo, devices, finished, surroundings.now, appId, taskId],
       ]),
-      storeDeliveries(context, planned),
+      ...writeDeliveries(context, planned, shown),
     ])
     return 'stored'
   },

@@ -34,29 +34,39 @@ export interface BadgeOfUser {
   readonly change: BadgeChange
 }
 
+/** What badges show, by {@link badgeName}. */
+type ShownBadges = ReadonlyMap<string, number>
+
 /** Stores deliveries, badges, counts and the jobs that send; what it adds to the tasks themselves is left to the caller. */
 export async function storeDeliveries(
   context: ProcedureContext,
-  { appId, deliveries, badges, counts, jobs }: PlannedDeliveries,
+  planned: PlannedDeliveries,
 ): Promise<void> {
-  const shown = await countBadges(context, appId, badges)
+  await Promise.all(writeDeliveries(context, planned, await countBadges(context, planned)))
+}
+
+/** The second and last step of {@link storeDeliveries}, issued at once. @param shown by the first one */
+export function writeDeliveries(
+  context: ProcedureContext,
+  { deliveries, counts, jobs }: PlannedDeliveries,
+  shown: ShownBadges,
+): readonly Promise<unknown>[] {
   // Those that are not sent have no batch, and show nothing.
   const rows = deliveries.map((delivery) =>
     deliveryRow(delivery, delivery.batchId === 0 ? null : (shown.get(badgeName(delivery)) ?? null)),
   )
-  await Promise.all([
+  return [
     context.run(insertDeliveries, rows),
     context.run(addToCounts, countRows(counts)),
     context.run(insertJobs, jobs),
-  ])
+  ]
 }
 
-/** A user's badge changes once with a push, however many devices show it. @returns what they show */
-async function countBadges(
+/** The first step of {@link storeDeliveries}: a user's badge changes once with a push, however many devices show it. */
+export async function countBadges(
   { run }: ProcedureContext,
-  appId: string,
-  changes: readonly BadgeOfUser[],
-): Promise<ReadonlyMap<string, number>> {
+  { appId, badges: changes }: PlannedDeliveries,
+): Promise<ShownBadges> {
   const users = [...groupBy(changes, ({ userId }) => userId)]
     .sort(([a], [b]) => compare(a, b))
     .map(([userId, ofUser]) => {
@@ -67,8 +77,10 @@ async function countBadges(
     users.flatMap(({ userId, total: { [field]: count } }) =>
       count === null ? [] : [[count, appId, userId]],
     )
-  const added = await run<BadgeRow>(addToBadges, rowsOf('added'))
-  const set = await run<BadgeRow>(setBadges, rowsOf('set'))
+  const [added, set] = await Promise.all([
+    run<BadgeRow>(addToBadges, rowsOf('added')),
+    run<BadgeRow>(setBadges, rowsOf('set')),
+  ])
   const badges = new Map([...set, ...added].map(({ user_id, badge }) => [user_id, badge]))
   const shown = new Map<string, number>()
   for (const { userId, ofUser, inOrder } of users) {
