@@ -2,6 +2,7 @@
 import { stopSharedCluster, testBackends } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Tx } from '../dist/db/database.js'
 import type { Procedure } from '../dist/db/procedure.js'
 import { DatabasePlace } from './support/database-place.js'
 
@@ -95,6 +96,32 @@ for (const backend of testBackends()) {
       })
       await expect(failing).rejects.toThrow('before the first statement')
       expect(await write([1, ''])).toEqual([1])
+    })
+
+    it('go together in a transaction too, all or nothing', async () => {
+      const { database } = place
+      const insertAll = (...marks: readonly number[]) =>
+        database.transaction(async (tx) => {
+          await Promise.all(
+            marks.map((mark) => sql`insert into marks values (${mark}, '')`.execute(tx)),
+          )
+        })
+      await expect(insertAll(1, -1, 2)).rejects.toThrow(/negative|check/)
+      expect(await stored()).toEqual([])
+      const all = Array.from({ length: 50 }, (_, mark) => mark)
+      await insertAll(...all)
+      expect(await stored()).toEqual(all.map((mark) => [mark, '']))
+    })
+
+    it('are refused by a transaction that is over', async () => {
+      const late: Tx[] = []
+      await place.database.transaction(async (tx) => {
+        late.push(tx)
+        await sql`insert into marks values (1, '')`.execute(tx)
+      })
+      const [tx] = late as [Tx]
+      await expect(sql`insert into marks values (2, '')`.execute(tx)).rejects.toThrow('is over')
+      expect(await stored()).toEqual([[1, '']])
     })
 
     it('are not seen by a snapshot that has begun before them', async () => {

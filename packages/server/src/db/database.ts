@@ -17,11 +17,12 @@ import {
   type Compilable,
   type CompiledQuery,
   type DatabaseConnection,
+  DummyDriver,
   Kysely,
   type QueryResult,
   type RawBuilder,
   sql,
-  type Transaction,
+  Transaction,
 } from './kysely.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
@@ -124,11 +125,13 @@ export class Database implements AsyncDisposable {
     const before: ((commitWithNext: () => void) => Promise<void>)[] = []
     const after: (() => void)[] = []
     let isCommitting = false
+    let isOver = false
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
         const connection = await transaction.getExecutor().provideConnection(async (held) => held)
-        const watched = this.#watch(transaction.getExecutor())
-        const tx: Tx = Object.assign(transaction, {
+        const open = this.#unqueued(connection, () => isOver)
+        const watched = this.#watch(open.getExecutor())
+        const tx: Tx = Object.assign(open, {
           hasRowLocks: this.dialect.rowLocks,
           beforeCommit: (run: (commitWithNext: () => void) => Promise<void>) =>
             void before.push(run),
@@ -149,8 +152,24 @@ export class Database implements AsyncDisposable {
         return result
       })
     } finally {
+      isOver = true
       if (isCommitting) for (const run of after) run()
     }
+  }
+
+  /**
+   * A transaction whose statements do not wait for one another: connections run what they are given in order, and take together what
+   * comes together. Kysely's own would give the next statement to the connection when the one before it is answered.
+   */
+  #unqueued(connection: DatabaseConnection, isOver: () => boolean): Transaction<Schema> {
+    const dialect = this.dialect.writes
+    const executor = this.#writer.getExecutor().withConnectionProvider({
+      provideConnection: async (use) => {
+        if (isOver()) throw new Error('the transaction is over')
+        return use(connection)
+      },
+    })
+    return new Transaction({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
   }
 
   /** Has the checks that are on look at the statements of one transaction. */

@@ -12,4 +12,5 @@ export {
   SqliteIntrospector,
   SqliteQueryCompiler,
   sql,
+  Transaction,
 } from 'kysely'

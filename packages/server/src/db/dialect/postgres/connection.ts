@@ -34,6 +34,7 @@ export class PostgresConnection implements RemoteConnection {
 
   /** Ends the transaction; where nothing was run in it the database has not heard of it. */
   async end(sql: 'commit' | 'rollback'): Promise<void> {
+    if (this.#waiting.length > 0) await this.#send()
     const isOpen = this.#begin === undefined && !this.#isCommitted
     this.#begin = undefined
     this.#commitsWithNext = false
@@ -79,7 +80,10 @@ export class PostgresConnection implements RemoteConnection {
   #runTogether(statement: ExchangeStatement): Promise<ExchangeResult> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ ...statement, resolve, reject }) === 1)
-        queueMicrotask(() => void this.#send())
+        // When nothing is left to do but what waits for an answer.
+        process.nextTick(() => {
+          if (this.#waiting.length > 0) void this.#send()
+        })
     })
   }
 

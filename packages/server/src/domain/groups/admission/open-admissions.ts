@@ -22,8 +22,10 @@ export class OpenAdmissions {
     settlement: Settlement,
   ): Promise<void> {
     const { invitations, joinRequests } = this.options
-    await joinRequests.settle(tx, group, userIds, settlement)
-    await invitations.settle(tx, group, userIds, settlement)
+    await Promise.all([
+      joinRequests.settle(tx, group, userIds, settlement),
+      invitations.settle(tx, group, userIds, settlement),
+    ])
   }
 
   /** Ends what is open between a group and users without an answer. */

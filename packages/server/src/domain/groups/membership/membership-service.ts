@@ -18,7 +18,7 @@ import type { BlockStore } from '../moderation/block-store.js'
 import type { GroupConversations } from './group-conversations.js'
 import type { MemberStore } from './member-store.js'
 import type { MuteGapStore } from './mute-gap-store.js'
-import type { RemovalStore } from './removal-store.js'
+import type { Removal, RemovalStore } from './removal-store.js'
 
 export interface MembershipServiceOptions {
   readonly groups: GroupStore
@@ -36,6 +36,8 @@ export interface MembershipServiceOptions {
 interface GroupPins {
   deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
 }
+
+const noRemovals: ReadonlyMap<Int64, Removal> = new Map()
 
 /** How users come in and go out of a locked group, for all services that decide on it; also the events of that. */
 export class MembershipService {
@@ -72,11 +74,14 @@ export class MembershipService {
   ): Promise<ItemOutcome[]> {
     const { members, blocks, removals } = this.options
     if (userIds.length === 0) return []
-    const known = await members.findMany(tx, group, userIds)
-    const blocked = await blocks.findMany(tx, group, userIds)
-    const former = isOwnWill ? await removals.findMany(tx, group, userIds) : new Map()
-    const { group_member_limit: limit } = await readAppSettings(tx, group.appId)
-    const isInTooMany = await members.findInTooMany(tx, group.appId, userIds, limit)
+    const [known, blocked, former, isInTooMany] = await Promise.all([
+      members.findMany(tx, group, userIds),
+      blocks.findMany(tx, group, userIds),
+      isOwnWill ? removals.findMany(tx, group, userIds) : noRemovals,
+      readAppSettings(tx, group.appId).then(({ group_member_limit: limit }) =>
+        members.findInTooMany(tx, group.appId, userIds, limit),
+      ),
+    ])
     const refusalOf = (userId: Int64): ErrorName | null => {
       const refusal = users.refusal(userId)
       if (refusal) return refusal
@@ -99,15 +104,17 @@ export class MembershipService {
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
-    await removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
-    await members.delete(tx, group, userIds)
-    await muteGaps.deleteOfMembers(tx, group, userIds)
-    await pins.deleteOfGroup(tx, group, userIds)
     const bans = countBans(removed.map(({ banExpiresAt }) => banExpiresAt))
-    await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
-      members: -removed.length,
-      bans: -bans,
-    })
+    await Promise.all([
+      removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0),
+      members.delete(tx, group, userIds),
+      muteGaps.deleteOfMembers(tx, group, userIds),
+      pins.deleteOfGroup(tx, group, userIds),
+      groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
+        members: -removed.length,
+        bans: -bans,
+      }),
+    ])
     if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
       outbox.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
@@ -120,8 +127,10 @@ export class MembershipService {
   ): Promise<void> {
     const { groups, members, removals, admissions, conversations, outbox } = this.options
     if (userIds.length === 0) return
-    const former = await removals.findMany(tx, group, userIds)
-    const { seq, lastMessageId } = await conversations.lockEnd(tx, group)
+    const [former, { seq, lastMessageId }] = await Promise.all([
+      removals.findMany(tx, group, userIds),
+      conversations.lockEnd(tx, group),
+    ])
     const bans = new Map(
       [...former].map(([userId, { banExpiresAt }]) => [
         userId,
@@ -142,14 +151,16 @@ export class MembershipService {
       acked_seq: group.flags.history_visible ? 0 : seq,
       delivered_seq: seq,
     }))
-    await members.insert(tx, rows)
-    await removals.forgetBans(tx, group, [...former.keys()])
-    await admissions.settle(tx, group, userIds, { status: 'agreed', now })
     const bansKept = countBans(rows.map((row) => row.ban_expires_at))
-    await groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
-      members: userIds.length,
-      bans: bansKept,
-    })
+    await Promise.all([
+      members.insert(tx, rows),
+      removals.forgetBans(tx, group, [...former.keys()]),
+      admissions.settle(tx, group, userIds, { status: 'agreed', now }),
+      groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
+        members: userIds.length,
+        bans: bansKept,
+      }),
+    ])
     outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)
       outbox.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
