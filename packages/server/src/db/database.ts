@@ -140,19 +140,23 @@ export class Database implements AsyncDisposable {
             if (cache !== undefined) watched.invalidated(cache)
           },
         })
-        const result = await work(tx)
-        for (const run of before)
-          await run(() => {
-            if (run !== before.at(-1)) return
-            isCommitting = true
-            commitWithNext(connection)?.()
-          })
-        watched.requireRules()
-        isCommitting = true
-        return result
+        try {
+          const result = await work(tx)
+          for (const run of before)
+            await run(() => {
+              if (run !== before.at(-1)) return
+              isCommitting = true
+              commitWithNext(connection)?.()
+            })
+          watched.requireRules()
+          isCommitting = true
+          return result
+        } finally {
+          // Also where some of its statements are still answered: nothing may follow the rollback.
+          isOver = true
+        }
       })
     } finally {
-      isOver = true
       if (isCommitting) for (const run of after) run()
     }
   }

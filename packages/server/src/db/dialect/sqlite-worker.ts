@@ -64,6 +64,8 @@ const procedures = new Map<string, Procedure<unknown, unknown>>()
 const bulkOf = compileOnce(sqliteBulk)
 const writerCheck = checksWriters ? new TableWriterCheck() : null
 let turn = Promise.resolve()
+/** By a statement, and not ended by one. */
+let isBegun = false
 
 /** After the first statement that fails no other one is run: SQLite may have ended the transaction. */
 function procedureContext(): ProcedureContext {
@@ -106,11 +108,22 @@ function runAll({ sql, rows: sets }: StatementRequest): Rows {
   return { columns, rows, changes }
 }
 
+/** After some failures SQLite ends the transaction by itself; what comes after them must not be stored on its own. */
+function runInTransaction(request: StatementRequest): Rows {
+  const { sql } = request
+  if (sql === 'commit' || sql === 'rollback') isBegun = false
+  else if (isBegun && !database.isTransaction)
+    throw new Error('a failure has ended the transaction')
+  const rows = runAll(request)
+  if (sql.startsWith('begin')) isBegun = true
+  return rows
+}
+
 function serve(request: Exclude<WorkerRequest, { close: true } | { procedure: unknown }>) {
   if ('sync' in request) fsyncSync(request.sync)
   else if ('copyAgain' in request)
     copyAgain(database, request.copyAgain.walPath, request.copyAgain.descriptor)
-  else return runAll(request)
+  else return runInTransaction(request)
   return { output: null }
 }
 
