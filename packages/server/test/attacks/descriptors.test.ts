@@ -41,7 +41,7 @@ for (const backend of testBackends()) {
           what: 'the end of the first connection',
           timeoutMs: patienceMs,
         })
-        const honest = await Honest.on(server)
+        const honest = await Honest.on(server, { asksAgain: true })
         expectUnharmed(
           await honest.beside(`idle connections beyond descriptors (${backend.name})`, async () => {
             sockets.push(...(await openConnections(server, 2 * descriptors)))
