@@ -158,6 +158,16 @@ export async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()))
 }
 
+/** The server closes idle connections, and a call that goes out on one at that moment is made again, as clients with kept-alive connections do. */
+export async function askAgain<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ECONNRESET') return call()
+    throw error
+  }
+}
+
 /** Alice, who goes on sending to Bob and looking at the health of the service, one call after another. */
 export class Honest {
   readonly #times = new Map<string, number[]>()
@@ -171,8 +181,7 @@ export class Honest {
   ) {}
 
   /**
-   * @param how.asksAgain the server closes idle connections, and a call that goes out on one at that moment is made again, as clients with
-   *   kept-alive connections do
+   * @param how.asksAgain see {@link askAgain}
    */
   static async on(server: ServerProcess, { asksAgain = false } = {}): Promise<Honest> {
     const { api } = server
@@ -221,10 +230,7 @@ export class Honest {
   async #timed(kind: string, call: () => Promise<Answer>): Promise<void> {
     const startedAt = performance.now()
     try {
-      const { status, text } = await call().catch((error: NodeJS.ErrnoException) => {
-        if (this.asksAgain && error.code === 'ECONNRESET') return call()
-        throw error
-      })
+      const { status, text } = await (this.asksAgain ? askAgain(call) : call())
       if (status !== 200 || text.includes('"code":') !== text.includes('"code":200'))
         this.#failures.push(`${kind}: ${status} ${text.slice(0, 200)}`)
     } catch (error) {
