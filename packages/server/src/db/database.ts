@@ -142,11 +142,12 @@ export class Database implements AsyncDisposable {
         })
         try {
           const result = await work(tx)
+          const end = commitWithNext(connection)
           for (const run of before)
             await run(() => {
-              if (run !== before.at(-1)) return
+              if (!end || run !== before.at(-1)) return
               isCommitting = true
-              commitWithNext(connection)?.()
+              end()
             })
           watched.requireRules()
           isCommitting = true
@@ -352,15 +353,15 @@ export class Database implements AsyncDisposable {
       change: async (statement, rows) =>
         Number((await this.#bulk(runner, statement, rows)).numAffectedRows),
       ...(compiled && {
-        append: async <Head>(
+        append: async (
           statement: BulkAppend,
           heads: readonly (readonly unknown[])[],
           rows: readonly (readonly unknown[])[],
         ) => {
-          if (rows.length === 0) return []
+          if (rows.length === 0) return
           const { sql, parameters } = compiled(statement)
-          const query = bulkQuery<Head>(sql, parameters(heads, rows), statement.rows.module)
-          return (await runner.executeQuery(query)).rows
+          const query = bulkQuery(sql, parameters(heads, rows), statement.rows.module)
+          await runner.executeQuery(query)
         },
       }),
     }

@@ -48,11 +48,11 @@ const outboxRow = rowOf(
 )
 
 /**
- * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
+ * Appends rows as the last statements of a transaction: the heads stay locked until its commit, so it must lock nothing afterwards.
  * Messages that are not all above the last broadcast of their application are refused by its head (rule E9).
  * @param createdAt milliseconds since 1970
  */
-export async function appendInProcedure(
+export async function appendToOutbox(
   context: ProcedureContext,
   rows: readonly NewRow[],
   createdAt: number,
@@ -65,14 +65,12 @@ export async function appendInProcedure(
         outboxRow(row, positionOf(appId, ofApp.length - 1 - index), createdAt),
       ),
     )
-  if (context.append) {
-    await context.append(
+  if (context.append)
+    return context.append(
       appendRows,
       heads,
       rowsFrom((_, after) => after),
     )
-    return
-  }
   const moved = await context.run<{ readonly app_id: string; readonly position: number }>(
     advanceHeads,
     heads,
@@ -87,7 +85,6 @@ export async function appendInProcedure(
 /** @returns the first and the last one; 0 = the rows are about none */
 function messageIdsOf(rows: readonly NewRow[]): [first: number, last: number] {
   const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])
-  const least = (a: number, { first }: { readonly first: number }) =>
-    a === 0 ? first : Math.min(a, first)
-  return [ids.reduce(least, 0), ids.reduce((a, { last }) => Math.max(a, last), 0)]
+  if (ids.length === 0) return [0, 0]
+  return [Math.min(...ids.map(({ first }) => first)), Math.max(...ids.map(({ last }) => last))]
 }

@@ -1,7 +1,7 @@
 import type { Event, EventPayloads, NoticeKind } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
-import { appendInProcedure, type NewRow } from './outbox-statements.js'
+import { appendToOutbox, type NewRow } from './outbox-statements.js'
 import type { OutboxStore } from './outbox-store.js'
 
 export interface OutboxOptions {
@@ -101,6 +101,6 @@ export class Outbox {
     for (const appId of new Set(events.map((event) => event.appId)))
       tx.afterCommit(() => appended(appId))
     commitWithNext()
-    await appendInProcedure(database.contextOf(tx), rows, clock.now())
+    await appendToOutbox(database.contextOf(tx), rows, clock.now())
   }
 }

@@ -71,8 +71,7 @@ export class PostgresConnection implements RemoteConnection {
 
   /** What has no parameters may be several statements in one text. */
   async #runAlone({ sql }: ExchangeStatement): Promise<ExchangeResult> {
-    const begin = this.#takeBegin()
-    if (begin) await this.client.query(begin.sql)
+    for (const begin of this.#takeBegin()) await this.client.query(begin.sql)
     const { rows, rowCount } = await this.client.query(sql)
     return { rows, count: rowCount ?? 0 }
   }
@@ -89,7 +88,7 @@ export class PostgresConnection implements RemoteConnection {
 
   async #send(): Promise<void> {
     const waiting = this.#waiting
-    const before = [this.#takeBegin() ?? []].flat()
+    const before = this.#takeBegin()
     const after = this.#commitsWithNext ? [commit] : []
     this.#commitsWithNext = false
     this.#waiting = []
@@ -103,9 +102,10 @@ export class PostgresConnection implements RemoteConnection {
     }
   }
 
-  #takeBegin(): ExchangeStatement | null {
+  /** Empty once the transaction has begun. */
+  #takeBegin(): readonly ExchangeStatement[] {
     const sql = this.#begin
     this.#begin = undefined
-    return sql === undefined ? null : { sql, parameters: [] }
+    return sql === undefined ? [] : [{ sql, parameters: [] }]
   }
 }

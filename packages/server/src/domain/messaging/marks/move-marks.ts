@@ -3,7 +3,7 @@ import type { EventPayloads } from '@hermod/protocol/events'
 import type { Procedure, ProcedureContext } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
-import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
+import { appendToOutbox, type NewRow } from '../../../outbox/outbox-statements.js'
 import {
   lockMemberMarks,
   setMemberMarks,
@@ -164,7 +164,7 @@ export const moveMarks: Procedure<
       return events !== null
     })
     if (told.length > 0) context.commitWithNext?.()
-    await Promise.all([...writeRows(context, rows), appendInProcedure(context, told, now)])
+    await Promise.all([...writeRows(context, rows), appendToOutbox(context, told, now)])
     return output
   },
 }

@@ -46,7 +46,8 @@ const maxBatchBytes = 8 * 1_048_576
 /** Stores the sends of all callers in batches (rules E2 to E4). A send resolves when it is durable. */
 export class MessageWriter {
   readonly #queue: BatchQueue<QueuedSend, MessageIds>
-  #batchesAfterRepeat = batchesAfterRepeat
+  /** In so many of the next batches. */
+  #repeatsExpected = 0
 
   constructor(private readonly options: MessageWriterOptions) {
     this.#queue = new BatchQueue<QueuedSend, MessageIds>({
@@ -126,22 +127,21 @@ export class MessageWriter {
       groups,
       rows: drafts.map((draft) => messageRow(draft, messageIds.next().value as number)),
     }))
+    const mayRepeat = this.#repeatsExpected > 0
+    if (mayRepeat) this.#repeatsExpected--
     try {
       return await database.procedure(
         storeBatch,
-        {
-          submissions,
-          now: clock.now(),
-          transactionLifeMs,
-          mayRepeat: ++this.#batchesAfterRepeat <= batchesAfterRepeat,
-        },
+        { submissions, now: clock.now(), transactionLifeMs, mayRepeat },
         ids,
       )
     } catch (error) {
-      const { repeats } = restartOf(error)
-      if (repeats) this.#batchesAfterRepeat = 0
-      const idsAfter = repeats ? after : await this.#idsAfter(error, sends)
-      if (!repeats && idsAfter <= after) throw error
+      if (restartOf(error).repeats) {
+        this.#repeatsExpected = batchesAfterRepeat
+        return this.#store(sends, after)
+      }
+      const idsAfter = await this.#idsAfter(error, sends)
+      if (idsAfter <= after) throw error
       return this.#store(sends, idsAfter)
     }
   }

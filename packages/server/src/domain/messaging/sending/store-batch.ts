@@ -7,7 +7,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids/ids.js'
-import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
+import { appendToOutbox, type NewRow } from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -135,7 +135,12 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], Messag
     const fresh = known.size + repeats.size === 0 ? planned : planned.filter(isFresh)
     const refused = await place(
       context,
-      { fresh, claims: originals, times, isNew: waits ? null : claimed.then(isNobody) },
+      {
+        fresh,
+        claims: originals,
+        times,
+        isNew: waits ? null : claimed.then(({ size }) => size === 0),
+      },
       idSource,
     )
     if (refused.length > 0) throw restartWithout(refused, planned)
@@ -143,10 +148,6 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], Messag
       known.get(each) ?? each.rows.map(rowValue.messageId)
     return planned.map((each) => idsOf(repeats.get(each) ?? each))
   },
-}
-
-function isNobody(known: ReadonlyMap<Planned, unknown>): boolean {
-  return known.size === 0
 }
 
 function plan({ transactionId, rows, groups }: Submission): Planned {
@@ -279,7 +280,7 @@ async function place(
     context.run(insertOwnNotifications, notified.flatMap(ownNotificationRows)),
     context.run(noteNotifications, notified.map(notifiedRow)),
     context.run(insertReceiptRequests, groups.flatMap(receiptRows)),
-    appendInProcedure(context, outboxRows(conversations), times[0]),
+    appendToOutbox(context, outboxRows(conversations), times[0]),
   ])
   return []
 }

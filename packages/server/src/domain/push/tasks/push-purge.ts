@@ -21,6 +21,7 @@ export interface PushPurgeOptions {
 
 /** So many rows are deleted at once, so that no message waits for it. */
 const rowsPerStep = 1_000
+/** Others write meanwhile. */
 const pauseMs = 20
 
 /** Deletes deliveries, and later the tasks, of pushes that were long ago. */
@@ -94,5 +95,3 @@ export class PushPurge {
 function distinctTasks(keys: readonly DeliveryKey[]): DeliveryKey[] {
   return [...new Map(keys.map((key) => [key.taskId, key])).values()]
 }
-
-/** Others write meanwhile. */
