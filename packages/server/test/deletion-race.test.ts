@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { PeoplePool, type Person, sharedPassword } from './support/contacts.js'
 import { aGroup } from './support/groups.js'
-import { holdWrites } from './support/held-writes.js'
+import { type HeldWrites, holdWrites } from './support/held-writes.js'
 import { operate, recall } from './support/message-operations.js'
 import { contents, integrityFaults, sendText, textTo } from './support/messaging.js'
 import { recordedNotices } from './support/recorded-events.js'
@@ -92,20 +92,46 @@ for (const backend of testBackends()) {
     const waiting = (count: number) => async () =>
       Number((await sql.run(countOfWaiting))[0]?.count) >= count
 
+    /** Has the embedded database take no writes, while none waits: what is sent goes before a deletion that waits behind one. */
+    async function holdIdleWrites(): Promise<HeldWrites> {
+      for (;;) {
+        const held = await holdWrites(watched.place)
+        if ((await writesUnderWay()) === 0) return held
+        await held.release()
+        await waitFor(async () => (await writesUnderWay()) === 0, { what: 'no writes', timeoutMs })
+      }
+    }
+
+    /** Begins calls while the embedded database takes no writes. @returns when they wait for it */
+    async function begin(
+      user: Person,
+      calls: () => readonly Promise<Answer>[],
+    ): Promise<readonly Promise<Answer>[]> {
+      const before = await writesUnderWay()
+      const answers = calls()
+      const wait = async () => (await writesUnderWay()) > before
+      await waitFor(wait, { what: 'the calls to wait', timeoutMs })
+      // A write of the service itself may have been counted: calls that came with these are answered too.
+      for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
+      return answers
+    }
+
+    async function writesUnderWay(): Promise<number> {
+      const { text } = await first.api.call('GET', '/metrics')
+      return Number(/^hermod_database_writes_under_way (\d+)/m.exec(text)?.[1])
+    }
+
     /** Deletes a user and has the calls arrive while that is under way. @returns their answers */
     async function deleteBefore(
       user: Person,
       calls: () => readonly Promise<Answer>[],
     ): Promise<readonly Answer[]> {
       if (watched.databaseUrl === undefined) {
-        await using held = await holdWrites(watched.place)
-        const deletion = remove(user.id)
-        // Answered after the deletion has begun to wait, in the order in which they were asked.
-        for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
-        const answers = calls()
-        for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
+        await using held = await holdIdleWrites()
+        const [deletion] = await begin(user, () => [remove(user.id)])
+        const answers = await begin(user, calls)
         await held.release()
-        expect((await deletion).code).toBe(200)
+        expect((await deletion)?.code).toBe(200)
         return Promise.all(answers)
       }
       await using gate = await openSql(watched.place)
@@ -370,12 +396,8 @@ for (const backend of testBackends()) {
         () => append(sights[1], ' second'),
       ]
       if (watched.databaseUrl === undefined) {
-        await using held = await holdWrites(watched.place)
-        for (const step of steps) {
-          answers.push(step())
-          // Answered after the step has begun to wait.
-          for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
-        }
+        await using held = await holdIdleWrites()
+        for (const step of steps) answers.push(...(await begin(user, () => [step()])))
         await held.release()
       } else {
         await using gate = await openSql(watched.place)

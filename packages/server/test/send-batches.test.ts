@@ -92,7 +92,8 @@ for (const backend of testBackends()) {
       expect(one).toMatchObject({ code: 200 })
       expect(two).toMatchObject({ code: answerCode.internal_error, data: null })
       expect(three).toMatchObject({ code: 200 })
-      expect(await contents(bob.api, alice.id)).toEqual(['three', 'one', 'before 1', 'before 0'])
+      const found = await contents(bob.api, alice.id)
+      expect(found.toSorted()).toEqual(['before 0', 'before 1', 'one', 'three'])
       // All three together, and the refused one again alone.
       expect(await figure('hermod_message_commit_failures_total')).toBe(2)
       expect(made).toBe(1 + texts.length)
@@ -113,8 +114,7 @@ for (const backend of testBackends()) {
       expect(again).toBe(first)
       expect(new Set([first, other, ofBob]).size).toBe(3)
       const found = await contents(bob.api, alice.id)
-      expect(found.slice(0, 3).sort()).toEqual(['by bob', 'once', 'twice'])
-      expect(found.slice(3)).toEqual(['before 1', 'before 0'])
+      expect(found.toSorted()).toEqual(['before 0', 'before 1', 'by bob', 'once', 'twice'])
     })
 
     it('know those that were stored before among new ones, again and again', async () => {
@@ -130,7 +130,7 @@ for (const backend of testBackends()) {
         expect(answers.map(({ code }) => code)).toEqual([200, 200, 200])
         expect(Object.values(answers[1]?.envelope.msg_ids as Json)).toEqual([first])
         const found = await contents(bob.api, alice.id)
-        expect(found.slice(0, 2).sort()).toEqual([`one ${round}`, `two ${round}`])
+        expect(found).toEqual(expect.arrayContaining([`one ${round}`, `two ${round}`]))
         expect(found.filter((content) => content === 'known')).toHaveLength(1)
         expect(found).toHaveLength(1 + 4 * round)
       }

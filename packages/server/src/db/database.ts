@@ -105,12 +105,14 @@ export class Database implements AsyncDisposable {
    * @throws AppError storage_failed when the database could not do it; then nothing of it is stored, unless the connection was lost
    *   during the commit, in which case the outcome is unknown
    */
-  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.health.write(() => this.#transaction(work))
+  }
+
+  async #transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const result = await this.#attempt(work)
-        this.health.wrote()
-        return result
+        return await this.#attempt(work)
       } catch (error) {
         const isOutOfIds = error instanceof IdsRunOut
         const again = attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error))
@@ -312,9 +314,7 @@ export class Database implements AsyncDisposable {
       )
     const { module, name } = procedure
     try {
-      const output = (await runProcedure({ module, name, input })) as Output
-      this.health.wrote()
-      return output
+      return (await this.health.write(() => runProcedure({ module, name, input }))) as Output
     } catch (error) {
       throw this.#translate(error, 'write')
     }

@@ -16,6 +16,8 @@ export interface HealthFigures {
   readonly failedWrites: number
   /** Statements whose connection was given up because nothing was heard of them. */
   readonly statementsGivenUp: number
+  /** Transactions that run or wait for their turn, now. */
+  readonly writesUnderWay: number
   /** The latest use of the database that said something about it failed. */
   readonly isFailing: boolean
 }
@@ -25,6 +27,7 @@ export class DatabaseHealth implements StallObserver {
   readonly #observer: Partial<HealthObserver>
   readonly #failed = { read: 0, write: 0 }
   #statementsGivenUp = 0
+  #writesUnderWay = 0
   #wroteAt = Number.NEGATIVE_INFINITY
   #failedAt = Number.NEGATIVE_INFINITY
   #failingSince: number | null = null
@@ -38,6 +41,7 @@ export class DatabaseHealth implements StallObserver {
       failedReads: this.#failed.read,
       failedWrites: this.#failed.write,
       statementsGivenUp: this.#statementsGivenUp,
+      writesUnderWay: this.#writesUnderWay,
       isFailing: this.#failingSince !== null,
     }
   }
@@ -52,8 +56,19 @@ export class DatabaseHealth implements StallObserver {
     return this.#wroteAt > since ? 'succeed' : null
   }
 
-  /** Something was committed. */
-  wrote(): void {
+  /** @param transaction resolves when it is committed */
+  async write<T>(transaction: () => Promise<T>): Promise<T> {
+    this.#writesUnderWay++
+    try {
+      const result = await transaction()
+      this.#wrote()
+      return result
+    } finally {
+      this.#writesUnderWay--
+    }
+  }
+
+  #wrote(): void {
     this.#wroteAt = performance.now()
     if (this.#failingSince === null) return
     this.#observer.worksAgain?.(this.#wroteAt - this.#failingSince)

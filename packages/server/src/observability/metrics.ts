@@ -46,6 +46,8 @@ export interface DatabaseFigures {
   readonly failedReads: number
   readonly failedWrites: number
   readonly statementsGivenUp: number
+  /** Transactions that run or wait for their turn. */
+  readonly writesUnderWay: number
   readonly isFailing: boolean
 }
 
@@ -311,6 +313,11 @@ export class Metrics {
         'hermod_database_failing',
         '1 from the first failure of the database until the next commit.',
         ({ isFailing }) => (isFailing ? 1 : 0),
+      ],
+      [
+        'hermod_database_writes_under_way',
+        'Transactions that run or wait for their turn.',
+        ({ writesUnderWay }) => writesUnderWay,
       ],
     ])
   }
