@@ -406,10 +406,8 @@ export class Prepared<P extends object, Row> {
     compiled: CompiledQuery<Row>,
     private readonly database: Database,
   ) {
-    this.#compiled = compiled
-    this.#names = compiled.parameters.map((parameter) =>
-      parameter instanceof Placeholder ? parameter.name : null,
-    )
+    this.#compiled = database.dialect.numbersParameters ? sharingParameters(compiled) : compiled
+    this.#names = this.#compiled.parameters.map(nameOf)
   }
 
   async all(executor: Queryable, params: P): Promise<Row[]> {
@@ -426,6 +424,24 @@ export class Prepared<P extends object, Row> {
   async first(executor: Queryable, params: P): Promise<Row | null> {
     const [row] = await this.all(executor, params)
     return row ?? null
+  }
+}
+
+function nameOf(parameter: unknown): string | null {
+  return parameter instanceof Placeholder ? parameter.name : null
+}
+
+/** A value that stands in several places of a statement is given once. */
+function sharingParameters<Row>(compiled: CompiledQuery<Row>): CompiledQuery<Row> {
+  const names = compiled.parameters.map(nameOf)
+  const places = names.map((name, place) => (name === null ? place : names.indexOf(name)))
+  const kept = [...new Set(places)]
+  const numbered = (_: string, number: string) =>
+    `$${kept.indexOf(places[Number(number) - 1] as number) + 1}`
+  return {
+    ...compiled,
+    sql: compiled.sql.replace(/\$(\d+)/g, numbered),
+    parameters: kept.map((place) => compiled.parameters[place]),
   }
 }
 

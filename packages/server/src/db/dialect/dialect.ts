@@ -120,6 +120,8 @@ export interface SqlDialect {
   readonly longReadSettings?: readonly string[]
   /** True when `for update` locks exist and are needed because transactions run concurrently. */
   readonly rowLocks: boolean
+  /** Whether parameters are written $1, $2 and so on, so that one may stand in several places. */
+  readonly numbersParameters: boolean
   /** How many message batches may be under way at once. */
   readonly concurrentBatches: number
   /** How many users work in the background looks at in one transaction: few where messages wait until it is over. */

@@ -38,13 +38,13 @@ describe('bulk statements of PostgreSQL', () => {
       ['a', 1, 0],
       ['b', 2, 1],
     ]
-    expect(parameters(rows)).toEqual([['a', 'b'], '{1,2}', '{0,1}'])
+    expect(parameters(rows)).toEqual(['{"a","b"}', '{1,2}', '{0,1}'])
     expect(parameters([['a', null, 2n ** 63n - 1n]])).toEqual([
-      ['a'],
+      '{"a"}',
       '{null}',
       '{9223372036854775807}',
     ])
-    expect(parameters([])).toEqual([[], '{}', '{}'])
+    expect(parameters([])).toEqual(['{}', '{}', '{}'])
   })
 
   it('leave out what is not asked for', () => {
@@ -72,7 +72,7 @@ describe('bulk statements of PostgreSQL', () => {
     expect(words(sql)).toBe(
       'select user_id, seq from unnest($1::text[], $2::bigint[]) as k (key_app_id, key_user_id) join marks as t on t.app_id = k.key_app_id and t.user_id = k.key_user_id',
     )
-    expect(parameters([['a', 1]])).toEqual([['a'], '{1}'])
+    expect(parameters([['a', 1]])).toEqual(['{"a"}', '{1}'])
   })
 
   it('update by a list of new values and keys, also where a key is set', () => {
@@ -89,7 +89,7 @@ describe('bulk statements of PostgreSQL', () => {
       [7, 10, 'a', 1],
       [8, 20, 'b', 2],
     ]
-    expect(parameters(rows)).toEqual(['{7,8}', '{10,20}', ['a', 'b'], '{1,2}'])
+    expect(parameters(rows)).toEqual(['{7,8}', '{10,20}', '{"a","b"}', '{1,2}'])
   })
 })
 

@@ -49,7 +49,7 @@ const farewellMs = 1_000
  * statistics are young, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
  */
 const plannerOptions =
-  '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
+  '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off -c plan_cache_mode=force_generic_plan'
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set([
@@ -97,6 +97,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     longWrites: patient,
     readNow: (sql, parameters) => reads.all(sql, parameters),
     rowLocks: true,
+    numbersParameters: true,
     // Long is what these reads may take, and whole tables is what they read.
     longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     concurrentBatches: 2,

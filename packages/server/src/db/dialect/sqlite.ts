@@ -116,6 +116,7 @@ export function sqliteDialect(
       () => new ThreadDriver(new ThreadConnection(path, readerPragmas), new Mutex(), 'begin'),
     ),
     rowLocks: false,
+    numbersParameters: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
     usersPerTransaction: 64,

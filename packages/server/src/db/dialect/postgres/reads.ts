@@ -47,7 +47,7 @@ export class CombinedReads {
   constructor(private readonly run: (query: ReadQuery) => Promise<ReadRows>) {}
 
   /** The rows of a statement whose parameters are written $1, $2 and so on. */
-  async all(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+  all(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     const statement = this.#statementFor(sql, parameters)
     if (!statement) return this.#alone(sql, parameters)
     return new Promise((resolve, reject) => {
