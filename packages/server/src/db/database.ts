@@ -307,7 +307,13 @@ export class Database implements AsyncDisposable {
           const watched = this.#watch(runner)
           const ends = commitWithNext(connection)
           const context = { ...this.contextOf(runner), ...(ends && { commitWithNext: ends }) }
-          const output = await procedure.run(context, input, host)
+          const { withoutDisk } = this.dialect
+          const [, output] = await Promise.all([
+            procedure.waitsForDisk === false &&
+              withoutDisk &&
+              runner.executeQuery({ ...emptyQuery, ...withoutDisk } as unknown as CompiledQuery),
+            procedure.run(context, input, host),
+          ])
           watched.requireRules()
           return output
         }),

@@ -40,6 +40,11 @@ export interface ProcedureName {
  * @typeParam Host what the caller lends to the procedure; null where the procedure runs in another thread
  */
 export interface Procedure<Input, Output, Host = never> extends ProcedureName {
+  /**
+   * False: a loss of power may undo it, unless something that waits for the disk is committed after it, which takes along all that was
+   * committed before. For what is found undone then and is done again, and has told nobody. Default: true.
+   */
+  readonly waitsForDisk?: boolean
   run(context: ProcedureContext, input: Input, host: Host | null): Promise<Output>
 }
 

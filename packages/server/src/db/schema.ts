@@ -236,6 +236,8 @@ export interface PushTasksTable {
   state: number
   /** Users up to here have their deliveries. */
   expanded_to: Generated<Int64>
+  /** The batch that is still filled with their deliveries, and has some; 0 = there is none. */
+  open_batch_id: Generated<Int64>
   /** How many deliveries there are, and how many of them have come to an end. */
   devices: Generated<number>
   finished: Generated<number>

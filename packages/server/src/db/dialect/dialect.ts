@@ -27,6 +27,8 @@ export type RowLock = 'for update' | 'for no key update' | 'for key share'
 
 export interface BulkSelect {
   readonly table: string
+  /** SQL after the table, whose alias is `t`: `left join … on …`. What is joined is not locked. */
+  readonly joins?: string
   readonly keys: Readonly<Record<string, ColumnType>>
   /** Columns or expressions to select, by names that the keys do not make ambiguous. */
   readonly columns: string
@@ -116,6 +118,8 @@ export interface SqlDialect {
   readonly longReads?: KyselyDialect
   /** Where changes of the schema run, which take as long as they do; opened for one run and closed after it. Default: as `writes`. */
   readonly longWrites?: KyselyDialect
+  /** After it a transaction ends without waiting for the disk; where procedures run in the calling thread. */
+  readonly withoutDisk?: { readonly sql: string; readonly parameters: readonly unknown[] }
   /** Statements that prepare a transaction for long reads. */
   readonly longReadSettings?: readonly string[]
   /** True when `for update` locks exist and are needed because transactions run concurrently. */

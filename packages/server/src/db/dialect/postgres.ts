@@ -100,8 +100,13 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     numbersParameters: true,
     // Long is what these reads may take, and whole tables is what they read.
     longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
+    // Written so that it goes together with the statements after it.
+    withoutDisk: {
+      sql: "select set_config('synchronous_commit', $1, true)",
+      parameters: ['off'],
+    },
     concurrentBatches: 2,
-    usersPerTransaction: 250,
+    usersPerTransaction: 120,
     clusteredTable: '',
     bulk: bulkStatement,
     bulkAppend,
@@ -188,9 +193,10 @@ function bulkInsert({
 }
 
 /** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
-function bulkSelect({ table, keys, columns, lock }: BulkSelect): BulkStatement {
+function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): BulkStatement {
   const { names, on } = keyParts(keys)
-  const found = (given: string) => `select ${columns} from ${given} join ${table} as t on ${on}`
+  const found = (given: string) =>
+    `select ${columns} from ${given} join ${table} as t on ${on} ${joins}`
   return {
     sql: lock
       ? `${found(`unnest(${arrays(keys)}) with ordinality as k (${names}, place)`)} order by k.place ${lock} of t`

@@ -27,8 +27,8 @@ function insertText({ table, columns, where, conflict = '', returning }: BulkIns
   return `insert into ${table} as t (${names.join(', ')}) ${rows} ${conflict}${returningText(returning)}`
 }
 
-function selectText({ table, keys, columns }: BulkSelect): string {
-  return `select ${columns} from ${table} as t where ${condition(keys)}`
+function selectText({ table, joins = '', keys, columns }: BulkSelect): string {
+  return `select ${columns} from ${table} as t ${joins} where ${condition(keys)}`
 }
 
 function updateText({ table, set, adds, keys, returning }: BulkUpdate): string {

@@ -136,6 +136,9 @@ async function load({ module, name }: ProcedureName): Promise<Procedure<unknown,
 
 async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
   const procedure = procedures.get(`${module}#${name}`) ?? (await load({ module, name }))
+  const waitsForDisk = procedure.waitsForDisk ?? true
+  // The log is synced with the next transaction that waits for it, and before a checkpoint copies from it.
+  if (!waitsForDisk) database.exec('pragma synchronous = normal')
   database.exec('begin immediate')
   try {
     const output = await procedure.run(procedureContext(), input, null)
@@ -145,6 +148,8 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
     // SQLite has rolled back by itself after some failures (disk full, input/output error).
     if (database.isTransaction) database.exec('rollback')
     throw error
+  } finally {
+    if (!waitsForDisk) database.exec('pragma synchronous = full')
   }
 }
 

@@ -119,7 +119,7 @@ export function sqliteDialect(
     numbersParameters: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
-    usersPerTransaction: 64,
+    usersPerTransaction: 48,
     clusteredTable: 'without rowid',
     afterSchema: seedStatistics,
     bulk: sqliteBulk,

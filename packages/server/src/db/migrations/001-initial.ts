@@ -166,6 +166,7 @@ const clusteredTables = {
     content text not null,
     state smallint not null,
     expanded_to bigint not null default 0,
+    open_batch_id bigint not null default 0,
     devices integer not null default 0,
     finished integer not null default 0,
     begins_at bigint not null,

@@ -20,7 +20,10 @@ export interface AudiencePage {
   readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
   readonly recipients: readonly Recipient[]
   readonly surroundings: PlanSurroundings
-  readonly batches: readonly NewBatch[]
+  /** What is to be sent is put into; the open one of the task, if it has one. */
+  readonly batch: NewBatch
+  /** Whether the batch is sent then, unless it is empty. */
+  readonly completesBatch: boolean
   /** How far the task is then, and in which state. */
   readonly expandedTo: Int64
   readonly state: number
@@ -33,7 +36,10 @@ export type PageOutcome = 'stored' | 'over' | 'moved'
 export const expandPage: Procedure<AudiencePage, PageOutcome> = {
   module: import.meta.url,
   name: 'expandPage',
-  async run(context, { task, recipients, surroundings, batches, expandedTo, state }) {
+  // Who sends a batch commits before that, and then everything is on the disk that the batch has.
+  waitsForDisk: false,
+  async run(context, page) {
+    const { task, recipients, surroundings, batch, completesBatch, expandedTo, state } = page
     const { appId, taskId } = task
     const userIds = recipients.map(({ userId }) => userId)
     const [[locked], facts] = await Promise.all([
@@ -43,7 +49,10 @@ export const expandPage: Procedure<AudiencePage, PageOutcome> = {
     if (!locked || !isOpen(locked)) return 'over'
     if (locked.expanded_to !== task.expandedTo) return 'moved'
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
-    const planned = prepareDeliveries(appId, plans, batches)
+    const planned = prepareDeliveries(appId, plans, [batch])
+    const isUsed = planned.jobs.length > 0 || locked.open_batch_id !== 0
+    const openBatchId = isUsed && !completesBatch ? batch.batchId : 0
+    const jobs = isUsed && completesBatch ? [batch.job] : []
     const [added = { devices: 0, finished: 0 }] = planned.devices
     const devices = locked.devices + added.devices
     const finished = locked.finished + added.finished
@@ -51,9 +60,9 @@ export const expandPage: Procedure<AudiencePage, PageOutcome> = {
     context.commitWithNext?.()
     await Promise.all([
       context.change(setExpanded, [
-        [state, expandedTo, devices, finished, surroundings.now, appId, taskId],
+        [state, expandedTo, openBatchId, devices, finished, surroundings.now, appId, taskId],
       ]),
-      ...writeDeliveries(context, planned, shown),
+      ...writeDeliveries(context, { ...planned, jobs }, shown),
     ])
     return 'stored'
   },

@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Int64, pushTaskState } from '@hermod/protocol'
+import { pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
+import type { NewBatch } from '../deliveries/plan-deliveries.js'
 import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.js'
-import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
+import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
-import { type AudiencePage, expandPage, isOpen, type PageOutcome } from './expand-page.js'
+import { type AudiencePage, expandPage, isOpen } from './expand-page.js'
 
 export interface TaskExpanderOptions {
   readonly database: Database
@@ -20,14 +21,14 @@ export interface TaskExpanderOptions {
   readonly clock: Clock
 }
 
-/** Larger pages are divided into several batches. */
-const deliveriesPerBatch = 250
+/** Who is read at once, and whose deliveries are sent together; several transactions store them. */
+const usersPerPage = 240
 /** After so many users the tasks that wait have their turn. */
 const usersPerTurn = 5_000
 /** Between two turns of a task this node counts as busy for so long. */
 const betweenTurnsMs = 500
 
-/** Gives the devices of a task's audience their deliveries, a page of users in each transaction. */
+/** Gives the devices of a task's audience their deliveries. */
 export class TaskExpander {
   readonly #running = new Set<Promise<void>>()
   #busyUntil = 0
@@ -64,48 +65,78 @@ export class TaskExpander {
 
   async #expand(key: TaskKey, signal: AbortSignal): Promise<void> {
     const { database, tasks, jobs } = this.options
-    let task = await database.read((db) => tasks.find(db, key))
     for (let users = 0; users < usersPerTurn; ) {
-      signal.throwIfAborted()
+      const task = await database.read((db) => tasks.find(db, key))
       if (!task || !isOpen(task)) return
-      const { outcome, page } = await this.#step(task)
-      if (outcome === 'over') return
-      if (outcome === 'stored') task = { ...task, expandedTo: page.expandedTo, state: page.state }
-      else task = await database.read((db) => tasks.find(db, key))
+      const page = await this.#page(task)
+      if (await this.#store(task, page, signal)) return
       users += page.recipients.length
     }
     await database.transaction((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs
   }
 
-  async #step(
-    task: StoredPushTask,
-  ): Promise<{ readonly outcome: PageOutcome; readonly page: AudiencePage }> {
-    const { database, audiences, planner, jobs, clock } = this.options
-    const { recipients, upTo, isLast } =
-      task.expiresAt <= clock.now()
-        ? nobody(task.expandedTo)
-        : await audiences.page(task, database.dialect.usersPerTransaction)
-    const userIds = recipients.map(({ userId }) => userId)
-    const surroundings = await planner.surroundings(task.appId, userIds)
-    const count = Math.ceil(recipients.length / deliveriesPerBatch)
-    const batches = await whenReserved(() =>
-      planner.newBatches(task.appId, count, sendAudienceBatch),
-    )
-    const page: AudiencePage = {
-      task,
-      recipients,
-      surroundings,
-      batches,
-      expandedTo: upTo,
-      state: isLast ? pushTaskState.expanded : pushTaskState.expanding,
+  async #page(task: StoredPushTask): Promise<RecipientPage> {
+    const { audiences, clock } = this.options
+    return task.expiresAt <= clock.now()
+      ? { recipients: [], upTo: task.expandedTo, isLast: true }
+      : audiences.page(task, usersPerPage)
+  }
+
+  /** In several transactions, which fill one batch. @returns whether nothing of it is left */
+  async #store(task: StoredPushTask, page: RecipientPage, signal: AbortSignal): Promise<boolean> {
+    const { database, jobs } = this.options
+    const shared = await this.#shared(task, page)
+    for (const part of partsOf(task, page, shared, database.dialect.usersPerTransaction)) {
+      signal.throwIfAborted()
+      const outcome = await database.procedure(expandPage, part, null)
+      if (outcome !== 'stored') return outcome === 'over'
     }
-    const outcome = await database.procedure(expandPage, page, null)
-    if (outcome === 'stored') jobs.announce(sendAudienceBatch)
-    return { outcome, page }
+    jobs.announce(sendAudienceBatch)
+    return page.isLast
+  }
+
+  async #shared(task: StoredPushTask, { recipients }: RecipientPage) {
+    const userIds = recipients.map(({ userId }) => userId)
+    return {
+      surroundings: await this.options.planner.surroundings(task.appId, userIds),
+      batch: await this.#batchOf(task),
+    }
+  }
+
+  /** The one that the task has open, or a new one. */
+  async #batchOf({ appId, openBatchId }: StoredPushTask): Promise<NewBatch> {
+    const { planner } = this.options
+    const [batch] = await whenReserved(() =>
+      openBatchId === 0
+        ? planner.newBatches(appId, 1, sendAudienceBatch)
+        : planner.batches(appId, [openBatchId], sendAudienceBatch),
+    )
+    if (!batch) throw new Error('one batch was asked for')
+    return batch
   }
 }
 
-function nobody(upTo: Int64) {
-  return { recipients: [], upTo, isLast: true }
+/** One that is empty where there is nobody, for that moves the task too. */
+function* partsOf(
+  task: StoredPushTask,
+  { recipients, upTo, isLast }: RecipientPage,
+  shared: Pick<AudiencePage, 'surroundings' | 'batch'>,
+  size: number,
+): Generator<AudiencePage, void> {
+  let { expandedTo } = task
+  for (let start = 0; start === 0 || start < recipients.length; start += size) {
+    const part = recipients.slice(start, start + size)
+    const completesBatch = start + size >= recipients.length
+    const end = completesBatch ? upTo : (part.at(-1)?.userId ?? upTo)
+    yield {
+      ...shared,
+      task: { ...task, expandedTo },
+      recipients: part,
+      completesBatch,
+      expandedTo: end,
+      state: completesBatch && isLast ? pushTaskState.expanded : pushTaskState.expanding,
+    }
+    expandedTo = end
+  }
 }

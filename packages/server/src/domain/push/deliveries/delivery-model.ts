@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Int64, PushChannel } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
 import type { TaskKey } from '../tasks/task-model.js'
@@ -35,15 +35,15 @@ export interface Delivery extends DeliveryKey {
   readonly steps: string
 }
 
-/** A delivery that has not been tried; what its badge shows is not counted yet. */
+/** A delivery that has not been tried; what its badge shows is not counted yet, and it is in no batch. */
 export type NewDelivery = Omit<
   Delivery,
-  'messageId' | 'attempts' | 'nextAt' | 'badge' | 'receivedAt'
+  'batchId' | 'messageId' | 'attempts' | 'nextAt' | 'badge' | 'receivedAt'
 >
 
 /** Tells device tokens apart without keeping them: 22 characters. */
 export function tokenHash(token: string): string {
-  return createHash('sha256').update(token).digest('base64url').slice(0, 22)
+  return hash('sha256', token, 'base64url').slice(0, 22)
 }
 
 /** Names a delivery within its application. */

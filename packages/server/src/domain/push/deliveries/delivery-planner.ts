@@ -88,10 +88,13 @@ export class DeliveryPlanner {
     if (count > 0) tx.afterCommit(() => jobs.announce(sendBatch))
   }
 
+  /** @throws IdsRunOut */
   newBatches(appId: string, count: number, kind: SendJob): NewBatch[] {
-    const { ids, jobs } = this.options
-    const batchIds = ids.takeReserved(count)
-    const rows = jobs.rows(
+    return this.batches(appId, this.options.ids.takeReserved(count), kind)
+  }
+
+  batches(appId: string, batchIds: readonly Int64[], kind: SendJob): NewBatch[] {
+    const rows = this.options.jobs.rows(
       kind,
       appId,
       batchIds.map((batchId) => ({ batchId })),

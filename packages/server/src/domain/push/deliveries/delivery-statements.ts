@@ -69,10 +69,10 @@ export const insertDeliveries: BulkInsert = {
   columns: insertedColumns,
 }
 
-/** A row of {@link insertDeliveries}: nothing was tried yet. @param badge what the badge shows with it */
+/** A row of {@link insertDeliveries}: nothing was tried yet. @param badge what it shows */
 export const deliveryRow = rowOf(
   insertedColumns,
-  (delivery: NewDelivery, badge: number | null) => ({
+  (delivery: NewDelivery, batchId: Int64, badge: number | null) => ({
     app_id: delivery.appId,
     task_id: delivery.taskId,
     user_id: delivery.userId,
@@ -82,7 +82,7 @@ export const deliveryRow = rowOf(
     certificate_id: delivery.certificateId,
     token_hash: delivery.tokenHash,
     steps: delivery.steps,
-    batch_id: delivery.batchId,
+    batch_id: batchId,
     badge,
     is_silent: Number(delivery.isSilent),
     hides_details: Number(delivery.hidesDetails),

@@ -4,11 +4,16 @@ import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
 import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice } from '../../../push/core-channel.js'
-import { preferencesAt } from '../preferences/push-window.js'
+import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
-import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
-import { type Delivery, deviceName, type NewDelivery, tokenHash } from './delivery-model.js'
+import {
+  type ChannelChoice,
+  chooseChannel,
+  type DeviceBinding,
+  type UsableCertificate,
+} from './channel-choice.js'
+import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { RecipientFacts } from './recipient-facts.js'
 import type { BadgeOfUser, PlannedDeliveries } from './store-deliveries.js'
@@ -49,8 +54,6 @@ interface Planning {
   readonly task: PlannedTask
   /** By name. */
   readonly certificates: ReadonlyMap<string, UsableCertificate>
-  /** Named by {@link deviceName}. */
-  readonly connected: ReadonlySet<string>
   readonly timeZone: string
   readonly now: number
   /** See {@link firstSteps}. */
@@ -65,7 +68,6 @@ export function planDeliveries(
 ): DeliveryPlan[] {
   const shared = {
     certificates: new Map(certificates.map((certificate) => [certificate.name, certificate])),
-    connected: new Set(connected.map(deviceName)),
     timeZone,
     now,
     steps: new Map<string, string>(),
@@ -98,16 +100,15 @@ export function prepareDeliveries(
 ): PlannedDeliveries {
   const all = plans.flatMap(({ deliveries }) => deliveries)
   const pending = all.filter(isPending)
-  const others = all.filter((delivery) => !isPending(delivery))
   const parts = chunksOf(pending, Math.ceil(pending.length / batches.length))
   return {
     appId,
-    deliveries: [
-      ...parts.flatMap((part, index) => {
-        const batchId = batches[index]?.batchId ?? 0
-        return part.map((delivery) => ({ ...delivery, batchId }))
-      }),
-      ...others,
+    batches: [
+      ...parts.map((deliveries, index) => ({
+        batchId: batches[index]?.batchId ?? 0,
+        deliveries,
+      })),
+      { batchId: 0, deliveries: all.filter((delivery) => !isPending(delivery)) },
     ],
     badges: plans.flatMap(badgesOf),
     devices: plans.map(({ task: { taskId }, deliveries }) => ({
@@ -147,44 +148,46 @@ function deliveriesTo(
   online: readonly ConnectedDevice[],
   planning: Planning,
 ): NewDelivery[] {
-  const devices = new Set([...user.bindings.keys(), ...online.map(({ deviceSn }) => deviceSn)])
+  const preferences = preferencesAt(user.settings, planning.now, planning.timeZone)
+  const connected = online.map(({ deviceSn }) => deviceSn)
+  const devices = new Set([...user.bindings.keys(), ...connected])
   return [...devices]
     .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
-    .map((deviceSn) => deliveryTo(recipient, deviceSn, user, planning))
+    .map((deviceSn) => {
+      const bindings = user.bindings.get(deviceSn) ?? []
+      const device = { deviceSn, bindings, isConnected: connected.includes(deviceSn) }
+      return deliveryTo(recipient, device, { status: user.status, preferences }, planning)
+    })
+}
+
+interface PlannedDevice {
+  readonly deviceSn: number
+  readonly bindings: readonly DeviceBinding[]
+  readonly isConnected: boolean
 }
 
 function deliveryTo(
   recipient: Recipient,
-  deviceSn: number,
-  user: RecipientFacts,
+  { deviceSn, bindings, isConnected }: PlannedDevice,
+  { status, preferences }: { readonly status: number; readonly preferences: PushPreferences },
   planning: Planning,
 ): NewDelivery {
-  const { task, certificates, connected, timeZone, now } = planning
-  const { appId, taskId, content } = task
-  const { userId } = recipient
-  const preferences = preferencesAt(user.settings, now, timeZone)
-  const isConnected = connected.has(deviceName({ userId, deviceSn }))
-  const choice = chooseChannel({
-    ...content,
-    isConnected,
-    bindings: user.bindings.get(deviceSn) ?? [],
-    certificates,
-    now,
-  })
+  const { task, certificates, now } = planning
+  const { audience, strategy, sequence } = task.content
+  const choice = chooseChannel({ strategy, sequence, isConnected, bindings, certificates, now })
   const suppressedBy: Suppression | null =
     recipient.suppressedBy ??
-    (user.status === userStatus.disabled ? 'user_disabled' : null) ??
+    (status === userStatus.disabled ? 'user_disabled' : null) ??
     // A connected device has the message already.
-    (content.audience.kind === 'message' && isConnected ? 'connected' : null) ??
+    (audience.kind === 'message' && isConnected ? 'connected' : null) ??
     preferences.suppressedBy ??
     (choice.kind === 'none' ? choice.reason : null)
   const way = suppressedBy === null ? wayOf(choice) : noWay
   return {
-    appId,
-    taskId,
-    userId,
+    appId: task.appId,
+    taskId: task.taskId,
+    userId: recipient.userId,
     deviceSn,
-    batchId: 0,
     state: suppressedBy === null ? pushDeliveryState.pending : pushDeliveryState.suppressed,
     channel: way.channel,
     certificateId: way.certificateId,

@@ -37,19 +37,31 @@ const settingNames = Object.keys({
   silence_end_time: 0,
 } satisfies PushSettings)
 
-const findUsers: BulkSelect = { table: 'users', keys: userKey, columns: 't.user_id, t.status' }
-const findSettings: BulkSelect = {
-  table: 'user_settings',
+const joined = (table: string, alias: string) =>
+  `left join ${table} as ${alias} on ${alias}.app_id = t.app_id and ${alias}.user_id = t.user_id`
+const bindingColumns = (alias: string) =>
+  `${alias}.device_sn as "deviceSn", ${alias}.notifier_name as "notifierName", ${alias}.device_token as "deviceToken",
+    ${alias}.bound_at as "boundAt", ${alias}.paused_until as "pausedUntil"`
+
+/** A row for each binding of a user, and one for a user without any. */
+const findFacts: BulkSelect = {
+  table: 'users',
+  joins: `${joined('user_settings', 's')} ${joined('push_bindings', 'b')}`,
   keys: userKey,
-  columns: ['user_id', ...settingNames].map((name) => `t.${name}`).join(', '),
+  columns: `t.user_id as "userId", t.status, ${settingNames.map((name) => `s.${name}`).join(', ')}, ${bindingColumns('b')}`,
 }
+
+/** A row of findFacts: null where a user has stored no settings, or no binding. */
+type FactRow = Pick<RecipientFacts, 'status'> &
+  (PushSettings | NullIn<PushSettings>) &
+  (BindingRow | (NullIn<Omit<BindingRow, 'userId'>> & Pick<BindingRow, 'userId'>))
+type NullIn<T> = { readonly [Name in keyof T]: null }
 
 /** The bindings of users; see {@link BindingRow}. */
 export const findBindings: BulkSelect = {
   table: 'push_bindings',
   keys: userKey,
-  columns: `t.user_id as "userId", t.device_sn as "deviceSn", t.notifier_name as "notifierName",
-    t.device_token as "deviceToken", t.bound_at as "boundAt", t.paused_until as "pausedUntil"`,
+  columns: `t.user_id as "userId", ${bindingColumns('t')}`,
 }
 
 /** Of users who are there. */
@@ -58,22 +70,22 @@ export async function readFacts(
   appId: string,
   userIds: readonly Int64[],
 ): Promise<ReadonlyMap<Int64, RecipientFacts>> {
-  const keys = userIds.map((userId) => [appId, userId])
-  const [users, settings, bindings] = await Promise.all([
-    select<{ user_id: Int64; status: number }>(findUsers, keys),
-    select<{ user_id: Int64 } & PushSettings>(findSettings, keys),
-    select<BindingRow>(findBindings, keys),
-  ])
-  const settingsOf = new Map(settings.map((row) => [row.user_id, row]))
-  const bindingsOf = groupBy(bindings, ({ userId }) => userId)
-  return new Map(
-    users.map(({ user_id: userId, status }) => [
-      userId,
-      {
-        status,
-        settings: settingsOf.get(userId) ?? defaultSettings,
-        bindings: groupBy(bindingsOf.get(userId) ?? [], ({ deviceSn }) => deviceSn),
-      },
-    ]),
+  const rows = await select<FactRow>(
+    findFacts,
+    userIds.map((userId) => [appId, userId]),
   )
+  const byUser = groupBy(rows, ({ userId }) => userId)
+  return new Map(
+    [...byUser].flatMap(([userId, ofUser]) => {
+      const [first] = ofUser
+      if (!first) return []
+      const settings = first.no_push === null ? defaultSettings : first
+      const bindings = groupBy(ofUser.filter(isBinding), ({ deviceSn }) => deviceSn)
+      return [[userId, { status: first.status, settings, bindings }] as const]
+    }),
+  )
+}
+
+function isBinding(row: FactRow): row is FactRow & BindingRow {
+  return row.deviceSn !== null
 }

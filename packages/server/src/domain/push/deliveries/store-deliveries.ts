@@ -19,7 +19,11 @@ import { deliveryRow, insertDeliveries } from './delivery-statements.js'
 /** Deliveries of one application, in plain data. */
 export interface PlannedDeliveries {
   readonly appId: string
-  readonly deliveries: readonly NewDelivery[]
+  readonly batches: readonly {
+    /** 0: nothing of it is sent, or shown. */
+    readonly batchId: Int64
+    readonly deliveries: readonly NewDelivery[]
+  }[]
   /** One for each task and user, in the order in which they count. */
   readonly badges: readonly BadgeOfUser[]
   readonly devices: readonly DeviceChange[]
@@ -48,12 +52,14 @@ export async function storeDeliveries(
 /** The second and last step of {@link storeDeliveries}, issued at once. @param shown by the first one */
 export function writeDeliveries(
   context: ProcedureContext,
-  { deliveries, counts, jobs }: PlannedDeliveries,
+  { batches, counts, jobs }: PlannedDeliveries,
   shown: ShownBadges,
 ): readonly Promise<unknown>[] {
-  // Those that are not sent have no batch, and show nothing.
-  const rows = deliveries.map((delivery) =>
-    deliveryRow(delivery, delivery.batchId === 0 ? null : (shown.get(badgeName(delivery)) ?? null)),
+  const rows = batches.flatMap(({ batchId, deliveries }) =>
+    deliveries.map((delivery) => {
+      const badge = batchId === 0 || shown.size === 0 ? undefined : shown.get(badgeName(delivery))
+      return deliveryRow(delivery, batchId, badge ?? null)
+    }),
   )
   return [
     context.run(insertDeliveries, rows),

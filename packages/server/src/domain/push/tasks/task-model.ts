@@ -44,6 +44,8 @@ export interface StoredPushTask extends TaskKey {
   readonly state: number
   /** Users with IDs up to here have their deliveries. */
   readonly expandedTo: Int64
+  /** The batch that has deliveries already and gets further ones, so that nobody sends it yet; 0: there is none. */
+  readonly openBatchId: Int64
   readonly devices: number
   readonly finished: number
   /** Milliseconds since 1970: nothing is sent before. */
