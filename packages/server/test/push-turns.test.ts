@@ -1,11 +1,12 @@
 /** That a task to very many does not keep the others waiting, on both databases (decision 030). */
+import { userStatus } from '@hermod/protocol'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addCrowd } from './support/push-crowd.js'
 import { type PushPlace, startPushWorld } from './support/push-world.js'
 
 /** Of three turns. */
 const crowdSize = 15_000
-const firstOfCrowd = 1_000_000
 const beginsAfterMs = 3_000
 
 afterAll(stopSharedCluster)
@@ -22,7 +23,13 @@ for (const backend of testBackends()) {
     it('is not done before a smaller one that begins with it, and counts all of its devices', async () => {
       const { watched, world } = place
       const user = await world.user({ vendor_h: 'of-one' })
-      await makeCrowd(user.id)
+      // Nothing is sent to them.
+      await addCrowd(watched.sql, {
+        like: user.id,
+        size: crowdSize,
+        notifier: 'vendor_h',
+        status: userStatus.disabled,
+      })
       const show_begin_time = Math.ceil((Date.now() + beginsAfterMs) / 1000)
       const message = { title: 'News', body: 'x', show_begin_time }
       const toAll = await world.notify({ audience: 'all', message })
@@ -41,25 +48,5 @@ for (const backend of testBackends()) {
       })
       expect((await world.progress(toAll)).devices).toBe(crowdSize + 1)
     })
-
-    /** Users that nothing is sent to, since they are disabled, with a device each. */
-    async function makeCrowd(like: number): Promise<void> {
-      const { sql } = place.watched
-      const [row = {}] = await sql.run(`select * from users where user_id = ${like}`)
-      const changes: Readonly<Record<string, string>> = {
-        user_id: `${firstOfCrowd} + n.i`,
-        username: "'crowd_' || n.i",
-        username_key: "'crowd_' || n.i",
-        status: '1',
-      }
-      const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${crowdSize})`
-      const names = Object.keys(row)
-      await sql.run(`${numbers} insert into users (${names})
-        select ${names.map((name) => changes[name] ?? name)} from users, n where user_id = ${like}`)
-      await sql.run(`${numbers} insert into push_bindings
-        (app_id, user_id, device_sn, notifier_name, device_token, bound_at, paused_until)
-        select u.app_id, ${firstOfCrowd} + n.i, 1, 'vendor_h', 'of-crowd-' || n.i, 1, 0
-        from users u, n where u.user_id = ${like}`)
-    }
   })
 }

@@ -23,3 +23,20 @@ export const writeMarks = {
   run: (context, marks) =>
     Promise.all(marks.map(([mark, note]) => context.change(insertMarks, [[mark, note]]))),
 }
+
+/** What a setting is within its transaction. */
+const tellsSetting = {
+  module,
+  async run(context, table) {
+    const [row] = await context.run({ table, keys: { mark: 'bigint' }, columns: 't.setting' }, [
+      [1],
+    ])
+    return row.setting
+  },
+}
+export const readSetting = { ...tellsSetting, name: 'readSetting' }
+export const readSettingWithoutDisk = {
+  ...tellsSetting,
+  name: 'readSettingWithoutDisk',
+  waitsForDisk: false,
+}

@@ -1,0 +1,79 @@
+/** Nodes that are killed while they look through an audience: everybody has one delivery, and it is sent (decision 030). */
+import { pushTaskState, userStatus } from '@hermod/protocol'
+import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
+import { PushSimulator } from '@hermod/testkit/push'
+import { afterAll, describe, expect, it } from 'vitest'
+import { addCrowd } from './support/push-crowd.js'
+import { PushLedger } from './support/push-ledger.js'
+import { PushNodes } from './support/push-nodes.js'
+import { PushWorld } from './support/push-world.js'
+
+/** Of many pages. */
+const crowdSize = 6_000
+const killsAmidBatches = 3
+const patienceMs = 240_000
+
+afterAll(stopSharedCluster)
+
+for (const backend of testBackends()) {
+  describe(`an audience on ${backend.name}`, () => {
+    it('is sent to as a whole when the service is killed amid batches', {
+      timeout: 300_000,
+    }, async () => {
+      await using simulator = await PushSimulator.start({})
+      await using nodes = await PushNodes.start({
+        backend,
+        env: { HERMOD_PUBLIC_URL: 'http://push.example' },
+        random: () => 0,
+      })
+      const world = new PushWorld(await nodes.running(), simulator)
+      await world.setCertificates(['vendor_h'])
+      const { id } = await world.user({ vendor_h: 'of-one' })
+      await addCrowd(nodes.sql, {
+        like: id,
+        size: crowdSize,
+        notifier: 'vendor_h',
+        status: userStatus.normal,
+      })
+      const taskId = await world.notify({ audience: 'all', message: { title: 'News', body: 'x' } })
+      const isOpen = async () => {
+        const [task] = await nodes.sql.run(
+          `select state, open_batch_id from push_tasks where task_id = ${taskId}`,
+        )
+        if (Number(task?.open_batch_id) !== 0) return true
+        return Number(task?.state) === pushTaskState.expanded ? false : undefined
+      }
+      let amid = 0
+      while (amid < killsAmidBatches) {
+        const wait = { what: 'a batch that is not complete', timeoutMs: patienceMs, everyMs: 1 }
+        const { open } = await waitFor(async () => {
+          const open = await isOpen()
+          return open === undefined ? undefined : { open }
+        }, wait)
+        if (!open) break
+        const restart = nodes.kill()
+        if (await isOpen()) amid++
+        await restart?.()
+      }
+      expect(amid).toBeGreaterThan(0)
+      const everybody = crowdSize + 1
+      const ask = <T>(of: (world: PushWorld) => Promise<T>) =>
+        nodes.call((node) => of(new PushWorld(node, simulator)))
+      await waitFor(
+        async () => (await ask((each) => each.progress(taskId))).finished === everybody,
+        {
+          what: 'all devices of the crowd',
+          timeoutMs: patienceMs,
+        },
+      )
+      expect(await ask((each) => each.progress(taskId))).toMatchObject({ devices: everybody })
+      expect(await ask((each) => each.counts(taskId))).toEqual({
+        vendor_h_target: everybody,
+        vendor_h_sent: everybody,
+      })
+      const ledger = new PushLedger()
+      ledger.collect(simulator)
+      expect(ledger.taken(taskId)).toHaveLength(everybody)
+    })
+  })
+}
