@@ -413,7 +413,7 @@ export class Prepared<P extends object, Row> {
     private readonly database: Database,
   ) {
     this.#compiled = database.dialect.numbersParameters ? sharingParameters(compiled) : compiled
-    this.#names = this.#compiled.parameters.map(nameOf)
+    this.#names = this.#compiled.parameters.map(placeholderName)
   }
 
   async all(executor: Queryable, params: P): Promise<Row[]> {
@@ -433,13 +433,13 @@ export class Prepared<P extends object, Row> {
   }
 }
 
-function nameOf(parameter: unknown): string | null {
+function placeholderName(parameter: unknown): string | null {
   return parameter instanceof Placeholder ? parameter.name : null
 }
 
 /** A value that stands in several places of a statement is given once. */
 function sharingParameters<Row>(compiled: CompiledQuery<Row>): CompiledQuery<Row> {
-  const names = compiled.parameters.map(nameOf)
+  const names = compiled.parameters.map(placeholderName)
   const places = names.map((name, place) => (name === null ? place : names.indexOf(name)))
   const kept = [...new Set(places)]
   const numbered = (_: string, number: string) =>

@@ -113,12 +113,12 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     clusteredTable: '',
     bulk: bulkStatement,
     bulkAppend,
-    isTaken: (error) => codeOf(error) === uniqueViolation,
-    isRefused: (error) => codeOf(error) === checkViolation,
-    isRetryable: (error) => retryableCodes.has(codeOf(error)),
+    isTaken: (error) => sqlStateOf(error) === uniqueViolation,
+    isRefused: (error) => sqlStateOf(error) === checkViolation,
+    isRetryable: (error) => retryableCodes.has(sqlStateOf(error)),
     isUnavailable: (error) => {
       if (error instanceof ConnectionError) return true
-      const code = codeOf(error)
+      const code = sqlStateOf(error)
       return (
         unavailableClasses.test(code) ||
         unavailableErrno.has(code) ||
@@ -150,7 +150,7 @@ class ConnectionError extends Error {
   }
 }
 
-function codeOf(error: unknown): string {
+function sqlStateOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code ?? '')
 }
 
@@ -370,7 +370,7 @@ class LazyPool {
 
 /** @returns null when the error is the statement's: others have no SQLSTATE */
 function brokenBy(error: unknown): Error | null {
-  return sqlState.test(codeOf(error)) ? null : new ConnectionError(error)
+  return sqlState.test(sqlStateOf(error)) ? null : new ConnectionError(error)
 }
 
 class PoolDriver implements Driver {

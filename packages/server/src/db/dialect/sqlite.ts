@@ -135,15 +135,15 @@ export function sqliteDialect(
       }
     },
     checkpoints: () => checkpoints.statistics,
-    isTaken: (error) => codeOf(error) === uniqueViolation,
-    isRefused: (error) => codeOf(error) === checkViolation,
+    isTaken: (error) => resultCodeOf(error) === uniqueViolation,
+    isRefused: (error) => resultCodeOf(error) === checkViolation,
     isRetryable: () => false,
-    isUnavailable: (error) => unavailableCodes.has(codeOf(error) & 0xff),
+    isUnavailable: (error) => unavailableCodes.has(resultCodeOf(error) & 0xff),
   }
 }
 
 /** 0 = it is none of those that are told apart. */
-function codeOf(error: unknown): number {
+function resultCodeOf(error: unknown): number {
   const { errcode, message = '' } = (error ?? {}) as { errcode?: number; message?: string }
   return errcode ?? codesOfTexts.find(([text]) => message.startsWith(text))?.[1] ?? 0
 }

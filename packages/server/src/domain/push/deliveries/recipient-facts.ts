@@ -80,12 +80,12 @@ export async function readFacts(
       const [first] = ofUser
       if (!first) return []
       const settings = first.no_push === null ? defaultSettings : first
-      const bindings = groupBy(ofUser.filter(isBinding), ({ deviceSn }) => deviceSn)
+      const bindings = groupBy(ofUser.filter(hasBinding), ({ deviceSn }) => deviceSn)
       return [[userId, { status: first.status, settings, bindings }] as const]
     }),
   )
 }
 
-function isBinding(row: FactRow): row is FactRow & BindingRow {
+function hasBinding(row: FactRow): row is FactRow & BindingRow {
   return row.deviceSn !== null
 }
