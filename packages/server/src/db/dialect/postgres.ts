@@ -46,11 +46,10 @@ const keepAliveDelayMs = 5_000
 const farewellMs = 1_000
 /**
  * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner whose
- * statistics are young, and a prepared statement keeps its plan: a plan for each run takes longer than most of them run, and so does
- * compiling one to machine code.
+ * statistics are young, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
  */
 const plannerOptions =
-  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off -c plan_cache_mode=force_generic_plan'
+  '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set([
@@ -100,9 +99,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     rowLocks: true,
     numbersParameters: true,
     // Long is what these reads may take, and whole tables is what they read.
-    longReadSettings: ['seqscan', 'hashjoin', 'mergejoin'].map(
-      (way) => `set local enable_${way} = on`,
-    ),
+    longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     // Written so that it goes together with the statements after it.
     withoutDisk: {
       sql: "select set_config('synchronous_commit', $1, true)",
