@@ -106,7 +106,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       parameters: ['off'],
     },
     concurrentBatches: 2,
-    usersPerTransaction: 120,
+    usersPerTransaction: 240,
     clusteredTable: '',
     bulk: bulkStatement,
     bulkAppend,
