@@ -22,6 +22,7 @@ type ListParams = UserKey & { readonly beforeId: number }
 type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
+type RoughUnreadRow = UnreadRow & { readonly isExact: number }
 type PlaceParams = ConversationKey & { readonly beforeId: number }
 type PlaceRow = {
   readonly lowId: Int64
@@ -108,6 +109,10 @@ const gapsAboveSeen = sql<number>`case when p.gaps_end_seq > ${keptInGroup} then
   - case when y.from_seq > ${keptInGroup} then y.from_seq else ${keptInGroup} end), 0) as bigint) ${gapsOfMember} and y.to_seq > ${keptInGroup}) else 0 end`
 const unreadInGroup = sql<number>`${unreadAbove(seenInGroup, receivedSeq, isReceived)} - ${gapsAboveSeen}`
 
+/** Whether the difference of two positions is the count: nothing above the mark was recalled, notified in one's own name, or not received. */
+const isPlain = (seen: RawBuilder<number>, isWhole = sql<boolean>`true`) =>
+  sql<number>`case when c.last_recalled_seq <= ${seen} and c.last_notified_seq <= ${seen} and ${isWhole} then 1 else 0 end`
+
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
 function joined(db: Queryable) {
@@ -162,21 +167,39 @@ function groupViews(db: Queryable, param: Param<UserKey>) {
     .where('p.user_id', '=', param('userId'))
 }
 
-function directUnread(db: Queryable, param: Param<UserKey>) {
+function unreadDirect(db: Queryable, param: Param<UserKey>) {
   return joined(db)
-    .select([peerId.as('peerId'), unreadAbove(seenSeq).as('unread')])
+    .select(peerId.as('peerId'))
     .where('p.app_id', '=', param('appId'))
     .where('p.user_id', '=', param('userId'))
     .where(sql<boolean>`c.seq > ${keptAbove(seenSeq)}`)
 }
 
-function groupUnread(db: Queryable, param: Param<UserKey>) {
+function unreadGroups(db: Queryable, param: Param<UserKey>) {
   return joinedGroups(db)
-    .select(['p.group_id as peerId', unreadInGroup.as('unread')])
+    .select('p.group_id as peerId')
     .where('p.app_id', '=', param('appId'))
     .where('p.user_id', '=', param('userId'))
     .where(sql<boolean>`${receivedSeq} > ${keptInGroup}`)
     .where(countsUnread)
+}
+
+/** Unread counts without a subquery: PostgreSQL prepares each one at every run, also those that no row asks. */
+function roughCounts(db: Queryable, param: Param<UserKey>) {
+  const direct = unreadDirect(db, param).select([
+    sql<number>`c.seq - ${keptAbove(seenSeq)}`.as('unread'),
+    isPlain(seenSeq).as('isExact'),
+  ])
+  const groups = unreadGroups(db, param).select([
+    sql<number>`${receivedSeq} - ${keptInGroup}`.as('unread'),
+    isPlain(seenInGroup, sql<boolean>`p.gaps_end_seq <= ${keptInGroup}`).as('isExact'),
+  ])
+  return direct.unionAll(groups)
+}
+
+function exactCounts(db: Queryable, param: Param<UserKey>) {
+  const direct = unreadDirect(db, param).select(unreadAbove(seenSeq).as('unread'))
+  return direct.unionAll(unreadGroups(db, param).select(unreadInGroup.as('unread')))
 }
 
 /** Streams with what is above the `seen` position; one's own are left out. */
@@ -207,7 +230,8 @@ function broadcastViews(db: Queryable, param: Param<UserKey>) {
 export class ConversationStore {
   readonly #list
   readonly #listWithBroadcasts
-  readonly #unread
+  readonly #roughUnread
+  readonly #exactUnread
   readonly #unreadWithBroadcasts
   readonly #marks
   readonly #walk
@@ -267,9 +291,8 @@ export class ConversationStore {
         .orderBy('c.high_id')
         .limit(limit)
     })
-    this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
-      directUnread(db, param).unionAll(groupUnread(db, param)),
-    )
+    this.#roughUnread = database.prepared<UserKey, RoughUnreadRow>(roughCounts)
+    this.#exactUnread = database.prepared<UserKey, UnreadRow>(exactCounts)
     this.#unreadWithBroadcasts = database.prepared<UserKey, UnreadRow>((db, param) =>
       db
         // Materialized, so that the first unread one of a stream is looked up once.
@@ -285,8 +308,7 @@ export class ConversationStore {
             'unread',
           ),
         ])
-        .unionAll(directUnread(db, param))
-        .unionAll(groupUnread(db, param)),
+        .unionAll(exactCounts(db, param)),
     )
   }
 
@@ -329,12 +351,19 @@ export class ConversationStore {
     user: UserKey,
     { hasBroadcasts }: { readonly hasBroadcasts: boolean },
   ): Promise<{ peerId: Int64; unreadCount: number }[]> {
-    const rows = await (hasBroadcasts ? this.#unreadWithBroadcasts : this.#unread).all(db, user)
+    const rows = hasBroadcasts
+      ? await this.#unreadWithBroadcasts.all(db, user)
+      : await this.#withoutBroadcasts(db, user)
     // All that is above the mark may have been recalled.
     const counts = rows
       .filter((row) => row.unread > 0)
       .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
     return hasBroadcasts ? sumByPeer(counts) : counts
+  }
+
+  async #withoutBroadcasts(db: Queryable, user: UserKey): Promise<readonly UnreadRow[]> {
+    const rough = await this.#roughUnread.all(db, user)
+    return rough.every((row) => row.isExact === 1) ? rough : this.#exactUnread.all(db, user)
   }
 
   /** Direct conversations that the user has not read to the end, in no particular order. */
