@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { jobKind, type TakenJobs } from '../dist/jobs/job-model.js'
 import { JobQueue } from '../dist/jobs/job-queue.js'
 import { JobStore } from '../dist/jobs/job-store.js'
+import { takeJobs } from '../dist/jobs/take-jobs.js'
 import { DatabasePlace } from './support/database-place.js'
 
 const kind = jobKind<null>('work')
@@ -130,7 +131,7 @@ for (const backend of testBackends()) {
 
     class Run {
       readonly model = new Model()
-      readonly #store = new JobStore(place.database)
+      readonly #store = new JobStore()
       /** All takings ever, those that were lost included. */
       readonly #takings: TakenJobs[] = []
       #ids = 0
@@ -169,9 +170,8 @@ for (const backend of testBackends()) {
       async #take(limit: number): Promise<void> {
         const owner = `run ${this.#takings.length}`
         const { now } = this.model
-        const { taken } = await place.database.transaction((tx) =>
-          this.#store.take(tx, { kind: kind.name, owner, now, leaseMs, limit, maxAttempts }),
-        )
+        const taking = { kind: kind.name, owner, now, leaseMs, limit, maxAttempts }
+        const { taken } = await takeJobs({ database: place.database, store: this.#store }, taking)
         const expected = this.model.take(owner, limit)
         expect(taken?.jobs.map(({ jobId }) => Number(jobId)) ?? []).toEqual(expected)
         if (taken) this.#takings.push(taken)
@@ -235,7 +235,7 @@ for (const backend of testBackends()) {
     describe('that have ended', () => {
       let store: JobStore
       beforeEach(async () => {
-        store = new JobStore(place.database)
+        store = new JobStore()
         await place.database.writer.deleteFrom('jobs').execute()
       })
 

@@ -38,7 +38,7 @@ for (const backend of testBackends()) {
 
     beforeAll(async () => {
       place = await DatabasePlace.create(backend)
-      store = new JobStore(place.database)
+      store = new JobStore()
       queue = new JobQueue({
         store,
         ids: { takeReserved: () => [nextId++] },

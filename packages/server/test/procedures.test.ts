@@ -2,7 +2,7 @@
 import { stopSharedCluster, testBackends } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Tx } from '../dist/db/database.js'
+import type { Queryable, Tx } from '../dist/db/database.js'
 import type { Procedure } from '../dist/db/procedure.js'
 import { DatabasePlace } from './support/database-place.js'
 
@@ -151,6 +151,51 @@ for (const backend of testBackends()) {
       const [tx] = late as [Tx]
       await expect(sql`insert into marks values (2, '')`.execute(tx)).rejects.toThrow('is over')
       expect(await stored()).toEqual([[1, '']])
+    })
+
+    const insert = (db: Queryable, mark: number) =>
+      sql`insert into marks values (${mark}, '')`.execute(db)
+
+    it('are a transaction by themselves where they are asked for so, once each, and tell when they are stored', async () => {
+      const { database } = place
+      const told: number[] = []
+      const insertOne = (...marks: readonly number[]) =>
+        database.statement(async (tx) => {
+          for (const mark of marks) {
+            await insert(tx, mark)
+            tx.afterCommit(() => told.push(mark))
+          }
+        })
+      await insertOne(1)
+      expect(await stored()).toEqual([[1, '']])
+      await expect(insertOne(-1)).rejects.toThrow(/negative|check/)
+      await expect(insertOne(2, 3)).rejects.toThrow('is over')
+      await insertOne(4)
+      await database.statement(async (tx) => tx.afterCommit(() => told.push(5)))
+      expect(told).toEqual([1, 2, 4])
+      expect((await stored()).map(([mark]) => mark)).toEqual([1, 2, 4])
+    })
+
+    it('do not get into the transactions of others when they are transactions by themselves', async () => {
+      const { database } = place
+      const rounds = Array.from({ length: 50 }, (_, index) => 10 * index)
+      await Promise.all(
+        rounds.flatMap((first) => [
+          database
+            .transaction(async (tx) => {
+              await insert(tx, first)
+              await insert(tx, first + 1)
+              throw new Error('undone')
+            })
+            .catch(() => {}),
+          database.statement((tx) => insert(tx, first + 2)),
+          write([first + 3, '']),
+          database.statement((tx) => insert(tx, -1)).catch(() => {}),
+          database.transaction((tx) => insert(tx, first + 4)),
+        ]),
+      )
+      const expected = rounds.flatMap((first) => [first + 2, first + 3, first + 4])
+      expect((await stored()).map(([mark]) => mark)).toEqual(expected)
     })
 
     it('are not seen by a snapshot that has begun before them', async () => {

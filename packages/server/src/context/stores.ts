@@ -88,7 +88,7 @@ export function createStores({
     groups: new GroupStore(database, groups),
     history: new HistoryStore(database),
     integrity: new IntegrityStore(),
-    jobs: new JobStore(database),
+    jobs: new JobStore(),
     joinRequests: new JoinRequestStore(database),
     keyChecks: new KeyCheckStore(),
     memberLists: new MemberListStore(),

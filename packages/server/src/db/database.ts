@@ -49,6 +49,9 @@ export type Tx = Transaction<Schema> &
     readonly hasRowLocks: boolean
   }
 
+/** A transaction of one statement, see {@link Database.statement}. */
+export type StatementTx = Transaction<Schema> & Pick<Tx, 'afterCommit' | 'hasRowLocks'>
+
 /** Where a statement may run: an open transaction, or the reader. */
 export type Queryable = Kysely<Schema>
 
@@ -106,13 +109,24 @@ export class Database implements AsyncDisposable {
    *   during the commit, in which case the outcome is unknown
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.health.write(() => this.#transaction(work))
+    return this.health.write(() => this.#repeat(() => this.#attempt(work)))
   }
 
-  async #transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  /**
+   * Runs one statement that is a transaction by itself. It is one exchange with the database in place of three, and with SQLite other
+   * writers need not wait until the answer is here.
+   *
+   * @throws as {@link transaction}, and an error when there is a second statement
+   */
+  statement<T>(work: (tx: StatementTx) => Promise<T>): Promise<T> {
+    return this.health.write(() => this.#repeat(() => this.#attemptStatement(work)))
+  }
+
+  /** Does over what the database asks to be done over. */
+  async #repeat<T>(attemptOnce: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(work)
+        return await attemptOnce()
       } catch (error) {
         const isOutOfIds = error instanceof IdsRunOut
         const again = attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error))
@@ -161,6 +175,35 @@ export class Database implements AsyncDisposable {
       })
     } finally {
       if (isCommitting) for (const run of after) run()
+    }
+  }
+
+  async #attemptStatement<T>(work: (tx: StatementTx) => Promise<T>): Promise<T> {
+    const after: (() => void)[] = []
+    let isUsed = false
+    const use = () => {
+      const wasUsed = isUsed
+      isUsed = true
+      return wasUsed
+    }
+    try {
+      return await this.#writer.getExecutor().provideConnection(async (connection) => {
+        const open = this.#unqueued(connection, use)
+        const watched = this.#watch(open.getExecutor())
+        const result = await work(
+          Object.assign(open, {
+            hasRowLocks: this.dialect.rowLocks,
+            afterCommit: (run: () => void, cache?: string) => {
+              after.push(run)
+              if (cache !== undefined) watched.invalidated(cache)
+            },
+          }),
+        )
+        watched.requireRules()
+        return result
+      })
+    } finally {
+      if (use()) for (const run of after) run()
     }
   }
 

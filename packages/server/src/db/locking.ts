@@ -16,7 +16,7 @@ interface LockOptions<Table> {
 
 /** For changes that end something: excludes every other lock of the rows. */
 export function lockForUpdate<DB, TB extends keyof DB, O>(
-  tx: Tx,
+  tx: Pick<Tx, 'hasRowLocks'>,
   query: SelectQueryBuilder<DB, TB, O>,
   { of, skipLocked = false }: LockOptions<TB & string> = {},
 ): SelectQueryBuilder<DB, TB, O> {

@@ -26,6 +26,27 @@ export interface NewJob<Payload> {
   readonly deadlineAt?: number
 }
 
+/** A job that may be taken. */
+export interface DueJob {
+  readonly app_id: string
+  readonly job_id: Int64
+  readonly payload: string
+  readonly attempts: number
+  readonly run_at: number
+  readonly deadline_at: number | null
+}
+
+export interface Taking {
+  readonly kind: string
+  /** Who has the jobs then; another one each time. */
+  readonly owner: string
+  readonly now: number
+  readonly leaseMs: number
+  readonly limit: number
+  /** Jobs that were taken so often are given up. */
+  readonly maxAttempts: number
+}
+
 /** Jobs that one node has taken; they run together. */
 export interface TakenJobs {
   readonly kind: string

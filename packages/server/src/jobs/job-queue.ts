@@ -1,4 +1,4 @@
-import type { Tx } from '../db/database.js'
+import type { StatementTx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { JobKind, NewJob } from './job-model.js'
 import { jobRow } from './job-statements.js'
@@ -17,7 +17,11 @@ export class JobQueue {
   constructor(private readonly options: JobQueueOptions) {}
 
   /** Has the job run, at least once, if the transaction is committed. */
-  async enqueue<Payload>(tx: Tx, kind: JobKind<Payload>, job: NewJob<Payload>): Promise<void> {
+  async enqueue<Payload>(
+    tx: StatementTx,
+    kind: JobKind<Payload>,
+    job: NewJob<Payload>,
+  ): Promise<void> {
     const { store, ids, clock, announce } = this.options
     const now = clock.now()
     const [jobId = 0] = ids.takeReserved(1)

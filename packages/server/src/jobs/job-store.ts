@@ -1,19 +1,9 @@
-import type { Int64 } from '@hermod/protocol'
-import type { Database, Queryable, Tx } from '../db/database.js'
+import type { Queryable, StatementTx, Tx } from '../db/database.js'
 import { type Insertable, sql } from '../db/kysely.js'
+import { lockForUpdate } from '../db/locking.js'
 import type { JobsTable } from '../db/schema.js'
 import { padded } from '../lib/chunks.js'
-import type { FinalOutcome, TakenJob, TakenJobs } from './job-model.js'
-
-export interface Taking {
-  readonly kind: string
-  readonly owner: string
-  readonly now: number
-  readonly leaseMs: number
-  readonly limit: number
-  /** Jobs that were taken so often are given up. */
-  readonly maxAttempts: number
-}
+import type { DueJob, FinalOutcome, TakenJob, TakenJobs, Taking } from './job-model.js'
 
 /** Written out, because the indexes contain unfinished or finished jobs only. */
 const isUnfinished = sql<boolean>`outcome = ''`
@@ -21,9 +11,7 @@ const isFinished = sql<boolean>`outcome <> ''`
 
 /** What is to be done, and who is doing it. The node that takes a job has it until `run_at`; then others may take it over. */
 export class JobStore {
-  constructor(private readonly database: Database) {}
-
-  async insert(tx: Tx, job: Insertable<JobsTable>): Promise<void> {
+  async insert(tx: StatementTx, job: Insertable<JobsTable>): Promise<void> {
     await tx
       .insertInto('jobs')
       .values(job)
@@ -49,64 +37,74 @@ export class JobStore {
     return rows.map(({ payload }) => JSON.parse(payload))
   }
 
-  /** Since when the job that is due for longest has been so; null when none is. */
-  async dueSince(db: Queryable, kind: string, now: number): Promise<number | null> {
-    const row = await this.#due(db, kind, now).select('run_at').limit(1).executeTakeFirst()
-    return row?.run_at ?? null
+  /** Jobs of a kind that are due, those that are due for longest first. */
+  listDue(db: Queryable, kind: string, now: number, limit: number): Promise<DueJob[]> {
+    return db
+      .selectFrom('jobs')
+      .select(['app_id', 'job_id', 'payload', 'attempts', 'run_at', 'deadline_at'])
+      .where(isUnfinished)
+      .where('kind', '=', kind)
+      .where('run_at', '<=', now)
+      .orderBy('run_at')
+      .orderBy('job_id')
+      .limit(limit)
+      .execute()
   }
 
   /**
-   * Takes jobs of one application that are due, those that are due for longest first; one that has failed before comes alone.
-   * Jobs whose deadline has passed or whose attempts are used up are finished instead.
-   *
-   * @returns nothing taken is null; what was finished in any case
+   * Takes jobs of one application that are still due, and that no other node is taking at this moment.
+   * @param jobs what was due, of which at least one
+   * @returns null when others have taken all of them
    */
-  async take(tx: Tx, taking: Taking): Promise<{ taken: TakenJobs | null; finished: Finished[] }> {
-    const { kind, owner, now, leaseMs, limit, maxAttempts } = taking
-    const due = this.#due(tx, kind, now)
-      .select(['app_id', 'job_id', 'payload', 'attempts', 'deadline_at'])
-      .limit(limit)
-    // What another node is taking at this moment is left to it.
-    const rows = await (this.database.dialect.rowLocks
-      ? due.forUpdate().skipLocked()
-      : due
-    ).execute()
-    const isExpired = (row: (typeof rows)[number]) =>
-      row.deadline_at !== null && row.deadline_at <= now
-    const finished: Finished[] = []
-    for (const row of rows) {
-      const outcome = isExpired(row) ? 'expired' : row.attempts >= maxAttempts ? 'failed' : null
-      if (outcome === null) continue
-      finished.push({ jobId: row.job_id, appId: row.app_id, outcome })
-      await this.#finish(tx, row.app_id, [row.job_id], null, outcome, now)
-    }
-    const over = new Set(finished.map(({ jobId }) => jobId))
-    const [first, ...others] = rows.filter((row) => !over.has(row.job_id))
-    if (!first) return { taken: null, finished }
-    const company =
-      first.attempts > 0
-        ? []
-        : others.filter((row) => row.app_id === first.app_id && row.attempts === 0)
-    const chosen = [first, ...company]
-    await tx
+  async take(
+    tx: StatementTx,
+    jobs: readonly [DueJob, ...DueJob[]],
+    { kind, owner, now, leaseMs }: Pick<Taking, 'kind' | 'owner' | 'now' | 'leaseMs'>,
+  ): Promise<TakenJobs | null> {
+    const [{ app_id: appId }] = jobs
+    const jobIds = padded(jobs.map((job) => job.job_id))
+    const free = tx
+      .selectFrom('jobs')
+      .select('job_id')
+      .where('app_id', '=', appId)
+      .where('job_id', 'in', jobIds)
+      .where(isUnfinished)
+      .where('run_at', '<=', now)
+    const rows = await tx
       .updateTable('jobs')
       .set({ owner, run_at: now + leaseMs, attempts: sql`attempts + 1`, updated_at: now })
-      .where('app_id', '=', first.app_id)
-      .where('job_id', 'in', padded(chosen.map((row) => row.job_id)))
+      .where('app_id', '=', appId)
+      .where('job_id', 'in', lockForUpdate(tx, free, { skipLocked: true }))
+      .returning(['job_id', 'attempts'])
       .execute()
-    const jobs = chosen.map(
-      (row): TakenJob => ({
-        jobId: row.job_id,
-        payload: JSON.parse(row.payload),
-        attempts: row.attempts + 1,
-        deadlineAt: row.deadline_at,
-      }),
-    )
-    return { taken: { kind, appId: first.app_id, owner, jobs }, finished }
+    const attempts = new Map(rows.map((row) => [row.job_id, row.attempts]))
+    const taken = jobs.flatMap((job): TakenJob[] => {
+      const count = attempts.get(job.job_id)
+      if (count === undefined) return []
+      return [
+        {
+          jobId: job.job_id,
+          payload: JSON.parse(job.payload),
+          attempts: count,
+          deadlineAt: job.deadline_at,
+        },
+      ]
+    })
+    return taken.length > 0 ? { kind, appId, owner, jobs: taken } : null
+  }
+
+  /** Finishes a job that is due without another run of it. @returns false when another node has done so, or has taken it */
+  async giveUp(tx: StatementTx, job: DueJob, outcome: FinalOutcome, now: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#finished(tx, outcome, now)
+      .where('app_id', '=', job.app_id)
+      .where('job_id', '=', job.job_id)
+      .where('run_at', '<=', now)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   /** @returns false when one of the jobs was lost: another node took it over */
-  async renew(tx: Tx, taken: TakenJobs, until: number): Promise<boolean> {
+  async renew(tx: StatementTx, taken: TakenJobs, until: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#taken(tx, taken)
       .set({ run_at: until })
       .executeTakeFirst()
@@ -114,15 +112,23 @@ export class JobStore {
   }
 
   /** @returns how many of the jobs were still the owner's; the others are left alone */
-  async finish(tx: Tx, taken: TakenJobs, outcome: FinalOutcome, now: number): Promise<number> {
-    const { appId, owner, jobs } = taken
-    const jobIds = jobs.map(({ jobId }) => jobId)
-    return this.#finish(tx, appId, jobIds, owner, outcome, now)
+  async finish(
+    tx: StatementTx,
+    taken: TakenJobs,
+    outcome: FinalOutcome,
+    now: number,
+  ): Promise<number> {
+    const { numUpdatedRows } = await this.#finished(tx, outcome, now)
+      .where('app_id', '=', taken.appId)
+      .where('job_id', 'in', padded(taken.jobs.map(({ jobId }) => jobId)))
+      .where('owner', '=', taken.owner)
+      .executeTakeFirst()
+    return Number(numUpdatedRows)
   }
 
   /** Gives jobs back, to be taken again at `runAt`. @param attempts as they count now */
   async giveBack(
-    tx: Tx,
+    tx: StatementTx,
     taken: TakenJobs,
     { runAt, attempts, now }: { runAt: number; attempts: number; now: number },
   ): Promise<number> {
@@ -150,17 +156,7 @@ export class JobStore {
     return Number(numDeletedRows)
   }
 
-  #due(db: Queryable, kind: string, now: number) {
-    return db
-      .selectFrom('jobs')
-      .where(isUnfinished)
-      .where('kind', '=', kind)
-      .where('run_at', '<=', now)
-      .orderBy('run_at')
-      .orderBy('job_id')
-  }
-
-  #taken(tx: Tx, { appId, owner, jobs }: TakenJobs) {
+  #taken(tx: StatementTx, { appId, owner, jobs }: TakenJobs) {
     return tx
       .updateTable('jobs')
       .where('app_id', '=', appId)
@@ -169,16 +165,9 @@ export class JobStore {
       .where(isUnfinished)
   }
 
-  /** A job that was enqueued again while it ran waits once more instead. @param owner null = whichever node has it */
-  async #finish(
-    tx: Tx,
-    appId: string,
-    jobIds: readonly Int64[],
-    owner: string | null,
-    outcome: FinalOutcome,
-    now: number,
-  ): Promise<number> {
-    const { numUpdatedRows } = await tx
+  /** A job that was enqueued again while it ran waits once more instead. */
+  #finished(tx: StatementTx, outcome: FinalOutcome, now: number) {
+    return tx
       .updateTable('jobs')
       .set({
         outcome: sql<string>`case when is_again = 1 then '' else ${outcome} end`,
@@ -188,18 +177,6 @@ export class JobStore {
         run_at: now,
         updated_at: now,
       })
-      .where('app_id', '=', appId)
-      .where('job_id', 'in', padded(jobIds))
-      .$if(owner !== null, (query) => query.where('owner', '=', owner ?? ''))
       .where(isUnfinished)
-      .executeTakeFirst()
-    return Number(numUpdatedRows)
   }
-}
-
-/** A job that was given up without another run. */
-export interface Finished {
-  readonly appId: string
-  readonly jobId: Int64
-  readonly outcome: 'failed' | 'expired'
 }

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import { type JobKind, type JobOutcome, retryDelayMs, type TakenJobs } from './job-model.js'
 import type { JobStore } from './job-store.js'
+import { takeJobs } from './take-jobs.js'
 
 /** How jobs of one kind are done. */
 export interface JobHandler {
@@ -156,7 +157,6 @@ class JobLine {
         this.#isWoken = false
         const taken = await this.#take()
         if (!taken) continue
-        this.#isWoken = true
         const run: Promise<void> = this.#run(taken).finally(() => {
           this.#runs.delete(run)
           this.wake()
@@ -174,14 +174,12 @@ class JobLine {
     const { database, store, observer, clock, leaseMs = defaultLeaseMs } = this.options
     const { kind, jobsPerRun: limit, maxAttempts } = this.handler
     const now = clock.now()
-    const dueSince = await database.read((db) => store.dueSince(db, kind, now))
-    observer.overdue(kind, dueSince === null ? 0 : now - dueSince)
-    if (dueSince === null) return null
     const taking = { kind, now, leaseMs, limit, maxAttempts, owner: randomUUID() }
-    const { taken, finished } = await database.transaction((tx) => store.take(tx, taking))
-    for (const { outcome } of finished) observer.finished(kind, outcome, 1, 0)
-    // There may be others behind those that were given up.
-    if (finished.length > 0) this.#isWoken = true
+    const { dueSince, taken, givenUp } = await takeJobs({ database, store }, taking)
+    observer.overdue(kind, dueSince === null ? 0 : now - dueSince)
+    for (const outcome of givenUp) observer.finished(kind, outcome, 1, 0)
+    // There may be others behind those that were given up, or that another node was quicker to take.
+    if (dueSince !== null) this.#isWoken = true
     return taken
   }
 
@@ -233,7 +231,7 @@ class JobLine {
     const { database, store, clock, leaseMs = defaultLeaseMs } = this.options
     const until = clock.now() + leaseMs
     database
-      .transaction((tx) => store.renew(tx, taken, until))
+      .statement((tx) => store.renew(tx, taken, until))
       .then((isOurs) => {
         if (!isOurs) ending.abort(new Error('the lease is lost'))
       })
@@ -248,7 +246,7 @@ class JobLine {
     const isInterrupted = outcome === 'interrupted'
     if (failure !== null && !isInterrupted) observer.failed(taken.kind, failure.error)
     const attempts = Math.max(...taken.jobs.map((job) => job.attempts))
-    const settled = await database.transaction((tx) =>
+    const settled = await database.statement((tx) =>
       outcome === 'retried' || isInterrupted
         ? store.giveBack(tx, taken, {
             runAt: isInterrupted ? now : now + retryDelayMs(attempts, Math.random()),

@@ -11,7 +11,7 @@ export class LeaseStore {
   /** Takes a lease that is free or over, or prolongs one's own. @returns false when another owner has it */
   async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const now = this.clock.now()
-    return this.database.transaction(async (tx) => {
+    return this.database.statement(async (tx) => {
       const values = { owner, expires_at: now + ttlMs }
       const { numInsertedOrUpdatedRows } = await tx
         .insertInto('leases')
@@ -40,7 +40,7 @@ export class LeaseStore {
 
   /** Gives back one's own lease, so that others need not wait for its end. */
   async release(name: string, owner: string): Promise<void> {
-    await this.database.transaction(async (tx) => {
+    await this.database.statement(async (tx) => {
       await tx
         .deleteFrom('leases')
         .where('name', '=', name)

@@ -1,5 +1,5 @@
 import type { EventKind } from '@hermod/protocol/events'
-import type { Database, PreparedPage, Queryable, Tx } from '../db/database.js'
+import type { Database, PreparedPage, Queryable, StatementTx, Tx } from '../db/database.js'
 import { sql } from '../db/kysely.js'
 
 export interface OutboxRow {
@@ -211,7 +211,7 @@ export class OutboxStore {
 
   /** @returns false when the consumer is not at `from` any more */
   async movePosition(
-    tx: Tx,
+    tx: StatementTx,
     { consumer, appId }: { readonly consumer: string; readonly appId: string },
     from: number,
     to: number,

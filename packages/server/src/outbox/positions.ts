@@ -38,7 +38,7 @@ export class StoredPositions implements Positions {
   move(appId: string, from: number, to: number): Promise<boolean> {
     const { database, store } = this.options
     const key = { consumer: this.consumer, appId }
-    return database.transaction((tx) => store.movePosition(tx, key, from, to))
+    return database.statement((tx) => store.movePosition(tx, key, from, to))
   }
 }
 

@@ -36,7 +36,7 @@ const database = new Database(
 const blobs = s3 ? await S3Store.open(s3) : await FolderStore.open(join(dataDir, 'files'))
 const files = new FileStore(database)
 const usage = new FileUsageStore()
-const jobStore = new JobStore(database)
+const jobStore = new JobStore()
 const jobs = new JobQueue({
   store: jobStore,
   ids: new IdGenerator(idReservations(database), Date.now),

@@ -21,7 +21,7 @@ const dialect = place.startsWith('postgres')
   : sqliteDialect(place)
 const database = new Database(dialect)
 const clock = systemClock
-const store = new JobStore(database)
+const store = new JobStore()
 const effect = jobKind('effect')
 const say = (line) => process.stdout.write(`${line}\n`)
 

@@ -119,7 +119,10 @@ function runInTransaction(request: StatementRequest): Rows {
   return rows
 }
 
-function serve(request: Exclude<WorkerRequest, { close: true } | { procedure: unknown }>) {
+async function serve(
+  request: Exclude<WorkerRequest, { readonly close: true }>,
+): Promise<WorkerResponse> {
+  if ('procedure' in request) return { output: await runProcedure(request.procedure) }
   if ('sync' in request) fsyncSync(request.sync)
   else if ('copyAgain' in request)
     copyAgain(database, request.copyAgain.walPath, request.copyAgain.descriptor)
@@ -160,19 +163,9 @@ parentPort?.on('message', (request: WorkerRequest) => {
   if ('close' in request) {
     database.close()
     parentPort?.close()
-  } else if ('procedure' in request) {
     // Only loading a procedure's module waits for anything, so that the next request could get between; it waits for its turn.
-    turn = turn.then(() =>
-      runProcedure(request.procedure).then((output) => answer({ output }), fail),
-    )
-  } else {
-    try {
-      answer(serve(request))
-    } catch (error) {
-      // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
-      fail(error)
-    }
-  }
+    // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
+  } else turn = turn.then(() => serve(request)).then(answer, fail)
 })
 
 function answer(response: WorkerResponse): void {

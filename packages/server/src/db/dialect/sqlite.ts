@@ -108,13 +108,10 @@ export function sqliteDialect(
   })
   return {
     name: 'sqlite',
-    // Immediate: a transaction that reads first and writes later must not find that somebody wrote in between.
     writes: embeddedDialect(() => new WriterDriver(writer, turns, checkpoints)),
     reads: embeddedDialect(() => new ReaderDriver(reader)),
     readNow: (sql, parameters) => reader.all(sql, parameters),
-    longReads: embeddedDialect(
-      () => new ThreadDriver(new ThreadConnection(path, readerPragmas), new Mutex(), 'begin'),
-    ),
+    longReads: embeddedDialect(() => new ThreadDriver(new ThreadConnection(path, readerPragmas))),
     rowLocks: false,
     numbersParameters: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
@@ -123,14 +120,10 @@ export function sqliteDialect(
     clusteredTable: 'without rowid',
     afterSchema: seedStatistics,
     bulk: sqliteBulk,
-    // A procedure is one request to the thread, so several can wait there for each other; only a transaction of many requests must have
-    // the thread to itself.
     runProcedure: async (call) => {
-      await turns.lockShared()
       try {
-        return await writer.run(call)
+        return await beside(turns, () => writer.run(call))
       } finally {
-        turns.unlockShared()
         checkpoints.wrote()
       }
     },
@@ -167,7 +160,7 @@ class TransactionalDdlAdapter extends SqliteAdapter {
 abstract class TransactionDriver implements Driver {
   abstract init(): Promise<void>
   abstract acquireConnection(): Promise<DatabaseConnection>
-  abstract releaseConnection(): Promise<void>
+  abstract releaseConnection(connection: DatabaseConnection): Promise<void>
   abstract destroy(): Promise<void>
 
   constructor(private readonly begin: string) {}
@@ -193,12 +186,11 @@ abstract class TransactionDriver implements Driver {
 /** A connection on a thread of its own, for one transaction at a time. */
 class ThreadDriver extends TransactionDriver {
   readonly #connection: ThreadConnection
-  readonly #turns: Mutex
+  readonly #turns = new Mutex()
 
-  constructor(connection: ThreadConnection, turns: Mutex, begin: string) {
-    super(begin)
+  constructor(connection: ThreadConnection) {
+    super('begin')
     this.#connection = connection
-    this.#turns = turns
   }
 
   async init(): Promise<void> {
@@ -220,24 +212,87 @@ class ThreadDriver extends TransactionDriver {
   }
 }
 
-class WriterDriver extends ThreadDriver {
+/** The writer's thread in the hands of one caller: to itself for a transaction, beside others for a statement that is one by itself. */
+class WriterConnection implements DatabaseConnection {
+  #isAlone = false
+
+  constructor(
+    private readonly thread: ThreadConnection,
+    private readonly turns: Mutex,
+  ) {}
+
+  /** Before a transaction of several requests. */
+  async takeAlone(): Promise<void> {
+    await this.turns.lock()
+    this.#isAlone = true
+    this.thread.revive()
+  }
+
+  release(): void {
+    if (this.#isAlone) this.turns.unlock()
+    this.#isAlone = false
+  }
+
+  async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {
+    if (this.#isAlone) return this.thread.executeQuery(query)
+    return beside(this.turns, () => {
+      this.thread.revive()
+      return this.thread.executeQuery(query)
+    })
+  }
+
+  streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    return this.thread.streamQuery()
+  }
+}
+
+class WriterDriver extends TransactionDriver {
+  readonly #thread: ThreadConnection
+  readonly #turns: Mutex
   readonly #checkpoints: Checkpointer
 
-  constructor(connection: ThreadConnection, turns: Mutex, checkpoints: Checkpointer) {
-    super(connection, turns, 'begin immediate')
+  constructor(thread: ThreadConnection, turns: Mutex, checkpoints: Checkpointer) {
+    // Immediate: a transaction that reads first and writes later must not find that somebody wrote in between.
+    super('begin immediate')
+    this.#thread = thread
+    this.#turns = turns
     this.#checkpoints = checkpoints
   }
 
-  override async releaseConnection(): Promise<void> {
-    await super.releaseConnection()
+  async init(): Promise<void> {
+    await this.#thread.open()
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return new WriterConnection(this.#thread, this.#turns)
+  }
+
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    // Kysely gives back what the driver has given it.
+    await (connection as WriterConnection).takeAlone()
+    await super.beginTransaction(connection)
+  }
+
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    ;(connection as WriterConnection).release()
     this.#checkpoints.wrote()
   }
 
   /** The writer is the last one to close, which leaves no log behind. */
-  override async destroy(): Promise<void> {
+  async destroy(): Promise<void> {
     await this.#checkpoints.stop()
-    await super.destroy()
+    await this.#thread.close()
     this.#checkpoints.release()
+  }
+}
+
+/** Does what is one request to the writer's thread: several can wait there for each other. */
+async function beside<T>(turns: Mutex, work: () => Promise<T>): Promise<T> {
+  await turns.lockShared()
+  try {
+    return await work()
+  } finally {
+    turns.unlockShared()
   }
 }
 
@@ -253,14 +308,6 @@ function checkpointThreads(
     )
     return { frames: rows[0]?.log ?? 0, copied: rows[0]?.checkpointed ?? 0 }
   }
-  const betweenTransactions = async <T>(work: () => Promise<T>): Promise<T> => {
-    await turns.lockShared()
-    try {
-      return await work()
-    } finally {
-      turns.unlockShared()
-    }
-  }
   return {
     look: () => run(own, 'noop'),
     pass: () => run(own),
@@ -268,8 +315,8 @@ function checkpointThreads(
       own.revive()
       await own.sync(descriptor)
     },
-    copyAgain: (descriptor) => betweenTransactions(() => writer.copyAgain(descriptor)),
-    finish: () => betweenTransactions(() => run(writer)),
+    copyAgain: (descriptor) => beside(turns, () => writer.copyAgain(descriptor)),
+    finish: () => beside(turns, () => run(writer)),
     close: () => own.close(),
   }
 }

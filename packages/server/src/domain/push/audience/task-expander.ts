@@ -72,7 +72,7 @@ export class TaskExpander {
       if (await this.#store(task, page, signal)) return
       users += page.recipients.length
     }
-    await database.transaction((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
+    await database.statement((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs
   }
 

@@ -1,0 +1,43 @@
+import type { Database } from '../db/database.js'
+import type { DueJob, FinalOutcome, TakenJobs, Taking } from './job-model.js'
+import type { JobStore } from './job-store.js'
+
+export interface TakeResult {
+  /** Since when the job that is due for longest has been so; null when none is. */
+  readonly dueSince: number | null
+  readonly taken: TakenJobs | null
+  /** How jobs ended that were given up. */
+  readonly givenUp: readonly FinalOutcome[]
+}
+
+/**
+ * Takes jobs of one application that are due, those that are due for longest first; one that has failed before comes alone.
+ * Jobs whose deadline has passed or whose attempts are used up are finished instead.
+ */
+export async function takeJobs(
+  { database, store }: { readonly database: Database; readonly store: JobStore },
+  taking: Taking,
+): Promise<TakeResult> {
+  const { kind, now, limit, maxAttempts } = taking
+  const due = await database.read((db) => store.listDue(db, kind, now, limit))
+  const givenUp: FinalOutcome[] = []
+  const left: DueJob[] = []
+  for (const job of due) {
+    const isExpired = job.deadline_at !== null && job.deadline_at <= now
+    const outcome = isExpired ? 'expired' : job.attempts >= maxAttempts ? 'failed' : null
+    if (outcome === null) left.push(job)
+    else if (await database.statement((tx) => store.giveUp(tx, job, outcome, now)))
+      givenUp.push(outcome)
+  }
+  const [first, ...others] = left
+  const isCompany = (job: DueJob) => job.app_id === first?.app_id && job.attempts === 0
+  const company = first?.attempts === 0 ? others.filter(isCompany) : []
+  return {
+    dueSince: due[0]?.run_at ?? null,
+    // What another node has taken meanwhile is left to it.
+    taken: first
+      ? await database.statement((tx) => store.take(tx, [first, ...company], taking))
+      : null,
+    givenUp,
+  }
+}
