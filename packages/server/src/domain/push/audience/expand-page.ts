@@ -20,7 +20,7 @@ export interface AudiencePage {
   readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
   readonly recipients: readonly Recipient[]
   readonly surroundings: PlanSurroundings
-  /** What is to be sent is put into; the open one of the task, if it has one. */
+  /** Where the deliveries go that are to be sent: the batch that the task has open, or a new one. */
   readonly batch: NewBatch
   /** Whether the batch is sent then, unless it is empty. */
   readonly completesBatch: boolean
