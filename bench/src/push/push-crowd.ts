@@ -27,6 +27,9 @@ export interface PushCrowdRow {
   /** Of sends to one user at a fixed rate: medians of runs, and the worst one. */
   readonly before: SendFigures
   readonly during: SendFigures
+  /** Once every device has its delivery, and the gateway is sent what is left. */
+  readonly afterwards: SendFigures
+  readonly sentPerSecondAfterwards: number
   readonly errors: number
   readonly errorSamples: readonly string[]
 }
@@ -80,9 +83,19 @@ export async function measureCrowd(
   const { taskId, startedAt } = await timed()
   const watch = watchExpansion(server, { app, taskId, startedAt })
   const during: LoadResult[] = []
-  while (!watch.isOver()) during.push(await load(nextSends()))
+  while (!watch.isOver()) {
+    const result = await load(nextSends())
+    // The last run sees the end of it and what comes afterwards.
+    if (!watch.isOver() || during.length === 0) during.push(result)
+  }
   const { expandedSeconds, sent, peakRssBytes } = await watch.result
-  const all = [...before, ...during]
+  tell('push: sends afterwards')
+  const sentBefore = await sentOf(app, taskId)
+  const sendingSince = performance.now()
+  const afterwards: LoadResult[] = []
+  for (let round = 0; round < rounds; round++) afterwards.push(await load(nextSends()))
+  const sentAfterwards = (await sentOf(app, taskId)) - sentBefore
+  const all = [...before, ...during, ...afterwards]
   return {
     database: storage.name,
     devices,
@@ -92,6 +105,8 @@ export async function measureCrowd(
     peakRssBytes,
     before: sendFigures(before),
     during: sendFigures(during),
+    afterwards: sendFigures(afterwards),
+    sentPerSecondAfterwards: sentAfterwards / ((performance.now() - sendingSince) / 1000),
     errors: all.reduce((total, { errors }) => total + errors, 0),
     errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
   }

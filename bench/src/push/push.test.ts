@@ -29,6 +29,8 @@ const crowd: PushCrowdRow = {
   peakRssBytes: 3e8,
   before: figures,
   during: { ...figures, p99Ms: 10 },
+  afterwards: figures,
+  sentPerSecondAfterwards: 3000,
   errors: 0,
   errorSamples: [],
 }

@@ -10,7 +10,7 @@ export function pushTables({ channels, crowds }: PushFigures): string {
     ...(channels.length > 0 ? [layOutTable(channelHeads, channels.map(channelCells))] : []),
     ...(crowds.length > 0
       ? [
-          `Everybody, with ${sendsPerSecond} messages a second before and meanwhile:`,
+          `Everybody, with ${sendsPerSecond} messages a second before, meanwhile and afterwards:`,
           layOutTable(crowdHeads, crowds.map(crowdCells)),
         ]
       : []),
@@ -70,6 +70,11 @@ const crowdHeads = [
   'p99',
   'worst',
   'max',
+  'afterwards sent/s',
+  'p50',
+  'p99',
+  'worst',
+  'max',
   'errors',
   '',
 ]
@@ -84,6 +89,8 @@ function crowdCells(row: PushCrowdRow): string[] {
     megabytes(row.peakRssBytes),
     ...sendCells(row.before),
     ...sendCells(row.during),
+    whole(row.sentPerSecondAfterwards),
+    ...sendCells(row.afterwards),
     String(row.errors),
     verdict(missedCrowdTargets(row)),
   ]

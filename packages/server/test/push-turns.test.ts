@@ -1,13 +1,15 @@
-/** That a task to very many does not keep the others waiting, on both databases (decision 030). */
+/** That a task to very many does not keep others waiting, nor waits for them for ever, on both databases (decision 030). */
 import { userStatus } from '@hermod/protocol'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addCrowd } from './support/push-crowd.js'
 import { type PushPlace, startPushWorld } from './support/push-world.js'
 
 /** Of three turns. */
 const crowdSize = 15_000
 const beginsAfterMs = 3_000
+/** Several batches. */
+const fewUsers = 1_000
 
 afterAll(stopSharedCluster)
 
@@ -15,10 +17,10 @@ for (const backend of testBackends()) {
   describe(`a push to everybody on ${backend.name}`, () => {
     let place: PushPlace
 
-    beforeAll(async () => {
+    beforeEach(async () => {
       place = await startPushWorld(backend, ['vendor_h'])
     })
-    afterAll(() => place?.[Symbol.asyncDispose]())
+    afterEach(() => place?.[Symbol.asyncDispose]())
 
     it('is not done before a smaller one that begins with it, and counts all of its devices', async () => {
       const { watched, world } = place
@@ -47,6 +49,39 @@ for (const backend of testBackends()) {
         timeoutMs: 30_000,
       })
       expect((await world.progress(toAll)).devices).toBe(crowdSize + 1)
+    })
+
+    it('is sent to all of them also while messages are sent all the while', async () => {
+      const { watched, world } = place
+      const receiver = await world.user({ vendor_h: 'of-one' })
+      await addCrowd(watched.sql, {
+        like: receiver.id,
+        size: fewUsers,
+        notifier: 'vendor_h',
+        status: userStatus.normal,
+      })
+      const sender = await world.user()
+      const over = new AbortController()
+      const sending = async () => {
+        let sent = 0
+        for (; !over.signal.aborted; sent++)
+          await sender.api.succeed('POST', '/message/send', {
+            body: { type: 1, content_type: 0, content: 'hi', targets: [receiver.id] },
+          })
+        return sent
+      }
+      const messages = sending()
+      const taskId = await world.notify({ audience: 'all', message: { title: 'News', body: 'x' } })
+      await waitFor(async () => (await world.progress(taskId)).finished === fewUsers + 1, {
+        what: 'all devices of the task',
+        timeoutMs: 60_000,
+      })
+      over.abort()
+      expect(await messages).toBeGreaterThan(0)
+      expect(await world.counts(taskId)).toEqual({
+        vendor_h_target: fewUsers + 1,
+        vendor_h_sent: fewUsers + 1,
+      })
     })
   })
 }

@@ -8,6 +8,7 @@ import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
 import { LeaseStore } from '../../jobs/lease-store.js'
 import { MaintenanceScheduler } from '../../jobs/maintenance-scheduler.js'
 import type { Clock } from '../../lib/clock.js'
+import { BackgroundPause } from '../../lib/limits/background-pause.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { isDatabaseFailure } from '../database/database-log.js'
@@ -39,6 +40,7 @@ export interface WorkersOptions {
     | 'textErasures'
     | 'tokens'
     | 'unnamedFiles'
+    | 'writer'
   >
   readonly metrics: Metrics
   readonly log: Logger
@@ -79,13 +81,17 @@ export function createWorkers({
     textErasures,
     tokens,
     unnamedFiles,
+    writer,
   },
   metrics,
   log,
   clock,
 }: WorkersOptions): Workers {
   const jobStore = stores.jobs
-  const audiencePace = new AudiencePace(taskExpander)
+  const audiencePace = new AudiencePace(
+    taskExpander,
+    new BackgroundPause({ count: () => writer.writes }),
+  )
   const { relay, purge } = createRelay({
     database,
     bus,

@@ -106,7 +106,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       parameters: ['off'],
     },
     concurrentBatches: 2,
-    usersPerTransaction: 240,
+    usersPerTransaction: 120,
     clusteredTable: '',
     bulk: bulkStatement,
     bulkAppend,

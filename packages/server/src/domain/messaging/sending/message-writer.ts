@@ -48,6 +48,7 @@ export class MessageWriter {
   readonly #queue: BatchQueue<QueuedSend, MessageIds>
   /** In so many of the next batches. */
   #repeatsExpected = 0
+  #writes = 0
 
   constructor(private readonly options: MessageWriterOptions) {
     this.#queue = new BatchQueue<QueuedSend, MessageIds>({
@@ -74,7 +75,13 @@ export class MessageWriter {
    * @throws AppError user_deleted when no draft is left, unavailable when too many messages wait, storage_failed
    */
   write(send: QueuedSend): Promise<MessageIds> {
+    this.#writes++
     return this.#queue.add(send)
+  }
+
+  /** How often messages were given to it since the start. */
+  get writes(): number {
+    return this.#writes
   }
 
   get queuedMessages(): number {

@@ -3,6 +3,7 @@ import { pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
+import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import type { NewBatch } from '../deliveries/plan-deliveries.js'
@@ -10,7 +11,7 @@ import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.j
 import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
-import { type AudiencePage, expandPage, isOpen } from './expand-page.js'
+import { type AudiencePage, expandPage, isOpen, type PageOutcome } from './expand-page.js'
 
 export interface TaskExpanderOptions {
   readonly database: Database
@@ -19,6 +20,12 @@ export interface TaskExpanderOptions {
   readonly planner: DeliveryPlanner
   readonly jobs: Pick<JobQueue, 'announce' | 'enqueue'>
   readonly clock: Clock
+}
+
+/** A page of a task's audience, with all that its deliveries are made of. */
+interface PreparedPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
+  readonly task: StoredPushTask
+  readonly page: RecipientPage
 }
 
 /** Who is read at once, and whose deliveries are sent together; several transactions store them. */
@@ -64,44 +71,54 @@ export class TaskExpander {
   }
 
   async #expand(key: TaskKey, signal: AbortSignal): Promise<void> {
-    const { database, tasks, jobs } = this.options
+    const { database, jobs } = this.options
+    let next = await this.#find(key)
     for (let users = 0; users < usersPerTurn; ) {
-      const task = await database.read((db) => tasks.find(db, key))
-      if (!task || !isOpen(task)) return
-      const page = await this.#page(task)
-      if (await this.#store(task, page, signal)) return
+      if (!next) return
+      const { task, page } = next
       users += page.recipients.length
+      const mayFollow = !page.isLast && users < usersPerTurn
+      const following = { ...task, expandedTo: page.upTo, openBatchId: 0 }
+      // The next page is read while this one is stored.
+      const [outcome, prepared] = await allEnded([
+        this.#store(next, signal),
+        mayFollow ? this.#prepare(following) : null,
+      ] as const)
+      if (outcome === 'over' || (outcome === 'stored' && page.isLast)) return
+      next = outcome === 'moved' ? await this.#find(key) : (prepared ?? next)
     }
     await database.statement((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs
   }
 
-  async #page(task: StoredPushTask): Promise<RecipientPage> {
-    const { audiences, clock } = this.options
-    return task.expiresAt <= clock.now()
-      ? { recipients: [], upTo: task.expandedTo, isLast: true }
-      : audiences.page(task, usersPerPage)
+  /** @returns what comes next of a task; null when it does not go on */
+  async #find(key: TaskKey): Promise<PreparedPage | null> {
+    const { database, tasks } = this.options
+    const task = await database.read((db) => tasks.find(db, key))
+    return task && isOpen(task) ? this.#prepare(task) : null
   }
 
-  /** In several transactions, which fill one batch. @returns whether nothing of it is left */
-  async #store(task: StoredPushTask, page: RecipientPage, signal: AbortSignal): Promise<boolean> {
+  async #prepare(task: StoredPushTask): Promise<PreparedPage> {
+    const { audiences, clock, planner } = this.options
+    const page =
+      task.expiresAt <= clock.now()
+        ? { recipients: [], upTo: task.expandedTo, isLast: true }
+        : await audiences.page(task, usersPerPage)
+    const userIds = page.recipients.map(({ userId }) => userId)
+    const surroundings = await planner.surroundings(task.appId, userIds)
+    return { task, page, surroundings, batch: await this.#batchOf(task) }
+  }
+
+  /** In several transactions, which fill one batch. */
+  async #store(prepared: PreparedPage, signal: AbortSignal): Promise<PageOutcome> {
     const { database, jobs } = this.options
-    const shared = await this.#shared(task, page)
-    for (const part of partsOf(task, page, shared, database.dialect.usersPerTransaction)) {
+    for (const part of partsOf(prepared, database.dialect.usersPerTransaction)) {
       signal.throwIfAborted()
       const outcome = await database.procedure(expandPage, part, null)
-      if (outcome !== 'stored') return outcome === 'over'
+      if (outcome !== 'stored') return outcome
     }
     jobs.announce(sendAudienceBatch)
-    return page.isLast
-  }
-
-  async #shared(task: StoredPushTask, { recipients }: RecipientPage) {
-    const userIds = recipients.map(({ userId }) => userId)
-    return {
-      surroundings: await this.options.planner.surroundings(task.appId, userIds),
-      batch: await this.#batchOf(task),
-    }
+    return 'stored'
   }
 
   /** The one that the task has open, or a new one. */
@@ -119,9 +136,7 @@ export class TaskExpander {
 
 /** One that is empty where there is nobody, for that moves the task too. */
 function* partsOf(
-  task: StoredPushTask,
-  { recipients, upTo, isLast }: RecipientPage,
-  shared: Pick<AudiencePage, 'surroundings' | 'batch'>,
+  { task, page: { recipients, upTo, isLast }, surroundings, batch }: PreparedPage,
   size: number,
 ): Generator<AudiencePage, void> {
   let { expandedTo } = task
@@ -130,7 +145,8 @@ function* partsOf(
     const completesBatch = start + size >= recipients.length
     const end = completesBatch ? upTo : (part.at(-1)?.userId ?? upTo)
     yield {
-      ...shared,
+      surroundings,
+      batch,
       task: { ...task, expandedTo },
       recipients: part,
       completesBatch,

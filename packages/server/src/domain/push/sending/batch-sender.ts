@@ -1,6 +1,7 @@
 import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import { guardAgainstMassPrune } from '../../../push/rules/mass-prune.js'
@@ -207,13 +208,6 @@ export class BatchSender {
     const isHanded = await core.deliver(delivery.appId, delivery, notification, delivery.badge)
     return { kind: isHanded ? 'handed_over' : 'disconnected', delivery }
   }
-}
-
-/** Waits for all, also when one fails, so that nothing goes on behind the back of a run that is over. */
-async function allEnded(running: readonly Promise<void>[]): Promise<void> {
-  const outcomes = await Promise.allSettled(running)
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
-  if (failed) throw failed.reason
 }
 
 const missing: PushOutcome = {
