@@ -1,6 +1,7 @@
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
 import { blobRemoval } from '../../domain/files/removal/file-removal.js'
+import { ExpansionPace } from '../../domain/push/audience/expansion-pace.js'
 import { AudiencePace } from '../../domain/push/sending/send-pace.js'
 import { expandTask, sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { jobPurge } from '../../jobs/job-purge.js'
@@ -88,10 +89,9 @@ export function createWorkers({
   clock,
 }: WorkersOptions): Workers {
   const jobStore = stores.jobs
-  const audiencePace = new AudiencePace(
-    taskExpander,
-    new BackgroundPause({ count: () => writer.writes }),
-  )
+  const besideMessages = new BackgroundPause({ count: () => writer.writes })
+  const expansionPace = new ExpansionPace(besideMessages)
+  const audiencePace = new AudiencePace(taskExpander, besideMessages)
   const { relay, purge } = createRelay({
     database,
     bus,
@@ -116,7 +116,8 @@ export function createWorkers({
       jobHandler(
         expandTask,
         async ({ appId, payloads, signal }) => {
-          for (const { taskId } of payloads) await taskExpander.expand({ appId, taskId }, signal)
+          for (const { taskId } of payloads)
+            await taskExpander.expand({ appId, taskId }, signal, expansionPace)
         },
         expansion,
       ),

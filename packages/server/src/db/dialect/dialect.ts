@@ -132,6 +132,8 @@ export interface SqlDialect {
   readonly usersPerTransaction: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
+  /** Ends the definition of a table whose rows are changed once or more after they were written; '' where that costs nothing. */
+  readonly roomForChanges: string
   /** What every migration that makes tables or indexes ends with. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement

@@ -108,6 +108,8 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     concurrentBatches: 2,
     usersPerTransaction: 120,
     clusteredTable: '',
+    // A row that stays on its page is changed without its indexes: https://www.postgresql.org/docs/15/storage-hot.html
+    roomForChanges: 'with (fillfactor = 50)',
     bulk: bulkStatement,
     bulkAppend,
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,

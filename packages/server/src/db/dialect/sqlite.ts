@@ -118,6 +118,7 @@ export function sqliteDialect(
     concurrentBatches: 2,
     usersPerTransaction: 48,
     clusteredTable: 'without rowid',
+    roomForChanges: '',
     afterSchema: seedStatistics,
     bulk: sqliteBulk,
     runProcedure: async (call) => {

@@ -7,7 +7,9 @@ export function initialMigration(dialect: SqlDialect): Migration {
   return {
     async up(db: Kysely<never>): Promise<void> {
       for (const [name, body] of Object.entries(clusteredTables))
-        await sql.raw(`create table ${name} (${body}) ${dialect.clusteredTable}`).execute(db)
+        await sql
+          .raw(`create table ${name} (${body}) ${dialect.clusteredTable} ${roomOf(name, dialect)}`)
+          .execute(db)
       for (const [name, body] of Object.entries(rowTables))
         await sql.raw(`create table ${name} (${body})`).execute(db)
       for (const statement of indexes) await sql.raw(statement).execute(db)
@@ -18,6 +20,13 @@ export function initialMigration(dialect: SqlDialect): Migration {
       await dialect.afterSchema?.(db)
     },
   }
+}
+
+/** Tables of which audiences of pushes change every row, or change it once after it was written. */
+const changedByAudiences = ['user_badges', 'push_deliveries']
+
+function roomOf(table: string, { roomForChanges }: SqlDialect): string {
+  return changedByAudiences.includes(table) ? roomForChanges : ''
 }
 
 // The column types are read alike by both engines: SQLite takes `bigint` and `smallint` as integers.

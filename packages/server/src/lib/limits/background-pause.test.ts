@@ -58,6 +58,16 @@ test('one moment changes nothing: what is asked for within the same tenth of a s
   expect(pause.next()).toBeGreaterThan(first as number)
 })
 
+test('says whether there is anybody to rest for', () => {
+  const { state, pause } = make()
+  expect(pause.isNeeded).toBe(false)
+  state.count++
+  state.now += 100
+  expect(pause.isNeeded).toBe(true)
+  state.now += 1_000
+  expect(pause.isNeeded).toBe(false)
+})
+
 test('the event loop of this process is looked at by default', () => {
   let count = 0
   let now = 0

@@ -45,11 +45,16 @@ export class BackgroundPause {
     this.#before = utilization()
   }
 
-  /** @returns milliseconds; null when there is nobody to wait for the work in the background */
+  /** @returns milliseconds; null when there is nobody who waits for the work in the background */
   next(): number | null {
     const now = this.#options.now()
     if (now - this.#sampledAt >= sampleMs) this.#sample(now)
     return now - this.#countedAt < quietMs ? this.#pauseMs : null
+  }
+
+  /** Whether there is anybody who waits for it. */
+  get isNeeded(): boolean {
+    return this.next() !== null
   }
 
   #sample(now: number): void {

@@ -12,6 +12,9 @@ import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
 import { type AudiencePage, expandPage, isOpen, type PageOutcome } from './expand-page.js'
+import type { ExpansionPace } from './expansion-pace.js'
+
+type Pace = Pick<ExpansionPace, 'begin'>
 
 export interface TaskExpanderOptions {
   readonly database: Database
@@ -46,8 +49,8 @@ export class TaskExpander {
    * Goes on where it was interrupted, and orders the rest as a job after a turn; does nothing for a task that is done, cancelled or
    * gone.
    */
-  async expand(key: TaskKey, signal: AbortSignal): Promise<void> {
-    const running = this.#expand(key, signal).finally(() => this.#running.delete(running))
+  async expand(key: TaskKey, signal: AbortSignal, pace: Pace): Promise<void> {
+    const running = this.#expand(key, signal, pace).finally(() => this.#running.delete(running))
     this.#running.add(running)
     await running
   }
@@ -70,7 +73,7 @@ export class TaskExpander {
     return this.#running.size > 0 || performance.now() < this.#busyUntil
   }
 
-  async #expand(key: TaskKey, signal: AbortSignal): Promise<void> {
+  async #expand(key: TaskKey, signal: AbortSignal, pace: Pace): Promise<void> {
     const { database, jobs } = this.options
     let next = await this.#find(key)
     for (let users = 0; users < usersPerTurn; ) {
@@ -81,7 +84,7 @@ export class TaskExpander {
       const following = { ...task, expandedTo: page.upTo, openBatchId: 0 }
       // The next page is read while this one is stored.
       const [outcome, prepared] = await allEnded([
-        this.#store(next, signal),
+        this.#store(next, signal, pace),
         mayFollow ? this.#prepare(following) : null,
       ] as const)
       if (outcome === 'over' || (outcome === 'stored' && page.isLast)) return
@@ -110,10 +113,11 @@ export class TaskExpander {
   }
 
   /** In several transactions, which fill one batch. */
-  async #store(prepared: PreparedPage, signal: AbortSignal): Promise<PageOutcome> {
+  async #store(prepared: PreparedPage, signal: AbortSignal, pace: Pace): Promise<PageOutcome> {
     const { database, jobs } = this.options
     for (const part of partsOf(prepared, database.dialect.usersPerTransaction)) {
       signal.throwIfAborted()
+      await pace.begin(part.recipients.length, signal)
       const outcome = await database.procedure(expandPage, part, null)
       if (outcome !== 'stored') return outcome
     }

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { ExpansionPace } from './expansion-pace.js'
+
+const { signal } = new AbortController()
+
+/** How long the pace waits, by the clock of the test, which stands still. */
+function make({ isNeeded }: { isNeeded: boolean }) {
+  const state = { now: 1_000, isNeeded }
+  const messages = {
+    get isNeeded() {
+      return state.isNeeded
+    },
+  }
+  return { state, pace: new ExpansionPace(messages, () => state.now) }
+}
+
+/** Whether it begins at once. */
+async function begins(pace: ExpansionPace, users: number): Promise<boolean> {
+  const ending = new AbortController()
+  const begun = pace.begin(users, ending.signal).then(
+    () => true,
+    () => false,
+  )
+  ending.abort(new Error('not yet'))
+  return begun
+}
+
+test('nobody waits where there are no messages', async () => {
+  const { pace } = make({ isNeeded: false })
+  for (let round = 0; round < 10; round++) expect(await begins(pace, 100_000)).toBe(true)
+})
+
+test('beside messages a million users take less than a minute, and more than forty seconds', async () => {
+  const { state, pace } = make({ isNeeded: true })
+  const from = state.now
+  for (let users = 0; users < 1_000_000; users += 1_000) {
+    while (!(await begins(pace, 0))) state.now += 1
+    await pace.begin(1_000, signal)
+  }
+  const seconds = (state.now - from) / 1_000
+  expect(seconds).toBeGreaterThan(40)
+  expect(seconds).toBeLessThan(60)
+})
+
+test('what was slow for long is not made up for', async () => {
+  const { state, pace } = make({ isNeeded: true })
+  await pace.begin(100, signal)
+  state.now += 60_000
+  expect(await begins(pace, 10_000)).toBe(true)
+  expect(await begins(pace, 1)).toBe(false)
+})
