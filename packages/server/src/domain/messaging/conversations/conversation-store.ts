@@ -22,7 +22,7 @@ type ListParams = UserKey & { readonly beforeId: number }
 type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
-type RoughUnreadRow = UnreadRow & { readonly isExact: number }
+type RoughUnreadRow = { readonly peerId: Int64; readonly unread: number | null }
 type PlaceParams = ConversationKey & { readonly beforeId: number }
 type PlaceRow = {
   readonly lowId: Int64
@@ -109,9 +109,15 @@ const gapsAboveSeen = sql<number>`case when p.gaps_end_seq > ${keptInGroup} then
   - case when y.from_seq > ${keptInGroup} then y.from_seq else ${keptInGroup} end), 0) as bigint) ${gapsOfMember} and y.to_seq > ${keptInGroup}) else 0 end`
 const unreadInGroup = sql<number>`${unreadAbove(seenInGroup, receivedSeq, isReceived)} - ${gapsAboveSeen}`
 
-/** Whether the difference of two positions is the count: nothing above the mark was recalled, notified in one's own name, or not received. */
-const isPlain = (seen: RawBuilder<number>, isWhole = sql<boolean>`true`) =>
-  sql<number>`case when c.last_recalled_seq <= ${seen} and c.last_notified_seq <= ${seen} and ${isWhole} then 1 else 0 end`
+/** The difference of two positions, null where it is not the count: something above the mark was recalled, notified in one's own name, or not received. */
+const roughUnread = (
+  seen: RawBuilder<number>,
+  end = sql<number>`c.seq`,
+  isWhole = sql<boolean>`true`,
+) =>
+  sql<
+    number | null
+  >`case when c.last_recalled_seq <= ${seen} and c.last_notified_seq <= ${seen} and ${isWhole} then ${end} - ${keptAbove(seen)} end`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
@@ -186,15 +192,13 @@ function unreadGroups(db: Queryable, param: Param<UserKey>) {
 
 /** Unread counts without a subquery: PostgreSQL prepares each one at every run, also those that no row asks. */
 function roughCounts(db: Queryable, param: Param<UserKey>) {
-  const direct = unreadDirect(db, param).select([
-    sql<number>`c.seq - ${keptAbove(seenSeq)}`.as('unread'),
-    isPlain(seenSeq).as('isExact'),
-  ])
-  const groups = unreadGroups(db, param).select([
-    sql<number>`${receivedSeq} - ${keptInGroup}`.as('unread'),
-    isPlain(seenInGroup, sql<boolean>`p.gaps_end_seq <= ${keptInGroup}`).as('isExact'),
-  ])
-  return direct.unionAll(groups)
+  const isReceivedWhole = sql<boolean>`p.gaps_end_seq <= ${keptInGroup}`
+  const direct = unreadDirect(db, param).select(roughUnread(seenSeq).as('unread'))
+  return direct.unionAll(
+    unreadGroups(db, param).select(
+      roughUnread(seenInGroup, receivedSeq, isReceivedWhole).as('unread'),
+    ),
+  )
 }
 
 function exactCounts(db: Queryable, param: Param<UserKey>) {
@@ -363,7 +367,7 @@ export class ConversationStore {
 
   async #withoutBroadcasts(db: Queryable, user: UserKey): Promise<readonly UnreadRow[]> {
     const rough = await this.#roughUnread.all(db, user)
-    return rough.every((row) => row.isExact === 1) ? rough : this.#exactUnread.all(db, user)
+    return rough.every(hasCount) ? rough : this.#exactUnread.all(db, user)
   }
 
   /** Direct conversations that the user has not read to the end, in no particular order. */
@@ -632,4 +636,8 @@ function sumByPeer(
   for (const { peerId, unreadCount } of counts)
     sums.set(peerId, (sums.get(peerId) ?? 0) + unreadCount)
   return [...sums].map(([peerId, unreadCount]) => ({ peerId, unreadCount }))
+}
+
+function hasCount(row: RoughUnreadRow): row is UnreadRow {
+  return row.unread !== null
 }
