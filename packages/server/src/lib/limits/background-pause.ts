@@ -20,7 +20,8 @@ const mostBusy = 0.55
 const leastBusy = 0.4
 const factor = 1.5
 const shortestMs = 1
-const longestMs = 200
+/** However busy it is, the work in the background goes on. */
+const longestMs = 40
 
 /**
  * How long work in the background rests between its parts, so that the event loop is free for others half of the time: longer while it is
