@@ -74,6 +74,8 @@ export class JobStore {
       .updateTable('jobs')
       .set({ owner, run_at: now + leaseMs, attempts: sql`attempts + 1`, updated_at: now })
       .where('app_id', '=', appId)
+      // Named again, so that no plan walks over all jobs of the application.
+      .where('job_id', 'in', jobIds)
       .where('job_id', 'in', lockForUpdate(tx, free, { skipLocked: true }))
       .returning(['job_id', 'attempts'])
       .execute()
