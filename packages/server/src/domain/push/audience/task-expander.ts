@@ -14,7 +14,7 @@ import type { AudienceReader } from './audience-reader.js'
 import { type AudiencePage, expandPage, isOpen, type PageOutcome } from './expand-page.js'
 import type { ExpansionPace } from './expansion-pace.js'
 
-type Pace = Pick<ExpansionPace, 'begin'>
+type PaceOfPages = Pick<ExpansionPace, 'begin'>
 
 export interface TaskExpanderOptions {
   readonly database: Database
@@ -26,7 +26,7 @@ export interface TaskExpanderOptions {
 }
 
 /** A page of a task's audience, with all that its deliveries are made of. */
-interface PreparedPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
+interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
   readonly task: StoredPushTask
   readonly page: RecipientPage
 }
@@ -49,7 +49,7 @@ export class TaskExpander {
    * Goes on where it was interrupted, and orders the rest as a job after a turn; does nothing for a task that is done, cancelled or
    * gone.
    */
-  async expand(key: TaskKey, signal: AbortSignal, pace: Pace): Promise<void> {
+  async expand(key: TaskKey, signal: AbortSignal, pace: PaceOfPages): Promise<void> {
     const running = this.#expand(key, signal, pace).finally(() => this.#running.delete(running))
     this.#running.add(running)
     await running
@@ -73,7 +73,7 @@ export class TaskExpander {
     return this.#running.size > 0 || performance.now() < this.#busyUntil
   }
 
-  async #expand(key: TaskKey, signal: AbortSignal, pace: Pace): Promise<void> {
+  async #expand(key: TaskKey, signal: AbortSignal, pace: PaceOfPages): Promise<void> {
     const { database, jobs } = this.options
     let next = await this.#find(key)
     for (let users = 0; users < usersPerTurn; ) {
@@ -95,13 +95,13 @@ export class TaskExpander {
   }
 
   /** @returns what comes next of a task; null when it does not go on */
-  async #find(key: TaskKey): Promise<PreparedPage | null> {
+  async #find(key: TaskKey): Promise<ReadyPage | null> {
     const { database, tasks } = this.options
     const task = await database.read((db) => tasks.find(db, key))
     return task && isOpen(task) ? this.#prepare(task) : null
   }
 
-  async #prepare(task: StoredPushTask): Promise<PreparedPage> {
+  async #prepare(task: StoredPushTask): Promise<ReadyPage> {
     const { audiences, clock, planner } = this.options
     const page =
       task.expiresAt <= clock.now()
@@ -113,7 +113,7 @@ export class TaskExpander {
   }
 
   /** In several transactions, which fill one batch. */
-  async #store(prepared: PreparedPage, signal: AbortSignal, pace: Pace): Promise<PageOutcome> {
+  async #store(prepared: ReadyPage, signal: AbortSignal, pace: PaceOfPages): Promise<PageOutcome> {
     const { database, jobs } = this.options
     for (const part of partsOf(prepared, database.dialect.usersPerTransaction)) {
       signal.throwIfAborted()
@@ -140,7 +140,7 @@ export class TaskExpander {
 
 /** One that is empty where there is nobody, for that moves the task too. */
 function* partsOf(
-  { task, page: { recipients, upTo, isLast }, surroundings, batch }: PreparedPage,
+  { task, page: { recipients, upTo, isLast }, surroundings, batch }: ReadyPage,
   size: number,
 ): Generator<AudiencePage, void> {
   let { expandedTo } = task
