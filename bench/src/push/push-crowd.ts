@@ -63,8 +63,12 @@ export async function measureCrowd(
   await warmUp(app)
   await quiet([usage])
   tell('push: sends before')
-  const before: LoadResult[] = []
-  for (let round = 0; round < rounds; round++) before.push(await load(nextSends()))
+  const someRuns = async () => {
+    const runs: LoadResult[] = []
+    for (let round = 0; round < rounds; round++) runs.push(await load(nextSends()))
+    return runs
+  }
+  const before = await someRuns()
   // Those of tomorrow are stored as the one of now, and do nothing more.
   let notifyMs = 0
   const timed = async (changes?: object) => {
@@ -92,8 +96,7 @@ export async function measureCrowd(
   tell('push: sends afterwards')
   const sentBefore = await sentOf(app, taskId)
   const sendingSince = performance.now()
-  const afterwards: LoadResult[] = []
-  for (let round = 0; round < rounds; round++) afterwards.push(await load(nextSends()))
+  const afterwards = await someRuns()
   const sentAfterwards = (await sentOf(app, taskId)) - sentBefore
   const all = [...before, ...during, ...afterwards]
   return {

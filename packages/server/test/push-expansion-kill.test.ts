@@ -40,10 +40,7 @@ for (const backend of testBackends()) {
         const [task] = await nodes.sql.run(
           `select state, open_batch_id from push_tasks where task_id = ${taskId}`,
         )
-        // With PostgreSQL one transaction stores a batch.
         if (Number(task?.open_batch_id) !== 0) return true
-        if (backend.name === 'postgres' && Number(task?.state) === pushTaskState.expanding)
-          return true
         return Number(task?.state) === pushTaskState.expanded ? false : undefined
       }
       let amid = 0

@@ -113,8 +113,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs one statement that is a transaction by itself. It is one exchange with the database in place of three, and with SQLite other
-   * writers need not wait until the answer is here.
+   * Runs one statement that is a transaction by itself. It spares the exchanges of begin and commit, and with SQLite other writers
+   * need not wait until the answer is here.
    *
    * @throws as {@link transaction}, and an error when there is a second statement
    */
@@ -145,16 +145,10 @@ export class Database implements AsyncDisposable {
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
         const connection = await transaction.getExecutor().provideConnection(async (held) => held)
-        const open = this.#unqueued(connection, () => isOver)
-        const watched = this.#watch(open.getExecutor())
+        const { open, watched } = this.#open(connection, { isOver: () => isOver, after })
         const tx: Tx = Object.assign(open, {
-          hasRowLocks: this.dialect.rowLocks,
           beforeCommit: (run: (commitWithNext: () => void) => Promise<void>) =>
             void before.push(run),
-          afterCommit: (run: () => void, cache?: string) => {
-            after.push(run)
-            if (cache !== undefined) watched.invalidated(cache)
-          },
         })
         try {
           const result = await work(tx)
@@ -181,6 +175,7 @@ export class Database implements AsyncDisposable {
   async #attemptStatement<T>(work: (tx: StatementTx) => Promise<T>): Promise<T> {
     const after: (() => void)[] = []
     let isUsed = false
+    /** @returns whether the one statement was asked for before */
     const use = () => {
       const wasUsed = isUsed
       isUsed = true
@@ -188,23 +183,31 @@ export class Database implements AsyncDisposable {
     }
     try {
       return await this.#writer.getExecutor().provideConnection(async (connection) => {
-        const open = this.#unqueued(connection, use)
-        const watched = this.#watch(open.getExecutor())
-        const result = await work(
-          Object.assign(open, {
-            hasRowLocks: this.dialect.rowLocks,
-            afterCommit: (run: () => void, cache?: string) => {
-              after.push(run)
-              if (cache !== undefined) watched.invalidated(cache)
-            },
-          }),
-        )
+        const { open, watched } = this.#open(connection, { isOver: use, after })
+        const result = await work(open)
         watched.requireRules()
         return result
       })
     } finally {
       if (use()) for (const run of after) run()
     }
+  }
+
+  /** What a connection is lent as: looked at by the checks that are on, with what is left to the time after the commit. */
+  #open(
+    connection: DatabaseConnection,
+    { isOver, after }: { isOver(): boolean; readonly after: (() => void)[] },
+  ) {
+    const unqueued = this.#unqueued(connection, isOver)
+    const watched = this.#watch(unqueued.getExecutor())
+    const open: StatementTx = Object.assign(unqueued, {
+      hasRowLocks: this.dialect.rowLocks,
+      afterCommit: (run: () => void, cache?: string) => {
+        after.push(run)
+        if (cache !== undefined) watched.invalidated(cache)
+      },
+    })
+    return { open, watched }
   }
 
   /**

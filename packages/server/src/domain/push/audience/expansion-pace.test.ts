@@ -3,7 +3,7 @@ import { ExpansionPace } from './expansion-pace.js'
 
 const { signal } = new AbortController()
 
-/** How long the pace waits, by the clock of the test, which stands still. */
+/** A pace by a clock that the test moves. */
 function make({ isNeeded }: { isNeeded: boolean }) {
   const state = { now: 1_000, isNeeded }
   const messages = {
@@ -11,7 +11,7 @@ function make({ isNeeded }: { isNeeded: boolean }) {
       return state.isNeeded
     },
   }
-  return { state, pace: new ExpansionPace(messages, () => state.now) }
+  return { state, pace: new ExpansionPace(messages, { now: () => state.now }) }
 }
 
 /** Whether it begins at once. */

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../lib/clock.js'
 import { type GateLimits, RequestGate } from './gate.js'
-import { TokenBucket } from './token-bucket.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -69,33 +68,5 @@ describe('RequestGate', () => {
     const under = gate({ maxInFlight: 1, maxQueued: 0 })
     await expect(under.run(1, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
     expect(await under.run(1, async () => 'done')).toBe('done')
-  })
-})
-
-describe('TokenBucket', () => {
-  it('fills up to the burst and no further', () => {
-    const bucket = new TokenBucket({ perSecond: 10, burst: 5 }, systemClock)
-    vi.setSystemTime(Date.now() + 3_600_000)
-    expect(bucket.reserve(5, 0)).toBe(0)
-    expect(bucket.reserve(1, 0)).toBeNull()
-    expect(bucket.reserve(1, 1000)).toBe(100)
-    expect(bucket.reserve(1, 1000)).toBe(200)
-  })
-
-  it('runs at half the rate when told to slow down, and at the whole one a minute later', () => {
-    const bucket = new TokenBucket({ perSecond: 10, burst: 10 }, systemClock)
-    bucket.reserve(10, 0)
-    bucket.slowDown()
-    expect(bucket.reserve(1, 1000)).toBe(200)
-    for (let count = 0; count < 10; count++) bucket.slowDown()
-    expect(bucket.reserve(0, 10_000)).toBe(1600)
-    vi.setSystemTime(Date.now() + 5 * 60_000)
-    bucket.reserve(10, 0)
-    expect(bucket.reserve(1, 1000)).toBe(100)
-  })
-
-  it('gives no more than its burst at once when it waits for more', () => {
-    const bucket = new TokenBucket({ perSecond: 10, burst: 10 }, systemClock)
-    expect(bucket.reserve(30, 10_000)).toBe(2000)
   })
 })

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../lib/clock.js'
-import { type BucketLimits, TokenBucket } from './token-bucket.js'
+import type { BucketRate } from '../../../lib/limits/bucket.js'
+import { TokenBucket } from '../../../lib/limits/token-bucket.js'
 import { TurnPacer } from './turn-pacer.js'
 
-export interface GateLimits extends BucketLimits {
+export interface GateLimits extends BucketRate {
   readonly maxInFlight: number
   /** Requests that wait for a place among those in flight; more are refused. */
   readonly maxQueued: number

@@ -1,9 +1,4 @@
-import type { Clock } from '../../../lib/clock.js'
-
-export interface BucketLimits {
-  readonly perSecond: number
-  readonly burst: number
-}
+import type { BucketRate } from './bucket.js'
 
 const slowestShare = 1 / 16
 const recoveryMs = 60_000
@@ -19,8 +14,8 @@ export class TokenBucket {
   #slowedAt = 0
 
   constructor(
-    private readonly limits: BucketLimits,
-    private readonly clock: Clock,
+    private readonly limits: BucketRate,
+    private readonly clock: { now(): number },
   ) {
     this.#tokens = limits.burst
     this.#filledAt = clock.now()
