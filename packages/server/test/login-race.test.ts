@@ -59,5 +59,18 @@ for (const backend of testBackends()) {
       expect(await logIn(alice, oldPassword)).toMatchObject({ code: answerCode.password_incorrect })
       expect(await logIn(alice, newPassword)).toMatchObject({ code: 200 })
     })
+
+    // SQLite has one writer, for which everybody waits.
+    if (backend.name === 'postgres')
+      it('does not wait for the deletion of somebody else', async () => {
+        const [alice, bob] = [await api.newSession(), await api.newSession()]
+        // So few users are found soonest by reading all of them, once PostgreSQL knows how few they are.
+        await watched.sql.run('analyze users')
+        await using deletion = await openSql(watched.place)
+        await deletion.run('begin')
+        await deletion.run(`select pg_advisory_xact_lock(${bob.id})`)
+        expect(await logIn(alice, alice.password)).toMatchObject({ code: 200 })
+        await deletion.run('rollback')
+      })
   })
 }

@@ -52,15 +52,16 @@ export function lockKeyShare<DB, TB extends keyof DB, O>(
  * As {@link lockKeyShare} for one row, but not before one that waits for {@link takeTurn}. PostgreSQL gives a shared lock of a row at once
  * although another one waits for the whole of it, so that one which ends something could wait for as long as others come. Advisory locks are given in
  * the order in which they were asked for; as a condition of the row this one is taken before the row is locked, and again at no cost.
- * @param turn the column of the row that says which turn it is; nothing else in the database uses advisory locks of one number
+ * @param turn a value and not the column: PostgreSQL may try the conditions in any order, on rows that are others' too, and would wait for theirs;
+ *   nothing else in the database uses advisory locks of one number
  */
 export function lockKeyShareInTurn<DB, TB extends keyof DB, O>(
   tx: Tx,
   query: SelectQueryBuilder<DB, TB, O>,
-  turn: string & keyof DB[TB],
+  turn: Int64,
 ): SelectQueryBuilder<DB, TB, O> {
   if (!tx.hasRowLocks) return query
-  const isTaken = sql<boolean>`pg_advisory_xact_lock_shared(${sql.ref(turn)}) is not null`
+  const isTaken = sql<boolean>`pg_advisory_xact_lock_shared(${turn}::bigint) is not null`
   return lockKeyShare(tx, query.where(isTaken))
 }
 

@@ -200,7 +200,7 @@ export class UserStore {
       .selectAll()
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
-    const row = await lockKeyShareInTurn(tx, found, 'user_id').executeTakeFirst()
+    const row = await lockKeyShareInTurn(tx, found, userId).executeTakeFirst()
     return row ? toUser(row) : null
   }
 
