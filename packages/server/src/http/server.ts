@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
+import type { Soon } from '../lib/soon.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import type { Bounds } from './bounds/bounds.js'
 import {
@@ -94,12 +95,12 @@ async function answerRequest(
   }
 }
 
-async function route(
+function route(
   router: Router,
   responses: Responses,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): Soon<void> {
   const { method = 'GET' } = request
   const refusal = requestRefusal(request)
   if (refusal !== null) {

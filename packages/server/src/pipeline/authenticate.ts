@@ -1,4 +1,5 @@
 import { AppError, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
+import { type Soon, whenKnown } from '../lib/soon.js'
 import type { Credentials, SignedFileRequest } from './call.js'
 import { compileDecoder } from './decode.js'
 import { invalid } from './parameters.js'
@@ -7,7 +8,6 @@ import {
   adminPrincipal,
   operatorPrincipal,
   type Principal,
-  type Soon,
   type TicketPrincipal,
   userPrincipal,
 } from './principal.js'
@@ -58,10 +58,9 @@ export function authenticate(
   const { appId } = credentials
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const isOpen = callerRules[operation.callers].tokens.includes('none')
-  const known = authenticator.requireApp(appId)
-  return known instanceof Promise
-    ? known.then(() => principalIn(authenticator, appId, credentials, isOpen))
-    : principalIn(authenticator, appId, credentials, isOpen)
+  return whenKnown(authenticator.requireApp(appId), () =>
+    principalIn(authenticator, appId, credentials, isOpen),
+  )
 }
 
 function principalIn(
@@ -82,9 +81,7 @@ function principalIn(
   // A stale token must not keep anybody from logging in again, so open operations do not check it.
   if (isOpen) return { kind: 'anonymous', appId }
   const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
-  return found instanceof Promise
-    ? found.then((session) => sessionPrincipal(appId, session, named))
-    : sessionPrincipal(appId, found, named)
+  return whenKnown(found, (session) => sessionPrincipal(appId, session, named))
 }
 
 /** @throws AppError invalid_parameter */

@@ -9,8 +9,9 @@ import {
   operation,
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
+import type { Soon } from '../lib/soon.js'
 import { compileSubject } from './authorize.js'
-import { adminPrincipal, type Principal, type Soon, userPrincipal } from './principal.js'
+import { adminPrincipal, type Principal, userPrincipal } from './principal.js'
 
 const about = {
   id: 'test.it',

@@ -1,6 +1,7 @@
 import { AppError, callerRules, isWholeBody, type Operation } from '@hermod/protocol'
+import { type Soon, whenKnown } from '../lib/soon.js'
 import { invalid, type Parameters } from './parameters.js'
-import type { AdminPrincipal, Principal, Soon, UserDirectory } from './principal.js'
+import type { AdminPrincipal, Principal, UserDirectory } from './principal.js'
 
 /** The operation's declared callers; also what an Admin token must say about whom it acts for (rule C5). */
 export function requireCaller(operation: Operation, principal: Principal): void {
@@ -45,9 +46,6 @@ export function compileSubject(operation: Operation): RequireSubject {
       return requireUser(users, principal)
     }
     // Of an operation about a user, the first thing to say is that there is none.
-    const found = requireUser(users, principal)
-    if (found instanceof Promise) return found.then(() => requireGroup(principal, params))
-    requireGroup(principal, params)
-    return undefined
+    return whenKnown(requireUser(users, principal), () => requireGroup(principal, params))
   }
 }

@@ -1,9 +1,9 @@
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
 import type { Turns } from '../lib/concurrency/turns.js'
+import type { Soon } from '../lib/soon.js'
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { Payload } from './call.js'
-import type { Soon } from './principal.js'
 
 type Compile = typeof import('fast-json-stringify').default
 

@@ -3,6 +3,7 @@ import { AppError, type CallerRule, errorCatalogue, type Operation, object } fro
 import { Slots } from '../lib/concurrency/slots.js'
 import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
+import { type Soon, whenKnown } from '../lib/soon.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { type Allowance, unlimited } from './allowance.js'
@@ -14,7 +15,7 @@ import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
 import { answerEncoder, type EncodeAnswer } from './encode.js'
 import { compileParameters, type Parameters, type ReadParameters } from './parameters.js'
-import type { Principal, Soon, UserDirectory } from './principal.js'
+import type { Principal, UserDirectory } from './principal.js'
 
 /** What the pipeline reports about every call. */
 export interface CallObserver {
@@ -192,12 +193,14 @@ export class Executor {
   /** A body that is on its way is none of the service's time, and holds up no stop. */
   async #arrived(reading: Promise<Parameters>, timing: Timing): Promise<Parameters> {
     this.#ended()
-    const params = await reading.finally(() => {
+    try {
+      const params = await reading
+      if (this.#isDraining) shuttingDown()
+      return params
+    } finally {
       this.#running++
       timing.startedAt = performance.now()
-    })
-    if (this.#isDraining) shuttingDown()
-    return params
+    }
   }
 
   async #enterLarge(): Promise<Slots> {
@@ -205,18 +208,18 @@ export class Executor {
     return this.#largeLookUps
   }
 
-  async #run(
+  #run(
     { requireSubject, handler }: Compiled,
     params: Parameters,
     context: CallContext<CallerRule>,
-  ): Promise<Payload | FileAnswer> {
+  ): Soon<Payload | FileAnswer> {
     if (!handler) throw new AppError('not_built')
-    const found = requireSubject(this.#options.users, context.principal, params)
-    if (found instanceof Promise) await found
-    return handler.run(params as never, context as never)
+    return whenKnown(requireSubject(this.#options.users, context.principal, params), () =>
+      handler.run(params as never, context as never),
+    )
   }
 
-  #authenticate(operation: Operation, call: Call): Principal | Promise<Principal> {
+  #authenticate(operation: Operation, call: Call): Soon<Principal> {
     if (call.principal) return call.principal
     const { authenticator, limits } = this.#options
     const refused = (error: unknown): never => {

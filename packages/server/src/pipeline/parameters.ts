@@ -1,4 +1,5 @@
 import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
+import { type Soon, whenKnown } from '../lib/soon.js'
 import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema } from './decode.js'
 
 /** Parameters by name; a list where one was given several times. */
@@ -18,7 +19,7 @@ export interface ParameterSource {
 export type Parameters = Record<string, unknown>
 
 /** At once when the body is at hand. */
-export type ReadParameters = (source: ParameterSource) => Parameters | Promise<Parameters>
+export type ReadParameters = (source: ParameterSource) => Soon<Parameters>
 
 interface Field {
   readonly name: string
@@ -49,7 +50,7 @@ export function compileParameters(operation: Operation): ReadParameters {
     return params
   }
   if (takesFile) return ({ query }) => readAll(query, noFields)
-  return (source) => whenRead(source.body(), (body) => readAll(source.query, readObject(body)))
+  return (source) => whenKnown(source.body(), (body) => readAll(source.query, readObject(body)))
 }
 
 export function invalid(violations: readonly string[]): AppError {
@@ -113,12 +114,5 @@ function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
     if (violations.length > 0) throw invalid(violations)
     return { [name]: decoded }
   }
-  return (source) => whenRead(source.body(), read)
-}
-
-function whenRead(
-  body: unknown,
-  read: (body: unknown) => Parameters,
-): Parameters | Promise<Parameters> {
-  return body instanceof Promise ? body.then(read) : read(body)
+  return (source) => whenKnown(source.body(), read)
 }

@@ -1,7 +1,5 @@
 import { type CallerRules, type Int64, systemUserId } from '@hermod/protocol'
-
-/** At once when the answer is at hand, as it is for nearly every call. */
-export type Soon<T> = T | Promise<T>
+import type { Soon } from '../lib/soon.js'
 
 /**
  * Who calls, for whom and with what rights: resolved once for each call. Services take what they need of it; nothing else in the service

@@ -1,3 +1,4 @@
+import type { Soon } from '../../lib/soon.js'
 import type { DatabaseConnection, Kysely, Dialect as KyselyDialect } from '../kysely.js'
 import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 
@@ -113,7 +114,7 @@ export interface SqlDialect {
   /** A way of reading beside the writer, seeing every committed transaction. */
   readonly reads?: KyselyDialect
   /** Runs a read without the layers between, at once where that is possible; sees what `reads` sees. */
-  readonly readNow: (sql: string, parameters: readonly unknown[]) => unknown[] | Promise<unknown[]>
+  readonly readNow: (sql: string, parameters: readonly unknown[]) => Soon<unknown[]>
   /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
   /** Where changes of the schema run, which take as long as they do; opened for one run and closed after it. Default: as `writes`. */

@@ -6,6 +6,7 @@ import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
+import type { Soon } from '../../lib/soon.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import {
   type App,
@@ -70,7 +71,7 @@ export class AppService {
   }
 
   /** @throws AppError app_not_found, app_inactive */
-  requireActive(appId: string): App | Promise<App> {
+  requireActive(appId: string): Soon<App> {
     const known = this.options.appCache.get(appId)
     return known ? active(known) : this.get(appId).then(active)
   }

@@ -9,6 +9,7 @@ import {
 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
+import { type Soon, whenKnown } from '../../lib/soon.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
@@ -30,7 +31,7 @@ export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 
   /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes messages from all. */
-  refusal(recipient: UserState, senderId: Int64): ErrorName | null | Promise<ErrorName | null> {
+  refusal(recipient: UserState, senderId: Int64): Soon<ErrorName | null> {
     if (recipient.userId === senderId) return null
     const refusesStrangers = this.#refusesStrangers(recipient)
     if (refusesStrangers === false && !recipient.hasBlocks) return null
@@ -40,7 +41,7 @@ export class MessageRules {
   async #check(
     recipient: UserState,
     senderId: Int64,
-    judgement: boolean | Promise<boolean>,
+    judgement: Soon<boolean>,
   ): Promise<ErrorName | null> {
     const { appId, userId, hasBlocks } = recipient
     const refusesStrangers = await judgement
@@ -62,12 +63,11 @@ export class MessageRules {
     return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
   }
 
-  #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
+  #refusesStrangers({ appId, strangerChat: setting }: UserState): Soon<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
     const isRejected = ({ settings }: App) =>
       settings.stranger_chat_default === strangerChatDefault.reject
-    const known = this.options.apps.requireActive(appId)
-    return known instanceof Promise ? known.then(isRejected) : isRejected(known)
+    return whenKnown(this.options.apps.requireActive(appId), isRejected)
   }
 
   async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {

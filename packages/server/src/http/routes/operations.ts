@@ -49,7 +49,7 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
   const readValue = isWholeBody(body) && body.schema.type === 'string' ? textValue : jsonValue
   const { connections, bodies } = options.bounds
   const answer = answerer(options, operation)
-  return async (request, response, query) => {
+  return (request, response, query) => {
     connections.requireRoom(request.socket)
     if (operation.answersFile) connections.requireRoomForFile(response)
     // GET and HEAD have no body that means anything (RFC 9110, section 9.3.1).
@@ -58,11 +58,12 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
       return answer(request, response, query, noBody)
     }
     requireAnnouncedSize(request, maxBodyBytes)
-    return answer(request, response, query, async () => {
-      const bytes = await readBody(request, maxBodyBytes, bodies)
-      const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
-      return readValue({ bytes, contentType, contentEncoding })
-    })
+    const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
+    return answer(request, response, query, () =>
+      readBody(request, maxBodyBytes, bodies).then((bytes) =>
+        readValue({ bytes, contentType, contentEncoding }),
+      ),
+    )
   }
 }
 

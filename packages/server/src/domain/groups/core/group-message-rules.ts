@@ -8,11 +8,12 @@ import {
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { type Soon, whenKnown } from '../../../lib/soon.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { MemberStore } from '../membership/member-store.js'
 import { isBelow, mayActOn } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
-import { type Group, type GroupKey, isBanned, roleName } from './group-model.js'
+import { type Group, type GroupKey, isBanned, type Member, roleName } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
 export interface GroupMessageRulesOptions {
@@ -30,22 +31,22 @@ export class GroupMessageRules {
    * Why the group takes no message of the sender, or null. An Admin token passes over bans; the system is a member everywhere.
    * @returns group_not_found, not_group_member, member_banned
    */
-  async refusal(
-    group: GroupKey,
-    senderId: Int64,
-    isAdminToken: boolean,
-  ): Promise<ErrorName | null> {
-    const { cache, clock } = this.options
-    const found = await cache.findGroup(group)
-    if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
-    if (senderId === systemUserId) return null
-    const member = await cache.findMember(group, senderId)
-    if (!member) return 'not_group_member'
-    if (isAdminToken) return null
-    const now = clock.now()
-    const isGroupBanned =
-      member.role === memberRole.member && isBanned(found.banExpiresAt, now / 1_000)
-    return isGroupBanned || isBanned(member.banExpiresAt, now) ? 'member_banned' : null
+  refusal(group: GroupKey, senderId: Int64, isAdminToken: boolean): Soon<ErrorName | null> {
+    const { cache } = this.options
+    return whenKnown(cache.findGroup(group), (found) => {
+      if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
+      if (senderId === systemUserId) return null
+      return whenKnown(cache.findMember(group, senderId), (member) => {
+        if (!member) return 'not_group_member'
+        return isAdminToken || !this.#isBanned(found, member) ? null : 'member_banned'
+      })
+    })
+  }
+
+  #isBanned(group: Group, { role, banExpiresAt }: Member): boolean {
+    const now = this.options.clock.now()
+    const isGroupBanned = role === memberRole.member && isBanned(group.banExpiresAt, now / 1_000)
+    return isGroupBanned || isBanned(banExpiresAt, now)
   }
 
   /** Whether read receipts of the group's messages can be asked for. */

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
 import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import type { Soon } from '../../../lib/soon.js'
 import type { BroadcastMarkStore } from './broadcast-mark-store.js'
 
 /** The users of an application, or the system, who have ever sent a broadcast. */
@@ -27,7 +28,7 @@ export class Broadcasters {
   ) {}
 
   /** At once when it is cached; at most a second old. */
-  find(appId: string): BroadcastSenders | Promise<BroadcastSenders> {
+  find(appId: string): Soon<BroadcastSenders> {
     const { database, store, cache } = this.options
     const load = () => database.read((db) => store.listSenders(db, appId))
     return cache.get(appId) ?? cache.load(appId, load).then((senders) => senders ?? nobody)

@@ -1,6 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { Paced } from '../../../lib/limits/paced.js'
+import type { Soon } from '../../../lib/soon.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
@@ -248,11 +249,7 @@ export class ConversationService {
    * Reads the broadcasts of peers up to a message that the reader has sent to them, as it reads the rest of these conversations (rule E5).
    * What cannot be stored is left to the next message or acknowledgement.
    */
-  readAnswered(
-    reader: UserKey,
-    peerIds: readonly Int64[],
-    messageId: number,
-  ): Promise<void> | void {
+  readAnswered(reader: UserKey, peerIds: readonly Int64[], messageId: number): Soon<void> {
     const found = this.options.broadcasters.find(reader.appId)
     if (found instanceof Promise)
       return unlessPassing(async () =>
@@ -265,7 +262,7 @@ export class ConversationService {
     { appId, userId }: UserKey,
     peerIds: readonly Int64[],
     { messageId, senders }: { readonly messageId: number; readonly senders: ReadonlySet<Int64> },
-  ): Promise<void> | void {
+  ): Soon<void> {
     if (senders.size === 0) return
     const answered = peerIds.filter((peerId) => senders.has(peerId))
     if (answered.length === 0) return

@@ -2,6 +2,7 @@ import { AppError, type ErrorName, type Int64, operationType } from '@hermod/pro
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { Soon } from '../../../lib/soon.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
@@ -39,7 +40,7 @@ export interface AnsweredBroadcasts {
     reader: { readonly appId: string; readonly userId: Int64 },
     peerIds: readonly Int64[],
     messageId: number,
-  ): Promise<void> | void
+  ): Soon<void>
 }
 
 /** One call of a sender: a message and whom it is for. */
@@ -91,12 +92,10 @@ export class MessageService {
     const judge = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
     const judged = targets.map(judge)
     const refusals = judged.some(isPromise) ? await Promise.all(judged) : (judged as SendRefusal[])
-    const accepted = targets.filter((_, index) => refusals[index] === null)
-    const refused = targets.flatMap((target, index) => {
-      const error = refusals[index]
-      return error ? [{ target, error }] : []
-    })
-    const firstRefusal = refused[0]?.error ?? null
+    const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
+    const accepted =
+      firstRefusal === null ? targets : targets.filter((_, index) => refusals[index] === null)
+    const refused = firstRefusal === null ? nobody : refusedOf(targets, refusals)
     // A repeat succeeds even when nobody would take the message any more (rule E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0
@@ -183,11 +182,9 @@ export class MessageService {
         isSystem,
       }),
     )
-    const messageIds = await writer.write({
-      transactionId,
-      drafts,
-      groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined,
-    })
+    const wanted = isGroup ? this.#receiptsWanted(appId, recipients, config) : undefined
+    const groups = wanted instanceof Promise ? await wanted : wanted
+    const messageIds = await writer.write({ transactionId, drafts, groups })
     if (!isGroup && !isSystem && senderId !== systemUserId) {
       const reader = { appId, userId: senderId }
       const reading = conversations.readAnswered(reader, recipients, lastOf(messageIds))
@@ -197,11 +194,11 @@ export class MessageService {
   }
 
   /** For each group who is asked for a read receipt, as in receipt_requests. */
-  async #receiptsWanted(
+  #receiptsWanted(
     appId: string,
     groupIds: readonly Int64[],
     config: string,
-  ): Promise<string[]> {
+  ): Soon<readonly string[]> {
     const { groupMemberList } = configOf(config)
     if (groupMemberList.size === 0) return groupIds.map(() => '')
     const memberIds = `,${[...groupMemberList].join(',')},`
@@ -225,6 +222,18 @@ export class MessageService {
     requireSize(message, maxMessageBytes)
     return message
   }
+}
+
+const nobody: SendResult['refused'] = []
+
+function refusedOf(
+  targets: readonly Int64[],
+  refusals: readonly SendRefusal[],
+): SendResult['refused'] {
+  return targets.flatMap((target, index) => {
+    const error = refusals[index]
+    return error ? [{ target, error }] : []
+  })
 }
 
 function isPromise(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { ErrorName, Int64 } from '@hermod/protocol'
+import { type Soon, whenKnown } from '../../../lib/soon.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
@@ -31,7 +32,7 @@ export class RecipientRules {
     appId: string,
     { type, id }: MessageTarget,
     sender: { readonly userId: Int64; readonly isAdminToken: boolean },
-  ): SendRefusal | Promise<SendRefusal> {
+  ): Soon<SendRefusal> {
     const { accounts, rules, groupRules } = this.options
     if (type === 'group')
       return groupRules.refusal({ appId, groupId: id }, sender.userId, sender.isAdminToken)
@@ -40,7 +41,6 @@ export class RecipientRules {
       if (state.isDeleted) return 'user_deleted'
       return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
     }
-    const found = accounts.findState(appId, id)
-    return found instanceof Promise ? found.then(judge) : judge(found)
+    return whenKnown(accounts.findState(appId, id), judge)
   }
 }

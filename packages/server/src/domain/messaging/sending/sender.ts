@@ -1,4 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import type { Soon } from '../../../lib/soon.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 
@@ -16,7 +17,7 @@ export function senderOf(
   accounts: AccountService,
   caller: SendingCaller,
   fromUserId: Int64 | undefined,
-): Int64 | Promise<Int64> {
+): Soon<Int64> {
   if (!caller.isAdminToken) {
     if (fromUserId !== undefined && fromUserId !== caller.userId)
       throw new AppError('no_permission', 'from_user_id names another user')
