@@ -1,5 +1,6 @@
 import { AppError } from '@hermod/protocol'
 import { IdsRunOut } from '../lib/ids/ids.js'
+import { type Soon, whenKnown } from '../lib/soon.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
 import { watchStatements } from './checks/statement-check.js'
 import type { TableWriterCheck } from './checks/table-writers.js'
@@ -256,11 +257,15 @@ export class Database implements AsyncDisposable {
   }
 
   /** Runs a read and turns failures of the engine into the service's terms. */
-  async read<T>(work: (reader: Queryable) => Promise<T>): Promise<T> {
-    try {
-      return await work(this.reader)
-    } catch (error) {
+  read<T>(work: (reader: Queryable) => Soon<T>): Soon<T> {
+    const failed = (error: unknown): never => {
       throw this.#translate(error, 'read')
+    }
+    try {
+      const found = work(this.reader)
+      return found instanceof Promise ? found.catch(failed) : found
+    } catch (error) {
+      return failed(error)
     }
   }
 
@@ -462,20 +467,19 @@ export class Prepared<P extends object, Row> {
     this.#names = this.#compiled.parameters.map(placeholderName)
   }
 
-  async all(executor: Queryable, params: P): Promise<Row[]> {
+  all(executor: Queryable, params: P): Soon<Row[]> {
     const given = params as Record<string, unknown>
     const parameters = this.#names.map((name, index) =>
       name === null ? this.#compiled.parameters[index] : given[name],
     )
     const { reader, dialect } = this.database
-    if (executor === reader) return (await dialect.readNow(this.#compiled.sql, parameters)) as Row[]
-    const { rows } = await executor.executeQuery<Row>({ ...this.#compiled, parameters })
-    return rows
+    return executor === reader
+      ? (dialect.readNow(this.#compiled.sql, parameters) as Soon<Row[]>)
+      : executor.executeQuery<Row>({ ...this.#compiled, parameters }).then(({ rows }) => rows)
   }
 
-  async first(executor: Queryable, params: P): Promise<Row | null> {
-    const [row] = await this.all(executor, params)
-    return row ?? null
+  first(executor: Queryable, params: P): Soon<Row | null> {
+    return whenKnown(this.all(executor, params), (rows) => rows[0] ?? null)
   }
 }
 
@@ -503,7 +507,7 @@ export class PreparedPage<P extends object, Row> {
 
   constructor(private readonly prepare: (limit: number) => Prepared<P, Row>) {}
 
-  all(executor: Queryable, { limit, ...params }: P & { readonly limit: number }): Promise<Row[]> {
+  all(executor: Queryable, { limit, ...params }: P & { readonly limit: number }): Soon<Row[]> {
     const known = this.#statements.get(limit) ?? this.prepare(limit)
     this.#statements.set(limit, known)
     return known.all(executor, params as unknown as P)

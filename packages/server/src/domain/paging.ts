@@ -35,6 +35,11 @@ export function textsBytes(texts: readonly string[]): number {
   return bytes
 }
 
+/** @param units how long texts are, in UTF-16 units. @returns whether a page holds them whatever they are */
+export function fitInPage(units: number): boolean {
+  return units * maxBytesOfUnit <= maxPageBytes
+}
+
 /**
  * Where a page of long entries ends.
  * @param textsOf the long texts of an entry

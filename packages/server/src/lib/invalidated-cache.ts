@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Soon } from './soon.js'
 
 /** How exactly ages are told; reading the clock for every look-up costs more than the look-up. */
 const clockStepMs = 50
@@ -78,7 +79,7 @@ export class InvalidatedCache<Key, Fact extends object> implements Invalidates<K
   }
 
   /** The cached fact, else the loaded one; callers that ask at once share one load. */
-  async load(of: Key, read: () => Promise<Fact | null>): Promise<Fact | null> {
+  async load(of: Key, read: () => Soon<Fact | null>): Promise<Fact | null> {
     const key = this.#definition.keyOf(of)
     const known = this.#entries.get(key)
     if (known) return known
@@ -86,7 +87,12 @@ export class InvalidatedCache<Key, Fact extends object> implements Invalidates<K
     if (underWay) return underWay
     // The fact may be as old as that, however long the read takes; on the clock of the cache.
     const start = performance.now()
-    const loading: Promise<Fact | null> = read()
+    const found = read()
+    if (!(found instanceof Promise)) {
+      if (found) this.#entries.set(key, found, { start })
+      return found
+    }
+    const loading: Promise<Fact | null> = found
       .then((fact) => {
         // Not kept when somebody forgot the key meanwhile: the read may have been before the change.
         if (fact && this.#loading.get(key) === loading) this.#entries.set(key, fact, { start })

@@ -1,4 +1,5 @@
 import type { BatchObserver } from '../lib/concurrency/batch-queue.js'
+import type { Soon } from '../lib/soon.js'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from './prom-client.js'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -382,7 +383,7 @@ export class Metrics {
   }
 
   /** @param list push certificates that expire; asked at every reading of the figures */
-  watchCertificates(list: () => Promise<readonly CertificateFigures[]>): void {
+  watchCertificates(list: () => Soon<readonly CertificateFigures[]>): void {
     new Gauge({
       name: 'hermod_push_certificate_expiry_timestamp_seconds',
       help: 'When a push certificate expires, by application and name; those that do not are left out.',
@@ -390,7 +391,7 @@ export class Metrics {
       registers: [this.#registry],
       async collect() {
         // Figures are there also when the database is not; then these are those of before.
-        const certificates = await list().catch(() => null)
+        const certificates = await Promise.resolve(list()).catch(() => null)
         if (certificates === null) return
         this.reset()
         for (const { appId: app, name: certificate, expiresAt } of certificates)

@@ -1,6 +1,7 @@
 import type { EventKind } from '@hermod/protocol/events'
 import type { Database, PreparedPage, Queryable, StatementTx, Tx } from '../db/database.js'
 import { sql } from '../db/kysely.js'
+import type { Soon } from '../lib/soon.js'
 
 export interface OutboxRow {
   readonly position: number
@@ -80,7 +81,7 @@ export class OutboxStore {
   }
 
   /** Of one application in the order of their positions, at most `limit`. */
-  listAfter(db: Queryable, appId: string, after: number, limit: number): Promise<OutboxRow[]> {
+  listAfter(db: Queryable, appId: string, after: number, limit: number): Soon<OutboxRow[]> {
     return this.#page.all(db, { appId, after, limit })
   }
 

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.js'
+import type { Soon } from '../lib/soon.js'
 import type { ConsumerProgress, OutboxStore } from './outbox-store.js'
 
 /** Who may run a consumer now. */
@@ -12,8 +13,8 @@ export interface Turn {
 
 /** How far a consumer is. */
 export interface Positions {
-  listBehind(): Promise<readonly ConsumerProgress[]>
-  get(appId: string): Promise<number>
+  listBehind(): Soon<readonly ConsumerProgress[]>
+  get(appId: string): Soon<number>
   /** @returns false when the consumer is not at `from`: another node has moved it */
   move(appId: string, from: number, to: number): Promise<boolean>
 }
@@ -25,12 +26,12 @@ export class StoredPositions implements Positions {
     private readonly options: { readonly database: Database; readonly store: OutboxStore },
   ) {}
 
-  listBehind(): Promise<readonly ConsumerProgress[]> {
+  listBehind(): Soon<readonly ConsumerProgress[]> {
     const { database, store } = this.options
     return database.read((db) => store.listBehind(db, this.consumer))
   }
 
-  get(appId: string): Promise<number> {
+  get(appId: string): Soon<number> {
     const { database, store } = this.options
     return database.read((db) => store.positionOf(db, this.consumer, appId))
   }

@@ -67,7 +67,7 @@ export function createFiles(
     usage,
     users,
     peerKinds: {
-      find: (appId, peerId) => database.read(async (db) => peerKinds.find(db, appId, peerId)),
+      find: (appId, peerId) => database.read((db) => peerKinds.find(db, appId, peerId)),
     },
     recipientRules,
     groupAccess: groups.groupAccess,

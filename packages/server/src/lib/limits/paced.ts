@@ -1,3 +1,5 @@
+import type { Soon } from '../soon.js'
+
 export interface PaceOptions {
   /** How much work may be under way at once. */
   readonly maxRunning: number
@@ -16,19 +18,32 @@ export class Paced {
 
   constructor(private readonly options: PaceOptions) {}
 
-  /** @param bytesOf how much memory a result takes */
-  async run<T>(work: () => Promise<T>, bytesOf: (result: T) => number): Promise<T> {
-    if (this.#waiting.length > 0 || !this.#mayRun())
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#running++
-    try {
-      const result = await work()
+  /** At once where nothing waits and the result is at hand. @param bytesOf how much memory a result takes */
+  run<T>(work: () => Soon<T>, bytesOf: (result: T) => number): Soon<T> {
+    if (this.#waiting.length === 0 && this.#mayRun()) return this.#begin(work, bytesOf)
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push(() => {
+        try {
+          resolve(this.#begin(work, bytesOf))
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+  }
+
+  #begin<T>(work: () => Soon<T>, bytesOf: (result: T) => number): Soon<T> {
+    const brought = (result: T): T => {
       this.#brought(bytesOf(result))
       return result
-    } finally {
+    }
+    const found = work()
+    if (!(found instanceof Promise)) return brought(found)
+    this.#running++
+    return found.then(brought).finally(() => {
       this.#running--
       this.#admit()
-    }
+    })
   }
 
   #mayRun(): boolean {
@@ -47,9 +62,6 @@ export class Paced {
   }
 
   #admit(): void {
-    while (this.#waiting.length > 0 && this.#mayRun()) {
-      this.#running++
-      this.#waiting.shift()?.()
-    }
+    while (this.#waiting.length > 0 && this.#mayRun()) this.#waiting.shift()?.()
   }
 }

@@ -72,7 +72,7 @@ export class FileReferenceService {
   /** Notes everything anew, in steps. */
   async rebuild(appId: string): Promise<void> {
     const { database } = this.options
-    const read: Read = (work) => database.read(work)
+    const read: Read = async (work) => database.read(work)
     for await (const holders of this.#holders(read, appId)) await this.refresh(appId, holders)
   }
 

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
+import type { Soon } from '../../../lib/soon.js'
 import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
 import type { PositionedMessage } from './change-model.js'
@@ -40,9 +41,9 @@ const messageColumns = [
   'm.edited_at as editedAt',
 ] as const
 
-/** The party that did not send the message is its receiver; in a conversation with oneself the marks of the first side count. */
+/** The party that did not send the message is its receiver; in a conversation with oneself the marks of the first side count. One compare, since it is made for each message. */
 const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
-  sql<number>`case when m.sender_id = c.low_id and c.low_id <> c.high_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
+  sql<number>`case when m.sender_id = c.high_id then ${sql.ref(`c.low_${mark}`)} else ${sql.ref(`c.high_${mark}`)} end`
 
 /** One's own message in a group has been read once any other member has read it, where read_ack is on; received ones by one's own marks. */
 const statusInGroup = sql<MessageStatus>`case
@@ -270,11 +271,11 @@ export class HistoryStore {
   }
 
   /** What a party, a member, or a reader of broadcasts sees of a conversation, newest first, from `upToId` downwards, itself included. */
-  async page(
+  page(
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     page: Start & { readonly limit: number },
-  ): Promise<HistoryMessage[]> {
+  ): Soon<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
     return isBroadcastStream({ lowId })
       ? this.#broadcastPage.all(db, { appId, senderId: highId, ...page })
@@ -282,11 +283,11 @@ export class HistoryStore {
   }
 
   /** All messages of a group, as {@link page}. */
-  async groupPage(
+  groupPage(
     db: Queryable,
     group: { readonly appId: string; readonly groupId: Int64 },
     page: { readonly upToId: Int64; readonly limit: number },
-  ): Promise<HistoryMessage[]> {
+  ): Soon<HistoryMessage[]> {
     return this.#wholeGroupPage.all(db, { ...group, ...page })
   }
 

@@ -1,12 +1,13 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { Paced } from '../../../lib/limits/paced.js'
-import type { Soon } from '../../../lib/soon.js'
+import { type Soon, whenKnown } from '../../../lib/soon.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import {
   countInPage,
+  fitInPage,
   maxPageBytes,
   type PageRequest,
   readIdCursor,
@@ -114,12 +115,11 @@ export class ConversationService {
     ])
     const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
     if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
-    const shown = rows.slice(0, Math.min(limit, countInPage(rows, textsOf)))
-    if (page.isOnDevice)
-      await Promise.all([
-        this.#markDelivered(conversation, userId, shown, direct),
-        stream && this.#markDelivered(stream, userId, shown, broadcasts),
-      ])
+    const shown = rows.slice(0, Math.min(limit, countShown(rows)))
+    if (page.isOnDevice) {
+      await this.#markDelivered(conversation, userId, shown, direct)
+      if (stream) await this.#markDelivered(stream, userId, shown, broadcasts)
+    }
     return { conversation, messages: shown, nextMessageId: rows[shown.length]?.messageId ?? null }
   }
 
@@ -135,12 +135,12 @@ export class ConversationService {
     const { database, messageLog, kinds } = this.options
     const { upToId, limit } = historyRange(page)
     const { appId, groupId } = group
-    if ((await database.read(async (db) => kinds.find(db, appId, groupId))) !== 'group')
+    if ((await database.read((db) => kinds.find(db, appId, groupId))) !== 'group')
       throw new AppError('group_not_found')
     const rows = await this.#readPage({ upToId, limit: limit + 1 }, (range) =>
       database.read((db) => messageLog.groupPage(db, group, range)),
     )
-    const messages = rows.slice(0, Math.min(limit, countInPage(rows, textsOf)))
+    const messages = rows.slice(0, Math.min(limit, countShown(rows)))
     return {
       conversation: groupConversation(appId, groupId),
       messages,
@@ -149,16 +149,18 @@ export class ConversationService {
   }
 
   /** Reads no more than a page may hold, but for what the last step brings. */
-  async #readPage(
+  #readPage(
     { upToId, limit }: HistoryRange,
-    read: (range: HistoryRange) => Promise<HistoryMessage[]>,
-  ): Promise<HistoryMessage[]> {
+    read: (range: HistoryRange) => Soon<HistoryMessage[]>,
+  ): Soon<HistoryMessage[]> {
     const step = Math.min(limit, messagesPerStep)
-    const rows = await this.#paced.run(() => read({ upToId, limit: step }), textUnits)
-    if (rows.length < step || step === limit || textUnits(rows) > maxPageBytes) return rows
-    const last = rows.at(-1)?.messageId ?? 0
-    const rest = { upToId: last - 1, limit: limit - rows.length }
-    return rows.concat(await this.#readPage(rest, read))
+    const found = this.#paced.run(() => read({ upToId, limit: step }), textUnits)
+    return whenKnown(found, (rows) => {
+      if (rows.length < step || step === limit || textUnits(rows) > maxPageBytes) return rows
+      const last = rows.at(-1)?.messageId ?? 0
+      const rest = { upToId: last - 1, limit: limit - rows.length }
+      return whenKnown(this.#readPage(rest, read), (others) => rows.concat(others))
+    })
   }
 
   /**
@@ -357,17 +359,18 @@ export class ConversationService {
    * @param about.isLikely the same, where the application has broadcasts of anybody: reads show those that the cache does not know yet
    * @returns null when there are none
    */
-  async #findStream(
+  #findStream(
     { appId, isGroup, ...pair }: Conversation,
     userId: Int64,
     about: { readonly isExpected?: boolean; readonly isLikely?: boolean } = {},
-  ): Promise<Conversation | null> {
+  ): Soon<Conversation | null> {
     if (isGroup) return null
     const senderId = peerOf(pair, userId)
-    const found = this.options.broadcasters.find(appId)
-    const senders = found instanceof Promise ? await found : found
-    const mayBe = senders.has(senderId) || about.isExpected || (about.isLikely && senders.size > 0)
-    return mayBe ? broadcastStream(appId, senderId) : null
+    return whenKnown(this.options.broadcasters.find(appId), (senders) => {
+      const mayBe =
+        senders.has(senderId) || about.isExpected || (about.isLikely && senders.size > 0)
+      return mayBe ? broadcastStream(appId, senderId) : null
+    })
   }
 
   /** @returns null when nobody ever had the ID */
@@ -386,17 +389,17 @@ export class ConversationService {
   }
 
   /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */
-  async #markDelivered(
+  #markDelivered(
     conversation: Conversation,
     userId: Int64,
     shown: readonly HistoryMessage[],
     part: readonly HistoryMessage[],
-  ): Promise<void> {
+  ): Soon<void> {
     const { database, messageLog, marks } = this.options
     const undelivered = part.find(({ senderId, status }) => senderId !== userId && status === 0)
     if (!undelivered || !shown.includes(undelivered)) return
     const { messageId } = undelivered
-    await unlessPassing(async () => {
+    return unlessPassing(async () => {
       const [known, place] = await Promise.all([
         marks.find(conversation, userId),
         database.read((db) => messageLog.findUpTo(db, conversation, messageId)),
@@ -437,15 +440,11 @@ export class ConversationService {
   }
 
   /** @returns null when nobody ever had the ID */
-  async #find(
-    db: Queryable,
-    { appId, userId }: UserKey,
-    peerId: Int64,
-  ): Promise<Conversation | null> {
-    const found = this.options.kinds.find(db, appId, peerId)
-    const kind = found instanceof Promise ? await found : found
-    if (kind === 'group') return groupConversation(appId, peerId)
-    return kind && directConversation(appId, userId, peerId)
+  #find(db: Queryable, { appId, userId }: UserKey, peerId: Int64): Soon<Conversation | null> {
+    return whenKnown(this.options.kinds.find(db, appId, peerId), (kind) => {
+      if (kind === 'group') return groupConversation(appId, peerId)
+      return kind && directConversation(appId, userId, peerId)
+    })
   }
 
   /** @throws AppError member_required */
@@ -460,6 +459,11 @@ function historyRange({ startId, limit }: { startId: Int64; limit: number }): Hi
     upToId: startId === 0 ? Number.MAX_SAFE_INTEGER : startId,
     limit: Math.min(limit, maxHistoryPage),
   }
+}
+
+/** How many of the messages, at the most, make a page. */
+function countShown(messages: readonly HistoryMessage[]): number {
+  return fitInPage(textUnits(messages)) ? messages.length : countInPage(messages, textsOf)
 }
 
 function textsOf({ content, attachment, config, ext }: HistoryMessage): readonly string[] {

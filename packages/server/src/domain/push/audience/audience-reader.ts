@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
+import type { Soon } from '../../../lib/soon.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { MessageAudience } from '../messages/message-audience.js'
 import type { Recipient, RecipientPage, StoredPushTask } from '../tasks/task-model.js'
@@ -56,7 +57,7 @@ export class AudienceReader {
     name: 'findByAlias' | 'findByPushToken',
     appId: string,
     values: readonly string[],
-  ): Promise<FoundDevice[]> {
+  ): Soon<FoundDevice[]> {
     const { database, store } = this.options
     return database.read((db) => store[name](db, appId, values))
   }
