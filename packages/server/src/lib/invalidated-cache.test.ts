@@ -60,6 +60,18 @@ async function loadNow(key: string, fact: Fact | null): Promise<Fact | null> {
 }
 
 describe('InvalidatedCache', () => {
+  it('keeps what is read at once, but not that there is nothing', async () => {
+    const read = vi.fn((): Fact | null => ({ version: 1 }))
+    expect(await cache.load('a', read)).toEqual({ version: 1 })
+    expect(await cache.load('a', read)).toEqual({ version: 1 })
+    expect(read).toHaveBeenCalledOnce()
+    cache.forget(tx, 'a')
+    read.mockReturnValue(null)
+    expect(await cache.load('a', read)).toBeNull()
+    expect(await cache.load('a', read)).toBeNull()
+    expect(read).toHaveBeenCalledTimes(3)
+  })
+
   it('reads a fact once and then knows it', async () => {
     expect(cache.get('a')).toBeUndefined()
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })

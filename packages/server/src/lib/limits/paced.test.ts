@@ -57,4 +57,24 @@ describe('Paced', () => {
       'fulfilled',
     ])
   })
+
+  it('gives what is at hand at once, and counts what it brought', async () => {
+    const paced = new Paced({ maxRunning: 1, maxBytesPerTurn: 10 })
+    const bytesOf = () => 10
+    expect(() =>
+      paced.run(() => {
+        throw new Error('failed at once')
+      }, bytesOf),
+    ).toThrow('failed at once')
+    expect(paced.run(() => 'first', bytesOf)).toBe('first')
+    const begun: string[] = []
+    const late = ['second', 'third'].map((name) => paced.run(() => begun.push(name), bytesOf))
+    const failing = paced.run(() => {
+      throw new Error('failed late')
+    }, bytesOf)
+    expect(begun).toEqual([])
+    await Promise.all(late)
+    expect(begun).toEqual(['second', 'third'])
+    await expect(failing).rejects.toThrow('failed late')
+  })
 })
