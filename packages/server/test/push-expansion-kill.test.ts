@@ -8,8 +8,9 @@ import { PushLedger } from './support/push-ledger.js'
 import { PushNodes } from './support/push-nodes.js'
 import { PushWorld } from './support/push-world.js'
 
-/** Of many pages. */
-const crowdSize = 6_000
+/** Of many pages, which end amid users as well as between them. */
+const crowd = { size: 5_400, oneWithTwoDevicesIn: 6 }
+const crowdDevices = 6_300
 const killsAmidBatches = 3
 const patienceMs = 240_000
 
@@ -31,7 +32,7 @@ for (const backend of testBackends()) {
       const { id } = await world.user({ vendor_h: 'of-one' })
       await addCrowd(nodes.sql, {
         like: id,
-        size: crowdSize,
+        ...crowd,
         notifier: 'vendor_h',
         status: userStatus.normal,
       })
@@ -56,7 +57,7 @@ for (const backend of testBackends()) {
         await restart?.()
       }
       expect(amid).toBeGreaterThan(0)
-      const everybody = crowdSize + 1
+      const everybody = crowdDevices + 1
       const ask = <T>(of: (world: PushWorld) => Promise<T>) =>
         nodes.call((node) => of(new PushWorld(node, simulator)))
       await waitFor(

@@ -3,7 +3,7 @@ import type { Sql } from './sql.js'
 /** The IDs of a crowd follow this one. */
 const beforeCrowd = 1_000_000
 
-/** Many users with a device each, made behind the service's back, as logins take their time. */
+/** Many users with devices, made behind the service's back, as logins take their time. */
 export interface PushCrowd {
   /** The user whose row theirs are made from. */
   readonly like: number
@@ -12,11 +12,13 @@ export interface PushCrowd {
   readonly notifier: string
   /** One of userStatus. */
   readonly status: number
+  /** One in so many has a second device. Default: none */
+  readonly oneWithTwoDevicesIn?: number
 }
 
 export async function addCrowd(
   sql: Sql,
-  { like, size, notifier, status }: PushCrowd,
+  { like, size, notifier, status, oneWithTwoDevicesIn: share }: PushCrowd,
 ): Promise<void> {
   const [row = {}] = await sql.run(`select * from users where user_id = ${like}`)
   const changes: Readonly<Record<string, string>> = {
@@ -29,8 +31,11 @@ export async function addCrowd(
   const names = Object.keys(row)
   await sql.run(`${numbers} insert into users (${names})
     select ${names.map((name) => changes[name] ?? name)} from users, n where user_id = ${like}`)
-  await sql.run(`${numbers} insert into push_bindings
-    (app_id, user_id, device_sn, notifier_name, device_token, bound_at, paused_until)
-    select u.app_id, ${beforeCrowd} + n.i, 1, '${notifier}', 'of-crowd-' || n.i, 1, 0
-    from users u, n where u.user_id = ${like}`)
+  const bind = (deviceSn: number, condition: string) =>
+    sql.run(`${numbers} insert into push_bindings
+      (app_id, user_id, device_sn, notifier_name, device_token, bound_at, paused_until)
+      select u.app_id, ${beforeCrowd} + n.i, ${deviceSn}, '${notifier}', 'of-crowd-' || n.i || '-${deviceSn}', 1, 0
+      from users u, n where u.user_id = ${like} and ${condition}`)
+  await bind(1, 'true')
+  if (share !== undefined) await bind(2, `n.i % ${share} = 0`)
 }

@@ -90,14 +90,17 @@ export class AudienceReader {
   }
 }
 
-/** Puts lists of the same length limit together: what comes after the end of a full one is not known yet. */
+/** Puts lists of the same length limit together: what comes after the end of a full one is not known yet. A user may come more than once. */
 function pageOf(lists: readonly (readonly Int64[])[], after: Int64, limit: number): RecipientPage {
-  const users = [...new Set(lists.flat())].sort(compare).slice(0, limit)
-  const isLast = lists.every((list) => list.length < limit) && users.length < limit
+  const [end] = lists.flatMap((list) => (list.length < limit ? [] : list.slice(-1))).sort(compare)
+  const known = [...new Set(lists.flat())].filter(
+    (userId) => end === undefined || compare(userId, end) <= 0,
+  )
+  const users = known.sort(compare).slice(0, limit)
   return {
     recipients: users.map((userId) => recipient(userId, null)),
     upTo: users.at(-1) ?? after,
-    isLast,
+    isLast: end === undefined && users.length === known.length,
   }
 }
 

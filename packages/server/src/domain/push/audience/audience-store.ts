@@ -43,7 +43,6 @@ export class AudienceStore {
       db
         .selectFrom('push_bindings')
         .select('user_id as userId')
-        .distinct()
         .where('app_id', '=', param('appId'))
         .where('user_id', '>', param('after'))
         .orderBy('user_id')
@@ -61,7 +60,11 @@ export class AudienceStore {
     )
   }
 
-  /** Users with a device that is bound to a gateway, by ID. */
+  /**
+   * The users of devices that are bound to a gateway, by ID; each comes as often as there are such devices. They are not told apart here:
+   * PostgreSQL takes all bindings together before it gives the first user, as long as the table has no statistics.
+   * @param limit of devices
+   */
   async listBound(db: Queryable, appId: string, after: Int64, limit: number): Promise<Int64[]> {
     const rows = await this.#bound.all(db, { appId, after, limit })
     return rows.map(({ userId }) => userId)
