@@ -64,6 +64,20 @@ for (const backend of testBackends()) {
       expect(await stored()).toEqual(marks)
     })
 
+    it('reads that fail are promises that are rejected, also where they run at once', async () => {
+      const { database } = place
+      const broken = database.prepared((db) => db.selectFrom('nowhere' as never).selectAll())
+      const begun = [
+        broken.all(database.reader, {}),
+        database.read((db) => broken.first(db, {})),
+        database.read((): number => {
+          throw new Error('at once')
+        }),
+      ]
+      const ended = await Promise.allSettled(begun)
+      expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    })
+
     it('store nothing when one of their statements fails, not even what comes after it', async () => {
       await expect(write([1, 'before'], [-1, 'fails'], [2, 'after'])).rejects.toThrow(
         /negative|check/,

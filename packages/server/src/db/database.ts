@@ -256,17 +256,21 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** Runs a read and turns failures of the engine into the service's terms. */
+  /**
+   * Runs a read and turns failures of the engine into the service's terms. Whatever fails is a promise that is rejected, so that reads
+   * which are begun together can be waited for together.
+   */
   read<T>(work: (reader: Queryable) => Soon<T>): Soon<T> {
-    const failed = (error: unknown): never => {
-      throw this.#translate(error, 'read')
-    }
     try {
       const found = work(this.reader)
-      return found instanceof Promise ? found.catch(failed) : found
+      return found instanceof Promise ? found.catch((error) => this.#failedRead(error)) : found
     } catch (error) {
-      return failed(error)
+      return Promise.reject(this.#translate(error, 'read'))
     }
+  }
+
+  #failedRead(error: unknown): never {
+    throw this.#translate(error, 'read')
   }
 
   /** Asks whether reading and writing can begin. @throws when one of them cannot */
@@ -473,9 +477,13 @@ export class Prepared<P extends object, Row> {
       name === null ? this.#compiled.parameters[index] : given[name],
     )
     const { reader, dialect } = this.database
-    return executor === reader
-      ? (dialect.readNow(this.#compiled.sql, parameters) as Soon<Row[]>)
-      : executor.executeQuery<Row>({ ...this.#compiled, parameters }).then(({ rows }) => rows)
+    if (executor !== reader)
+      return executor.executeQuery<Row>({ ...this.#compiled, parameters }).then(({ rows }) => rows)
+    try {
+      return dialect.readNow(this.#compiled.sql, parameters) as Soon<Row[]>
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   first(executor: Queryable, params: P): Soon<Row | null> {
