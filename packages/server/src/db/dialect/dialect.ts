@@ -15,6 +15,8 @@ export interface BulkInsert extends BulkWrite {
   readonly table: string
   /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
   readonly columns: Readonly<Record<string, ColumnType>>
+  /** Columns whose values are few and long: rows that have the same ones send them once, where sending costs something. */
+  readonly shared?: readonly string[]
   /** Condition on a given row, whose alias is `v`; rows without it are left out. */
   readonly where?: (lock: (mode: RowLock) => string) => string
   /** SQL after the values, for example `on conflict (…) do nothing`; the same text on every database. */

@@ -9,20 +9,8 @@ import {
   PostgresQueryCompiler,
   type TransactionSettings,
 } from '../kysely.js'
-import {
-  type AppendStatement,
-  type Bulk,
-  type BulkAppend,
-  type BulkDelete,
-  type BulkInsert,
-  type BulkSelect,
-  type BulkStatement,
-  type BulkUpdate,
-  type ColumnType,
-  returningText,
-  type SqlDialect,
-} from './dialect.js'
-import { encodeArray } from './postgres/arrays.js'
+import type { SqlDialect } from './dialect.js'
+import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime, watchedClients } from './postgres/client.js'
 import { PostgresConnection } from './postgres/connection.js'
 import { CombinedReads, type ReadQuery, type ReadRows } from './postgres/reads.js'
@@ -151,123 +139,6 @@ class ConnectionError extends Error {
 
 function sqlStateOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code ?? '')
-}
-
-function arrays(columns: Readonly<Record<string, ColumnType>>, before = 0): string {
-  return Object.values(columns)
-    .map((type, index) => `$${before + index + 1}::${type}[]`)
-    .join(', ')
-}
-
-/** Rows to one array per column, which `unnest` turns back into rows in the same order. */
-function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement['parameters'] {
-  const types = Object.values(columns)
-  return (rows) =>
-    types.map((type, column) =>
-      encodeArray(
-        type,
-        rows.map((row) => row[column]),
-      ),
-    )
-}
-
-function bulkStatement(statement: Bulk): BulkStatement {
-  if ('deleteFrom' in statement) return bulkDelete(statement)
-  if ('set' in statement) return bulkUpdate(statement)
-  return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement)
-}
-
-function bulkInsert({
-  table,
-  columns,
-  where,
-  conflict = '',
-  returning,
-}: BulkInsert): BulkStatement {
-  const names = Object.keys(columns)
-  const given = `unnest(${arrays(columns)}) as v (${names.join(', ')})`
-  const rows = where ? `${given} where ${where((mode) => mode)}` : given
-  const tail = `${conflict}${returningText(returning)}`
-  return {
-    sql: `insert into ${table} as t (${names.join(', ')}) select * from ${rows} ${tail}`,
-    parameters: transpose(columns),
-  }
-}
-
-/** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
-function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): BulkStatement {
-  const { names, on } = keyParts(keys)
-  const found = (given: string) =>
-    `select ${columns} from ${given} join ${table} as t on ${on} ${joins}`
-  return {
-    sql: lock
-      ? `${found(`unnest(${arrays(keys)}) with ordinality as k (${names}, place)`)} order by k.place ${lock} of t`
-      : found(`unnest(${arrays(keys)}) as k (${names})`),
-    parameters: transpose(keys),
-  }
-}
-
-function bulkAppend({ heads, rows: { table, columns } }: BulkAppend): AppendStatement {
-  const names = Object.keys(columns)
-  const values = names.map((name) =>
-    name === 'position' ? 'head.position - v.position' : `v.${name}`,
-  )
-  const given = `unnest(${arrays(columns, Object.keys(heads.columns).length)}) as v (${names.join(', ')})`
-  return {
-    sql: `with head as (${bulkInsert(heads).sql}),
-      appended as (insert into ${table} (${names.join(', ')})
-        select ${values.join(', ')} from ${given} join head on head.app_id = v.app_id)
-      select * from head`,
-    parameters: (headRows, rows) => [
-      ...transpose(heads.columns)(headRows),
-      ...transpose(columns)(rows),
-    ],
-  }
-}
-
-function bulkDelete({ deleteFrom, keys }: BulkDelete): BulkStatement {
-  const { names, on } = keyParts(keys)
-  return {
-    sql: `delete from ${deleteFrom} as t using unnest(${arrays(keys)}) as k (${names}) where ${on}`,
-    parameters: transpose(keys),
-  }
-}
-
-/** Under other names, because a statement may return a column that is a key. */
-function keyParts(keys: Readonly<Record<string, ColumnType>>): { names: string; on: string } {
-  const names = Object.keys(keys)
-  return {
-    names: names.map((name) => `key_${name}`).join(', '),
-    on: names.map((name) => `t.${name} = k.key_${name}`).join(' and '),
-  }
-}
-
-function bulkUpdate({ table, set, adds, keys, returning }: BulkUpdate): BulkStatement {
-  const changed = Object.keys(set)
-  const named = Object.keys(keys)
-  const columns = [
-    ...changed.map((name) => `new_${name}`),
-    ...named.map((name) => `key_${name}`),
-  ].join(', ')
-  const changes = changed
-    .map((name) => `${name} = ${adds ? `t.${name} + ` : ''}v.new_${name}`)
-    .join(', ')
-  const on = named.map((name) => `t.${name} = v.key_${name}`).join(' and ')
-  // Under other names, because a column that is a key may be one that is set.
-  const types = { ...prefixed('new', set), ...prefixed('key', keys) }
-  return {
-    sql: `update ${table} as t set ${changes} from unnest(${arrays(types)}) as v (${columns}) where ${on}${returningText(returning)}`,
-    parameters: transpose(types),
-  }
-}
-
-function prefixed(
-  prefix: string,
-  columns: Readonly<Record<string, ColumnType>>,
-): Readonly<Record<string, ColumnType>> {
-  return Object.fromEntries(
-    Object.entries(columns).map(([name, type]) => [`${prefix}_${name}`, type]),
-  )
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A page of an audience, from its users to their deliveries, where the writer is. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
 import { pushTaskState } from '@hermod/protocol/enums'
-import type { Procedure } from '../../../db/procedure.js'
+import { type Procedure, ProcedureRestart } from '../../../db/procedure.js'
 import {
   type NewBatch,
   type PlannedTask,
@@ -9,7 +9,7 @@ import {
   planDeliveries,
   prepareDeliveries,
 } from '../deliveries/plan-deliveries.js'
-import { readFacts } from '../deliveries/recipient-facts.js'
+import { type RecipientFacts, readFacts } from '../deliveries/recipient-facts.js'
 import { countBadges, writeDeliveries } from '../deliveries/store-deliveries.js'
 import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
 import { type LockedTask, lockTasks, setExpanded } from '../tasks/task-statements.js'
@@ -20,6 +20,8 @@ export interface AudiencePage {
   readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
   readonly recipients: readonly Recipient[]
   readonly surroundings: PlanSurroundings
+  /** What is stored of the recipients, and perhaps of others; null: it is read where the writer is. */
+  readonly facts: ReadonlyMap<Int64, RecipientFacts> | null
   /** Where the deliveries go that are to be sent: the batch that the task has open, or a new one. */
   readonly batch: NewBatch
   /** Whether the batch is sent then, unless it is empty. */
@@ -29,11 +31,11 @@ export interface AudiencePage {
   readonly state: number
 }
 
-/** `over`: the task does not go on; `moved`: another run has brought it further. */
-export type PageOutcome = 'stored' | 'over' | 'moved'
+/** Why a page is not stored. `over`: the task does not go on; `moved`: another run has brought it further. */
+export type PageRefusal = 'over' | 'moved'
 
-/** Moves a task on by a page of its audience. */
-export const expandPage: Procedure<AudiencePage, PageOutcome> = {
+/** Moves a task on by a page of its audience. Ends in a {@link ProcedureRestart} with a {@link PageRefusal} where it cannot. */
+export const expandPage: Procedure<AudiencePage, void> = {
   module: import.meta.url,
   name: 'expandPage',
   // Who sends a batch commits before that, and then everything is on the disk that the batch has.
@@ -42,21 +44,21 @@ export const expandPage: Procedure<AudiencePage, PageOutcome> = {
     const { task, recipients, surroundings, batch, completesBatch, expandedTo, state } = page
     const { appId, taskId } = task
     const userIds = recipients.map(({ userId }) => userId)
-    const [[locked], facts] = await Promise.all([
-      context.run<LockedTask>(lockTasks, [[appId, taskId]]),
-      readFacts(context.run, appId, userIds),
-    ])
-    if (!locked || !isOpen(locked)) return 'over'
-    if (locked.expanded_to !== task.expandedTo) return 'moved'
+    const facts = page.facts ?? (await readFacts(context.run, appId, userIds))
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
     const planned = prepareDeliveries(appId, plans, [batch])
+    const [[locked], shown] = await Promise.all([
+      context.run<LockedTask>(lockTasks, [[appId, taskId]]),
+      countBadges(context, planned),
+    ])
+    if (!locked || !isOpen(locked)) throw refusal('over')
+    if (locked.expanded_to !== task.expandedTo) throw refusal('moved')
     const isUsed = planned.jobs.length > 0 || locked.open_batch_id !== 0
     const openBatchId = isUsed && !completesBatch ? batch.batchId : 0
     const jobs = isUsed && completesBatch ? [batch.job] : []
     const [added = { devices: 0, finished: 0 }] = planned.devices
     const devices = locked.devices + added.devices
     const finished = locked.finished + added.finished
-    const shown = await countBadges(context, planned)
     context.commitWithNext?.()
     await Promise.all([
       context.change(setExpanded, [
@@ -64,8 +66,12 @@ export const expandPage: Procedure<AudiencePage, PageOutcome> = {
       ]),
       ...writeDeliveries(context, { ...planned, jobs }, shown),
     ])
-    return 'stored'
   },
+}
+
+/** The badges are counted by then. */
+function refusal(reason: PageRefusal): ProcedureRestart {
+  return new ProcedureRestart(reason)
 }
 
 /** Whether a task goes on. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
+import { ProcedureRestart } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { allEnded } from '../../../lib/concurrency/all-ended.js'
@@ -11,7 +12,7 @@ import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.j
 import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
-import { type AudiencePage, expandPage, isOpen, type PageOutcome } from './expand-page.js'
+import { type AudiencePage, expandPage, isOpen, type PageRefusal } from './expand-page.js'
 import type { ExpansionPace } from './expansion-pace.js'
 
 type PaceOfPages = Pick<ExpansionPace, 'begin'>
@@ -26,7 +27,7 @@ export interface TaskExpanderOptions {
 }
 
 /** A page of a task's audience, with all that its deliveries are made of. */
-interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
+interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'facts' | 'batch'> {
   readonly task: StoredPushTask
   readonly page: RecipientPage
 }
@@ -83,12 +84,12 @@ export class TaskExpander {
       const mayFollow = !page.isLast && users < usersPerTurn
       const following = { ...task, expandedTo: page.upTo, openBatchId: 0 }
       // The next page is read while this one is stored.
-      const [outcome, prepared] = await allEnded([
+      const [refusal, prepared] = await allEnded([
         this.#store(next, signal, pace),
         mayFollow ? this.#prepare(following) : null,
       ] as const)
-      if (outcome === 'over' || (outcome === 'stored' && page.isLast)) return
-      next = outcome === 'moved' ? await this.#find(key) : (prepared ?? next)
+      if (refusal === 'over' || (refusal === null && page.isLast)) return
+      next = refusal === 'moved' ? await this.#find(key) : (prepared ?? next)
     }
     await database.statement((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs
@@ -102,27 +103,40 @@ export class TaskExpander {
   }
 
   async #prepare(task: StoredPushTask): Promise<ReadyPage> {
-    const { audiences, clock, planner } = this.options
+    const { audiences, clock, database, planner } = this.options
     const page =
       task.expiresAt <= clock.now()
         ? { recipients: [], upTo: task.expandedTo, isLast: true }
         : await audiences.page(task, usersPerPage)
     const userIds = page.recipients.map(({ userId }) => userId)
-    const surroundings = await planner.surroundings(task.appId, userIds)
-    return { task, page, surroundings, batch: await this.#batchOf(task) }
+    const [surroundings, facts, batch] = await Promise.all([
+      planner.surroundings(task.appId, userIds),
+      // The thread of a writer has the rows at hand; over a socket a transaction is shorter without them.
+      database.dialect.runProcedure ? null : planner.facts(task.appId, userIds),
+      this.#batchOf(task),
+    ])
+    return { task, page, surroundings, facts, batch }
   }
 
-  /** In several transactions, which fill one batch. */
-  async #store(prepared: ReadyPage, signal: AbortSignal, pace: PaceOfPages): Promise<PageOutcome> {
+  /** In several transactions, which fill one batch. @returns null when all of it is stored */
+  async #store(
+    prepared: ReadyPage,
+    signal: AbortSignal,
+    pace: PaceOfPages,
+  ): Promise<PageRefusal | null> {
     const { database, jobs } = this.options
     for (const part of partsOf(prepared, database.dialect.usersPerTransaction)) {
       signal.throwIfAborted()
       await pace.begin(part.recipients.length, signal)
-      const outcome = await database.procedure(expandPage, part, null)
-      if (outcome !== 'stored') return outcome
+      try {
+        await database.procedure(expandPage, part, null)
+      } catch (error) {
+        if (error instanceof ProcedureRestart) return error.detail as PageRefusal
+        throw error
+      }
     }
     jobs.announce(sendAudienceBatch)
-    return 'stored'
+    return null
   }
 
   /** The one that the task has open, or a new one. */
@@ -140,7 +154,7 @@ export class TaskExpander {
 
 /** One that is empty where there is nobody, for that moves the task too. */
 function* partsOf(
-  { task, page: { recipients, upTo, isLast }, surroundings, batch }: ReadyPage,
+  { task, page: { recipients, upTo, isLast }, surroundings, facts, batch }: ReadyPage,
   size: number,
 ): Generator<AudiencePage, void> {
   let { expandedTo } = task
@@ -150,6 +164,7 @@ function* partsOf(
     const end = completesBatch ? upTo : (part.at(-1)?.userId ?? upTo)
     yield {
       surroundings,
+      facts,
       batch,
       task: { ...task, expandedTo },
       recipients: part,

@@ -33,6 +33,17 @@ const insertedColumns = {
   is_silent: 'smallint',
   hides_details: 'smallint',
 } as const
+/** The same for all devices of a batch that get the push in the same way. */
+const sharedColumns: readonly (keyof typeof insertedColumns)[] = [
+  'app_id',
+  'state',
+  'channel',
+  'certificate_id',
+  'steps',
+  'batch_id',
+  'is_silent',
+  'hides_details',
+]
 const acceptedColumns = {
   state: 'smallint',
   message_id: 'text',
@@ -67,6 +78,7 @@ export const insertDeliveries: BulkInsert = {
   module: import.meta.url,
   table: 'push_deliveries',
   columns: insertedColumns,
+  shared: sharedColumns,
 }
 
 /** A row of {@link insertDeliveries}: nothing was tried yet. @param badge what it shows */

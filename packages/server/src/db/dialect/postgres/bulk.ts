@@ -1,0 +1,168 @@
+/** Bulk statements of PostgreSQL: one statement over an array for each column. */
+import {
+  type AppendStatement,
+  type Bulk,
+  type BulkAppend,
+  type BulkDelete,
+  type BulkInsert,
+  type BulkSelect,
+  type BulkStatement,
+  type BulkUpdate,
+  type ColumnType,
+  returningText,
+} from '../dialect.js'
+import { encodeArray, kindsOf } from './arrays.js'
+
+function arrays(columns: Readonly<Record<string, ColumnType>>, before = 0): string {
+  return Object.values(columns)
+    .map((type, index) => `$${before + index + 1}::${type}[]`)
+    .join(', ')
+}
+
+/** Rows to one array per column, which `unnest` turns back into rows in the same order. */
+function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement['parameters'] {
+  const types = Object.values(columns)
+  return (rows) => types.map((type, column) => encodeColumn(type, rows, column))
+}
+
+function encodeColumn(
+  type: ColumnType,
+  rows: readonly (readonly unknown[])[],
+  column: number,
+): string {
+  return encodeArray(
+    type,
+    rows.map((row) => row[column]),
+  )
+}
+
+export function bulkStatement(statement: Bulk): BulkStatement {
+  if ('deleteFrom' in statement) return bulkDelete(statement)
+  if ('set' in statement) return bulkUpdate(statement)
+  return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement)
+}
+
+function bulkInsert({
+  table,
+  columns,
+  shared = [],
+  where,
+  conflict = '',
+  returning,
+}: BulkInsert): BulkStatement {
+  const names = Object.keys(columns).join(', ')
+  const { sql, parameters } = shared.length > 0 ? givenOnce(columns, shared) : given(columns)
+  const rows = `${sql} as v (${names}) ${where ? `where ${where((mode) => mode)} ` : ''}`
+  return {
+    sql: `insert into ${table} as t (${names}) select * from ${rows}${conflict}${returningText(returning)}`,
+    parameters,
+  }
+}
+
+function given(columns: BulkInsert['columns']): BulkStatement {
+  return { sql: `unnest(${arrays(columns)})`, parameters: transpose(columns) }
+}
+
+/** Each row says which of the given combinations of shared values it has. */
+function givenOnce(columns: BulkInsert['columns'], shared: readonly string[]): BulkStatement {
+  const places = Object.entries(columns).map(([name, type], place) => ({ name, type, place }))
+  const own = places.filter(({ name }) => !shared.includes(name))
+  const others = places.filter(({ name }) => shared.includes(name))
+  const ownTypes = Object.fromEntries(own.map(({ name, type }) => [name, type]))
+  const kinds = `$${own.length + 1}::integer[]`
+  const valueOf = new Map(
+    others.map(({ name, type }, index) => [
+      name,
+      `($${own.length + 2 + index}::${type}[])[g.kind]`,
+    ]),
+  )
+  const values = places.map(({ name }) => valueOf.get(name) ?? `g.${name}`)
+  const sharedPlaces = others.map(({ place }) => place)
+  return {
+    sql: `(select ${values.join(', ')} from unnest(${arrays(ownTypes)}, ${kinds}) as g (${Object.keys(ownTypes).join(', ')}, kind))`,
+    parameters: (rows) => {
+      const { kinds, kindOf } = kindsOf(rows, sharedPlaces)
+      return [
+        ...own.map(({ type, place }) => encodeColumn(type, rows, place)),
+        encodeArray('integer', kindOf),
+        ...others.map(({ type, place }) => encodeColumn(type, kinds, place)),
+      ]
+    },
+  }
+}
+
+/** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
+function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): BulkStatement {
+  const { names, on } = keyParts(keys)
+  const found = (given: string) =>
+    `select ${columns} from ${given} join ${table} as t on ${on} ${joins}`
+  return {
+    sql: lock
+      ? `${found(`unnest(${arrays(keys)}) with ordinality as k (${names}, place)`)} order by k.place ${lock} of t`
+      : found(`unnest(${arrays(keys)}) as k (${names})`),
+    parameters: transpose(keys),
+  }
+}
+
+export function bulkAppend({ heads, rows: { table, columns } }: BulkAppend): AppendStatement {
+  const names = Object.keys(columns)
+  const values = names.map((name) =>
+    name === 'position' ? 'head.position - v.position' : `v.${name}`,
+  )
+  const given = `unnest(${arrays(columns, Object.keys(heads.columns).length)}) as v (${names.join(', ')})`
+  return {
+    sql: `with head as (${bulkInsert(heads).sql}),
+      appended as (insert into ${table} (${names.join(', ')})
+        select ${values.join(', ')} from ${given} join head on head.app_id = v.app_id)
+      select * from head`,
+    parameters: (headRows, rows) => [
+      ...transpose(heads.columns)(headRows),
+      ...transpose(columns)(rows),
+    ],
+  }
+}
+
+function bulkDelete({ deleteFrom, keys }: BulkDelete): BulkStatement {
+  const { names, on } = keyParts(keys)
+  return {
+    sql: `delete from ${deleteFrom} as t using unnest(${arrays(keys)}) as k (${names}) where ${on}`,
+    parameters: transpose(keys),
+  }
+}
+
+/** Under other names, because a statement may return a column that is a key. */
+function keyParts(keys: Readonly<Record<string, ColumnType>>): { names: string; on: string } {
+  const names = Object.keys(keys)
+  return {
+    names: names.map((name) => `key_${name}`).join(', '),
+    on: names.map((name) => `t.${name} = k.key_${name}`).join(' and '),
+  }
+}
+
+function bulkUpdate({ table, set, adds, keys, returning }: BulkUpdate): BulkStatement {
+  const changed = Object.keys(set)
+  const named = Object.keys(keys)
+  const columns = [
+    ...changed.map((name) => `new_${name}`),
+    ...named.map((name) => `key_${name}`),
+  ].join(', ')
+  const changes = changed
+    .map((name) => `${name} = ${adds ? `t.${name} + ` : ''}v.new_${name}`)
+    .join(', ')
+  const on = named.map((name) => `t.${name} = v.key_${name}`).join(' and ')
+  // Under other names, because a column that is a key may be one that is set.
+  const types = { ...prefixed('new', set), ...prefixed('key', keys) }
+  return {
+    sql: `update ${table} as t set ${changes} from unnest(${arrays(types)}) as v (${columns}) where ${on}${returningText(returning)}`,
+    parameters: transpose(types),
+  }
+}
+
+function prefixed(
+  prefix: string,
+  columns: Readonly<Record<string, ColumnType>>,
+): Readonly<Record<string, ColumnType>> {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, type]) => [`${prefix}_${name}`, type]),
+  )
+}
