@@ -11,6 +11,7 @@ import {
   type Storage,
   sqliteStorage,
 } from './measure/build.js'
+import { type ComparedRow, compare } from './measure/compare.js'
 import { measure, type ResultRow } from './measure/measure.js'
 import { measureStartup, type StartupFigures } from './measure/startup.js'
 import { type BenchOptions, parseOptions, UsageError, usage } from './options.js'
@@ -24,6 +25,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const notes: string[] = []
   const startups: StartupFigures[] = []
   const rows: ResultRow[] = []
+  const compared: ComparedRow[] = []
   const groupFills: GroupFill[] = []
   const growth: GrowthRow[] = []
   const push: PushFigures[] = []
@@ -40,6 +42,7 @@ async function run(options: BenchOptions): Promise<Report> {
       startups.push(await measureStartup(storage, builds))
       const measured = await measureAll(storage, builds, options, tell)
       rows.push(...measured.rows)
+      compared.push(...measured.compared)
       groupFills.push(...measured.groupFills)
     }
     if (options.growth)
@@ -64,6 +67,7 @@ async function run(options: BenchOptions): Promise<Report> {
     effort: { seconds: options.seconds, rounds: options.rounds },
     startups,
     rows,
+    compared,
     groupFills,
     notes,
   }
@@ -86,7 +90,7 @@ async function measureAll(
   builds: readonly Build[],
   { chosen, groupSize, crowdSize, ...effort }: BenchOptions,
   tell: (text: string) => void,
-): Promise<Pick<Report, 'rows' | 'groupFills'>> {
+): Promise<Pick<Report, 'rows' | 'compared' | 'groupFills'>> {
   await using servers = await Servers.start(storage, builds)
   const conversations = chosen.flat().some(({ needsConversations }) => needsConversations)
   const filled: FilledBuild[] = []
@@ -94,13 +98,16 @@ async function measureAll(
     tell('filling')
     filled.push(await populate(server, storage, { conversations, groupSize, crowdSize, tell }))
   }
+  const [own, other] = filled as [FilledBuild, FilledBuild | undefined]
   const rows: ResultRow[] = []
+  const compared: ComparedRow[] = []
   for (const set of chosen) {
     for (const { what } of set) tell(what)
-    rows.push(...(await measure(set, filled, effort)))
+    if (other) compared.push(...(await compare(set, [own, other], effort)))
+    else rows.push(...(await measure(set, own, effort)))
   }
-  const figures = await filled[0]?.groupFill()
-  return { rows, groupFills: figures ? [{ database: storage.name, ...figures }] : [] }
+  const figures = await own.groupFill()
+  return { rows, compared, groupFills: figures ? [{ database: storage.name, ...figures }] : [] }
 }
 
 function progress(text: string): void {
@@ -116,8 +123,12 @@ async function main(): Promise<number> {
   }
   const report = await run(options)
   process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
-  const { rows, growth, push, files } = report
-  return [...rows, ...growth, ...push.crowds, ...files].some(({ errors }) => errors > 0) ? 1 : 0
+  const { rows, compared, growth, push, files } = report
+  return [...rows, ...compared, ...growth, ...push.crowds, ...files].some(
+    ({ errors }) => errors > 0,
+  )
+    ? 1
+    : 0
 }
 
 try {

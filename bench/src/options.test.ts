@@ -16,7 +16,7 @@ test('scenarios are chosen by the name of their set', () => {
 })
 
 test('another build is named by its folder', () => {
-  expect(parseOptions(['--against', '../other'])?.against).toBe('../other')
+  expect(parseOptions(['--against', '../other'])).toMatchObject({ against: '../other', rounds: 3 })
 })
 
 test('growth is measured only when it is named', () => {

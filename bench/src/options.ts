@@ -13,13 +13,14 @@ const sets = [...new Set(scenarios.map(setOf))]
 export const usage = `Usage: npm run bench -- [options]
 
   --seconds N       measured time of each run, default 8
-  --rounds N        how often echo and server take turns, default 2
+  --rounds N        how often echo and server take turns, default 2; with --against how
+                    often both builds are started anew, default 3
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet};
                     several with commas; default: all but ${growthSet}, ${pushSet} and
                     ${filesSet}
-  --against FOLDER  another build to measure in turns with this one: a checkout of any
-                    commit after npm ci and npm run build
+  --against FOLDER  another build to measure in turns with this one, in place of the echo:
+                    a checkout of any commit after npm ci and npm run build
   --members N       size of the large group, default 100000
   --crowd N         users to whom broadcasts and pushes are sent, default 1000000
   --growth-steps L  numbers of messages at which growth measures, with commas,
@@ -58,7 +59,8 @@ export class UsageError extends Error {}
 /** @returns null: help is asked for */
 export function parseOptions(args: readonly string[]): BenchOptions | null {
   const values = parse(args)
-  const { seconds, rounds, only, scenario, members, crowd, against, json, help } = values
+  const { seconds, only, scenario, members, crowd, against, json, help } = values
+  const rounds = values.rounds ?? (against === undefined ? '2' : '3')
   if (help) return null
   if (only !== undefined && only !== 'sqlite' && only !== 'postgres')
     throw new UsageError('--only must be sqlite or postgres')
@@ -88,7 +90,7 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         seconds: { type: 'string', default: '8' },
-        rounds: { type: 'string', default: '2' },
+        rounds: { type: 'string' },
         only: { type: 'string' },
         scenario: { type: 'string', default: 'all' },
         members: { type: 'string', default: '100000' },

@@ -101,13 +101,13 @@ export async function measureFiles(
 async function fillFolders(course: FileCourse): Promise<void> {
   const tickets = await course.caller.tickets(filledFiles)
   const paths = tickets.map(({ upload }) => upload)
-  const port = portOf(course.server.process)
+  const port = portOf(course.server)
   await storeFiles(course, { port, paths, body: uploadBody(course.scenario.bytes) })
 }
 
 async function measureScenario(course: FileCourse, rounds: number): Promise<FileRow> {
   const next = course.scenario.kind === 'upload' ? uploads(course) : await downloads(course)
-  const usage = usageOf(course.server.process, course.storage)
+  const usage = usageOf(course.server, course.storage)
   const bareRuns: Run[] = []
   const ownRuns: Run[] = []
   for (let round = 0; round < rounds; round++) {
@@ -145,7 +145,7 @@ function uploads(course: FileCourse): Loads {
       const count = Math.ceil(barePerSecond * seconds * ticketReserve) + scenario.connections
       const tickets = await caller.tickets(count)
       const heads = tickets.map(({ upload }) => uploadHead(upload, body))
-      return { ...common, port: portOf(server.process), heads, repeats: false }
+      return { ...common, port: portOf(server), heads, repeats: false }
     },
   }
 }
@@ -158,7 +158,7 @@ async function downloads(course: FileCourse): Promise<Loads> {
     Math.min(maxDownloaded.files, Math.floor(maxDownloaded.bytes / scenario.bytes)),
   )
   const names = tickets.map((_, index) => `/${scenario.name}-${index}`)
-  const ownPort = portOf(server.process)
+  const ownPort = portOf(server)
   await storeFiles(course, { port: bare.port, paths: names, body })
   await storeFiles(course, { port: ownPort, paths: tickets.map(({ upload }) => upload), body })
   const common = { ...orderOf(course), body: new Uint8Array(), repeats: true }

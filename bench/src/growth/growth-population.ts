@@ -31,7 +31,7 @@ export class GrowthPopulation {
     this.#server = server
     this.#users = users
     this.#offsets = contactOffsets(users.length)
-    this.port = portOf(server.process)
+    this.port = portOf(server)
   }
 
   static async create(server: StoredServer, userCount: number): Promise<GrowthPopulation> {

@@ -139,16 +139,16 @@ async function measureStep(step: Step): Promise<GrowthRow[]> {
 
 /** Every load once: on the echo and on every build. */
 async function measureRound({ storage, growers, echo, ...step }: Step, round: number) {
-  const usages = growers.map(({ server }) => usageOf(server.process, storage))
+  const usages = growers.map(({ server }) => usageOf(server, storage))
   for (const load of growthLoads) {
     await quiet(usages)
     const [own] = growers as readonly [Grower]
     const echoOrder = growthOrder(echo.port, own.population.sendPlan(), step.seconds)
     step.echoRates[load].push(
-      rateOf((await loadServer(usageOf(own.server.process, storage), echoOrder)).load),
+      rateOf((await loadServer(usageOf(own.server, storage), echoOrder)).load),
     )
     for (const { population, server, runs } of inTurn(growers, round)) {
-      const usage = usageOf(server.process, storage)
+      const usage = usageOf(server, storage)
       await quiet([usage])
       const plan = load === 'send' ? population.sendPlan() : population.readPlan(load)
       const run = await loadServer(usage, growthOrder(population.port, plan, step.seconds))

@@ -1,4 +1,4 @@
-/** The load process: takes one order over IPC, tells when its measured time begins and ends, answers with the result, and ends. */
+/** The load process: takes orders over IPC, one after another; tells when the measured time of each begins and ends, and its result. */
 import { type LoadOrder, type LoadResult, runLoad } from './load-run.js'
 
 export type LoadMessage =
@@ -6,17 +6,17 @@ export type LoadMessage =
   | { readonly type: 'measured' }
   | { readonly type: 'result'; readonly result: LoadResult }
 
-process.once('message', async (order: LoadOrder) => {
+process.on('message', async (order: LoadOrder) => {
   const result = await runLoad(order, {
     measuring: () => tell({ type: 'measuring' }),
     measured: () => tell({ type: 'measured' }),
   })
-  tell({ type: 'result', result }, () => process.disconnect())
+  tell({ type: 'result', result })
 })
 
-// The process that ordered the load is gone.
+// The process that ordered the loads is gone, or needs no more of them.
 process.once('disconnect', () => process.exit())
 
-function tell(message: LoadMessage, sent = () => {}): void {
-  process.send?.(message, sent)
+function tell(message: LoadMessage): void {
+  process.send?.(message)
 }

@@ -7,18 +7,36 @@ import type { LoadEvents, LoadOrder, LoadResult } from './load-run.js'
 const noEvents: LoadEvents = { measuring: () => {}, measured: () => {} }
 
 /** Runs a load in a process of its own. */
-export function load(order: LoadOrder, events: LoadEvents = noEvents): Promise<LoadResult> {
-  const child = startProcess('load')
-  return new Promise((resolve, reject) => {
-    child.on('message', (message: LoadMessage) => {
-      if (message.type === 'result') resolve(message.result)
-      else events[message.type]()
+export async function load(order: LoadOrder, events?: LoadEvents): Promise<LoadResult> {
+  using process = new LoadProcess()
+  return await process.run(order, events)
+}
+
+/** Runs loads one after another. After the first ones its code is compiled, which short loads would see. */
+export class LoadProcess implements Disposable {
+  readonly #child = startProcess('load')
+
+  run(order: LoadOrder, events: LoadEvents = noEvents): Promise<LoadResult> {
+    const child = this.#child
+    return new Promise((resolve, reject) => {
+      const ended = (code: number | null, signal: NodeJS.Signals | null) =>
+        reject(new Error(`the load process ended with ${code ?? signal} and no result`))
+      const take = (message: LoadMessage) => {
+        if (message.type !== 'result') {
+          events[message.type]()
+          return
+        }
+        child.off('exit', ended).off('message', take)
+        resolve(message.result)
+      }
+      child.on('message', take).once('exit', ended)
+      child.send(order)
     })
-    child.once('exit', (code, signal) =>
-      reject(new Error(`the load process ended with ${code ?? signal} and no result`)),
-    )
-    child.send(order)
-  })
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#child.connected) this.#child.disconnect()
+  }
 }
 
 /** A running echo server. */

@@ -1,7 +1,13 @@
 /** The builds that are measured: where their servers get databases from, and how they are filled for the scenarios. */
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { PostgresCluster, type ServerProcess, startServer } from '@hermod/testkit'
+import {
+  freePort,
+  PostgresCluster,
+  type ServerOptions,
+  type ServerProcess,
+  startServer,
+} from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 import { makeBroadcastReaders, makeCrowd } from '../population/broadcasts.js'
@@ -25,7 +31,7 @@ export interface Build {
 }
 
 /** A running server of a build as the measurement sees it. */
-export interface MeasuredBuild extends Usage {
+export interface MeasuredBuild extends Usage, Pick<StoredServer, 'restart'> {
   readonly database: DatabaseName
   readonly port: number
   readonly population: Population
@@ -52,9 +58,8 @@ export interface Storage extends AsyncDisposable {
   cpuMs(): number
 }
 
-/** A server and what its data takes on disk. */
-export interface StoredServer extends AsyncDisposable {
-  readonly process: ServerProcess
+/** A server's data as they can be looked at beside it. */
+interface StoredData {
   databaseBytes(): Promise<number>
   /** Of the write-ahead log; with PostgreSQL that of all databases together. */
   walBytes(): Promise<number>
@@ -62,20 +67,27 @@ export interface StoredServer extends AsyncDisposable {
   sql(statement: string): Promise<Readonly<Record<string, unknown>>[]>
 }
 
+/** A server and its data. */
+export interface StoredServer extends StoredData, AsyncDisposable {
+  /** Another one after a restart. */
+  readonly process: ServerProcess
+  /** Ends the process and starts another one with the same data, at the same address. */
+  restart(): Promise<void>
+}
+
 export function sqliteStorage(): Storage {
   return {
     name: 'sqlite',
     async start({ command }) {
-      const server = await startServer({ command })
-      const bytes = async (file: string) =>
-        statSync(join(server.dataDir, file), { throwIfNoEntry: false })?.size ?? 0
-      return {
-        process: server,
-        databaseBytes: () => bytes('hermod.db'),
-        walBytes: () => bytes('hermod.db-wal'),
-        sql: async (statement) => sqliteRows(join(server.dataDir, 'hermod.db'), statement),
-        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-      }
+      return startStored({ command }, ({ dataDir }) => {
+        const bytes = async (file: string) =>
+          statSync(join(dataDir, file), { throwIfNoEntry: false })?.size ?? 0
+        return {
+          databaseBytes: () => bytes('hermod.db'),
+          walBytes: () => bytes('hermod.db-wal'),
+          sql: async (statement) => sqliteRows(join(dataDir, 'hermod.db'), statement),
+        }
+      })
     },
     cpuMs: () => 0,
     [Symbol.asyncDispose]: async () => {},
@@ -89,17 +101,32 @@ export async function postgresStorage(): Promise<Storage> {
     name: 'postgres',
     async start({ command }) {
       const database = await cluster.createDatabase()
-      const server = await startServer({ command, database })
-      return {
-        process: server,
+      return startStored({ command, database }, () => ({
         databaseBytes: () => database.sizeBytes(),
         walBytes: () => cluster.walBytes(),
         sql: (statement) => postgresRows(database.url, statement),
-        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-      }
+      }))
     },
     cpuMs: () => cluster.cpuMs(),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  }
+}
+
+async function startStored(
+  options: ServerOptions,
+  dataOf: (server: ServerProcess) => StoredData,
+): Promise<StoredServer> {
+  let server = await startServer({ ...options, port: await freePort() })
+  return {
+    ...dataOf(server),
+    get process() {
+      return server
+    },
+    async restart() {
+      await server.stop()
+      server = await server.startAgain()
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
@@ -159,11 +186,11 @@ export interface FilledBuild extends MeasuredBuild {
 
 /** Fills a server with users, with conversations when they are needed, and with groups once a scenario asks for them. */
 export async function populate(
-  { process: server }: StoredServer,
+  server: StoredServer,
   storage: Storage,
   options: FillOptions,
 ): Promise<FilledBuild> {
-  const { appId, api, operatorToken } = server
+  const { appId, api, operatorToken } = server.process
   const users = await makeUsers(api)
   const transactionIds = transactionCounter()
   const people = {
@@ -201,6 +228,7 @@ export async function populate(
     })
   return {
     ...usageOf(server, storage),
+    restart: () => server.restart(),
     database: storage.name,
     port,
     population,
@@ -208,8 +236,8 @@ export async function populate(
   }
 }
 
-export function portOf({ url }: ServerProcess): number {
-  return Number(new URL(url).port)
+export function portOf({ process }: Pick<StoredServer, 'process'>): number {
+  return Number(new URL(process.url).port)
 }
 
 /** Where the measurement reads what a server uses. */
@@ -220,10 +248,10 @@ export interface Usage {
   rssBytes(): number
 }
 
-export function usageOf(server: ServerProcess, storage: Storage): Usage {
+export function usageOf(server: Pick<StoredServer, 'process'>, storage: Storage): Usage {
   return {
-    serverCpuMs: () => server.cpuMs(),
+    serverCpuMs: () => server.process.cpuMs(),
     databaseCpuMs: () => storage.cpuMs(),
-    rssBytes: () => server.rssBytes(),
+    rssBytes: () => server.process.rssBytes(),
   }
 }

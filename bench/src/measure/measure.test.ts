@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compareBuilds, missedTargets, type ServerRun } from './measure.js'
+import { missedTargets } from './measure.js'
 
 const figures = { share: 0.3, ofOther: 0.95, p99Ms: 12, maxMs: 30 }
 const ofOther = { name: 'small', share: 0.9 }
@@ -26,26 +26,4 @@ test('a figure that could not be measured is missed', () => {
     'p99',
     'max',
   ])
-})
-
-function runsAt(rates: readonly number[]): ServerRun[] {
-  const rest = { errors: 0, errorSamples: [], p50Ms: 1, maxMs: 9, cpuMs: 0 }
-  return rates.map((rate, index) => ({
-    load: { seconds: 2, issued: rate * 2, succeeded: rate * 2, p99Ms: index, ...rest },
-    serverCpuMs: 90,
-    databaseCpuMs: 10,
-  }))
-}
-
-test('the other build is compared by the rates of the same rounds', () => {
-  expect(compareBuilds(runsAt([100, 300, 90]), runsAt([100, 200, 100]))).toEqual({
-    achievedPerSecond: 100,
-    p99Ms: 2,
-    ratio: { median: 1, min: 0.9, max: 1.5 },
-    cpuRatio: { median: 1, min: 2 / 3, max: expect.closeTo(1 / 0.9) },
-  })
-})
-
-test('without another build there is no comparison', () => {
-  expect(compareBuilds(runsAt([100]), undefined)).toBeNull()
 })

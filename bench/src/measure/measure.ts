@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadOrder, type LoadResult, requestOnce } from '../load/load-run.js'
 import { type LoadPlan, requestSource } from '../load/plan.js'
-import { type Echo, load, startEcho } from '../load/processes.js'
+import { type Echo, type LoadProcess, load, startEcho } from '../load/processes.js'
 import type { DatabaseName, Scenario, Target } from '../scenarios/scenario.js'
 import type { MeasuredBuild, Usage } from './build.js'
-import { inTurn, median, type Ratio, ratioOf, sum } from './statistics.js'
+import { inTurn, median, ratioOf, sum } from './statistics.js'
 
 export interface Effort {
   /** Measured time of one run. */
@@ -33,7 +33,7 @@ export interface ResultRow {
   readonly share: number
   /** The same, by the rate of the scenario that the target names; null: it names none. */
   readonly ofOther: number | null
-  /** Of all rounds, those of the echo and of the other build included. */
+  /** Of all rounds, those of the echo included. */
   readonly errors: number
   readonly errorSamples: readonly string[]
   readonly p50Ms: number
@@ -48,57 +48,43 @@ export interface ResultRow {
   readonly target: Target | null
   /** What was missed; empty: nothing. */
   readonly missed: readonly string[]
-  /** Null: there is no other build. */
-  readonly against: Comparison | null
-}
-
-/** The other build under the same requests in the same rounds. */
-export interface Comparison {
-  readonly achievedPerSecond: number
-  readonly p99Ms: number
-  /** Of the rates achieved. */
-  readonly ratio: Ratio
-  /** Of the processor time of server and database for a request, which other work on the machine changes less than rates. */
-  readonly cpuRatio: Ratio
 }
 
 const warmUpShare = 0.25
 
 /** A scenario with its echo and the rounds that they have had. */
 interface Course {
-  readonly scenario: Scenario
   readonly echo: Echo
   readonly echoRuns: LoadResult[]
-  /** This build's first. */
-  readonly lanes: readonly Lane[]
+  readonly lane: Lane
+  readonly runs: ServerRun[]
 }
 
 /** A scenario on one build. */
-interface Lane {
+export interface Lane {
   readonly build: MeasuredBuild
+  readonly scenario: Scenario
   readonly nextPlan: () => LoadPlan
+  /** An answer to one of its requests. */
   readonly sample: string
-  readonly runs: ServerRun[]
 }
 
 // Rounds are shorter by so much, and there are more of them, where rows are compared with each other: these lie closer together in time.
 const comparingRounds = 2
 
 /**
- * Echo and servers take turns, so that a slow minute of the machine hits all. Of a set, all echoes have their turn and then all scenarios on
- * all builds, every second round in the reverse order.
- *
- * @param builds this build, then the one to compare it with, if any
+ * Echo and server take turns, so that a slow minute of the machine hits both. Of a set, all echoes have their turn and then all scenarios,
+ * every second round in the reverse order.
  */
 export async function measure(
   set: readonly Scenario[],
-  builds: readonly MeasuredBuild[],
+  build: MeasuredBuild,
   { seconds, rounds }: Effort,
 ): Promise<ResultRow[]> {
-  const split = set.length > 1 || builds.length > 1 ? comparingRounds : 1
+  const split = set.length > 1 ? comparingRounds : 1
   const courses: Course[] = []
   try {
-    for (const scenario of set) courses.push(await prepareCourse(scenario, builds))
+    for (const scenario of set) courses.push(await prepareCourse(scenario, build))
     for (let round = 0; round < rounds * split; round++)
       await runRound(courses, round, seconds / split)
     return courses.map((course) => summarise(course, courses))
@@ -107,21 +93,14 @@ export async function measure(
   }
 }
 
-async function prepareCourse(
-  scenario: Scenario,
-  builds: readonly MeasuredBuild[],
-): Promise<Course> {
-  const lanes: Lane[] = []
-  for (const build of builds) {
-    const nextPlan = await scenario.prepare(build.population)
-    const sample = await sampleAnswer(nextPlan(), build.port)
-    lanes.push({ build, nextPlan, sample, runs: [] })
-  }
-  return { scenario, echo: await startEcho(ownBuild(lanes).sample), echoRuns: [], lanes }
+async function prepareCourse(scenario: Scenario, build: MeasuredBuild): Promise<Course> {
+  const lane = await prepareLane(scenario, build)
+  return { lane, runs: [], echo: await startEcho(lane.sample), echoRuns: [] }
 }
 
-function ownBuild<T>(ofBuilds: readonly T[]): T {
-  return ofBuilds[0] as T
+export async function prepareLane(scenario: Scenario, build: MeasuredBuild): Promise<Lane> {
+  const nextPlan = await scenario.prepare(build.population)
+  return { scenario, build, nextPlan, sample: await sampleAnswer(nextPlan(), build.port) }
 }
 
 /** A real answer to the first request, for the echo to give. */
@@ -132,34 +111,37 @@ async function sampleAnswer(plan: LoadPlan, port: number): Promise<string> {
 }
 
 async function runRound(courses: readonly Course[], round: number, seconds: number): Promise<void> {
-  for (const { echo, echoRuns, scenario, lanes } of inTurn(courses, round)) {
-    await quiet(lanes.map(({ build }) => build))
-    echoRuns.push(
-      await load({ ...scenarioOrder(scenario, ownBuild(lanes), seconds), port: echo.port }),
-    )
+  for (const { echo, echoRuns, lane } of inTurn(courses, round)) {
+    await quiet([lane.build])
+    echoRuns.push(await load({ ...laneOrder(lane, seconds), port: echo.port }))
   }
-  const turns = courses.flatMap(({ scenario, lanes }) => lanes.map((lane) => ({ scenario, lane })))
-  for (const { scenario, lane } of inTurn(turns, round)) {
-    const { build, runs } = lane
-    await quiet([build])
-    runs.push(
-      await loadServer(build, { ...scenarioOrder(scenario, lane, seconds), port: build.port }),
-    )
+  for (const { lane, runs } of inTurn(courses, round)) {
+    await quiet([lane.build])
+    runs.push(await loadServer(lane.build, laneOrder(lane, seconds)))
   }
 }
 
-/** Loads a server and watches what it uses within the measured time. */
-export async function loadServer(usage: Usage, order: LoadOrder): Promise<ServerRun> {
+/**
+ * Loads a server and watches what it uses within the measured time.
+ * @param process the process that loads it; unset: one of its own
+ */
+export async function loadServer(
+  usage: Usage,
+  order: LoadOrder,
+  process?: LoadProcess,
+): Promise<ServerRun> {
   const cpu = new CpuWatch(usage)
-  return { load: await load(order, cpu), ...cpu.used }
+  const result = await (process ? process.run(order, cpu) : load(order, cpu))
+  return { load: result, ...cpu.used }
 }
 
-function scenarioOrder(
-  { connections, failureText }: Scenario,
-  { nextPlan, sample }: Lane,
+/** The load of one run on a lane's own server. */
+export function laneOrder(
+  { build, scenario: { connections, failureText }, nextPlan, sample }: Lane,
   seconds: number,
-): Omit<LoadOrder, 'port'> {
+): LoadOrder {
   return {
+    port: build.port,
     connections,
     plan: nextPlan(),
     measureMs: seconds * 1000,
@@ -170,9 +152,9 @@ function scenarioOrder(
   }
 }
 
-const quietCheckMs = 250
+const quietCheckMs = 100
 const quietCpuShare = 0.1
-const quietChecksMax = 40
+const quietChecksMax = 100
 
 /** Waits, but not for ever, until servers and their database have finished what an earlier run left them to do: it would slow the next one. */
 export async function quiet(usages: readonly Usage[]): Promise<void> {
@@ -210,10 +192,10 @@ class CpuWatch {
 }
 
 function summarise(course: Course, set: readonly Course[]): ResultRow {
-  const { scenario, echoRuns, lanes } = course
-  const { build, runs } = ownBuild(lanes)
+  const { echoRuns, lane, runs } = course
+  const { build, scenario } = lane
   const loads = runs.map(({ load }) => load)
-  const all = [...echoRuns, ...lanes.flatMap(({ runs }) => runs.map(({ load }) => load))]
+  const all = [...echoRuns, ...loads]
   const target = scenario.targets[build.database] ?? null
   const rates = loads.map(rateOf)
   const figures = {
@@ -242,36 +224,13 @@ function summarise(course: Course, set: readonly Course[]): ResultRow {
     rssBytes: build.rssBytes(),
     target,
     missed: target ? missedTargets(target, figures) : [],
-    against: compareBuilds(runs, lanes[1]?.runs),
   }
 }
 
-/** @param others of the other build; undefined: there is none */
-export function compareBuilds(
-  runs: readonly ServerRun[],
-  others: readonly ServerRun[] | undefined,
-): Comparison | null {
-  if (!others) return null
-  const rates = others.map(({ load }) => rateOf(load))
-  return {
-    achievedPerSecond: median(rates),
-    p99Ms: Math.max(...others.map(({ load }) => load.p99Ms)),
-    ratio: ratioOf(
-      runs.map(({ load }) => rateOf(load)),
-      rates,
-    ),
-    cpuRatio: ratioOf(runs.map(cpuMsOf), others.map(cpuMsOf)),
-  }
-}
-
-function cpuMsOf({ serverCpuMs, databaseCpuMs, load }: ServerRun): number {
-  return (serverCpuMs + databaseCpuMs) / load.succeeded
-}
-
-/** The rates of a scenario of the set on this build; empty: the set does not have it. */
+/** The rates of a scenario of the set; empty: the set does not have it. */
 function ratesOf(name: string, set: readonly Course[]): number[] {
-  const course = set.find(({ scenario }) => scenario.name === name)
-  return course ? ownBuild(course.lanes).runs.map(({ load }) => rateOf(load)) : []
+  const course = set.find(({ lane }) => lane.scenario.name === name)
+  return course ? course.runs.map(({ load }) => rateOf(load)) : []
 }
 
 /** A figure that could not be measured is a miss as well. */

@@ -20,7 +20,10 @@ export interface Ratio {
 
 /** @param others in the order of `own`: the values of the same rounds */
 export function ratioOf(own: readonly number[], others: readonly number[]): Ratio {
-  const ratios = own.map((value, round) => value / (others[round] ?? Number.NaN))
+  return spreadOf(own.map((value, round) => value / (others[round] ?? Number.NaN)))
+}
+
+export function spreadOf(ratios: readonly number[]): Ratio {
   return { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) }
 }
 

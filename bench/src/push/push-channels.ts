@@ -57,7 +57,7 @@ export async function measureChannels(
     tell,
   }: Effort & { readonly devices: number; tell(text: string): void },
 ): Promise<PushChannelRow[]> {
-  const usage = usageOf(server.process, storage)
+  const usage = usageOf(server, storage)
   const rows: PushChannelRow[] = []
   for (const channel of simulatedChannels) {
     tell(`push: ${devices} devices over ${channel}`)

@@ -58,7 +58,7 @@ export async function measureCrowd(
 ): Promise<PushCrowdRow> {
   tell(`push: ${devices} devices`)
   const app = await makePushApp(server, simulator.certificates.ios_gw, devices)
-  const usage = usageOf(server.process, storage)
+  const usage = usageOf(server, storage)
   const nextSends = await makeSenders(server, seconds)
   await warmUp(app)
   await quiet([usage])
@@ -116,13 +116,14 @@ export async function measureCrowd(
 }
 
 /** @returns gives the order of one run of sends */
-async function makeSenders({ process }: StoredServer, seconds: number): Promise<() => LoadOrder> {
+async function makeSenders(server: StoredServer, seconds: number): Promise<() => LoadOrder> {
+  const { process } = server
   const operator = process.api.as(process.operatorToken)
   const { appId, adminToken = '' } = (await apiOfNewApp(process.api, operator)).options
   const ids = await createImportedUsers(operator, appId, 'sender', senderCount)
   const transactions = transactionCounter()
   return () => ({
-    port: portOf(process),
+    port: portOf(server),
     connections,
     perSecond: sendsPerSecond,
     plan: {

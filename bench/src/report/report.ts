@@ -1,5 +1,6 @@
 import type { FileRow } from '../files/files.js'
 import type { GrowthRow } from '../growth/growth.js'
+import type { ComparedRow } from '../measure/compare.js'
 import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
@@ -25,6 +26,8 @@ export interface Report {
   readonly effort: Effort
   readonly startups: readonly StartupFigures[]
   readonly rows: readonly ResultRow[]
+  /** Of this build and another one. */
+  readonly compared: readonly ComparedRow[]
   readonly groupFills: readonly GroupFill[]
   readonly growth: readonly GrowthRow[]
   readonly push: PushFigures
@@ -43,6 +46,7 @@ export function formatReport({
   effort,
   startups,
   rows,
+  compared,
   groupFills,
   growth,
   push,
@@ -52,12 +56,14 @@ export function formatReport({
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
   return [
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
-    `${effort.rounds} rounds of ${effort.seconds} s each for the bare echo and for the server, in turns, after a warm-up`,
+    compared.length > 0
+      ? `${effort.rounds} starts of both builds, ${effort.seconds} s each in short turns, after a warm-up`
+      : `${effort.rounds} rounds of ${effort.seconds} s each for the bare echo and for the server, in turns, after a warm-up`,
     '',
     startups.length > 0 ? `${layOutTable(startupHeads, startups.map(startupCells))}\n` : '',
     rows.length > 0 ? layOutTable(rowHeads, rows.map(rowCells)) : '',
-    comparisonTable(startups, rows),
-    ...rows.flatMap(({ database, scenario, errorSamples }) =>
+    comparisonTable(startups, compared),
+    ...[...rows, ...compared].flatMap(({ database, scenario, errorSamples }) =>
       errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
     ),
     ...groupFills.map(groupFillLine),
@@ -99,29 +105,33 @@ const comparisonHeads = [
   'lowest',
   'highest',
   'CPU',
+  'lowest',
+  'highest',
   'p99 ms',
   'other p99',
+  'errors',
 ]
 
 /** Empty: there is no other build. */
-function comparisonTable(startups: readonly StartupFigures[], rows: readonly ResultRow[]): string {
-  const cells = [...rows.flatMap(comparedRow), ...startups.flatMap(comparedStartup)]
+function comparisonTable(
+  startups: readonly StartupFigures[],
+  compared: readonly ComparedRow[],
+): string {
+  const cells = [...compared.map(comparedCells), ...startups.flatMap(comparedStartup)]
   return cells.length > 0 ? `\n${layOutTable(comparisonHeads, cells)}` : ''
 }
 
-function comparedRow({ database, scenario, achievedPerSecond, p99Ms, against }: ResultRow) {
-  if (!against) return []
+function comparedCells({ database, scenario, ratio, cpuRatio, ...row }: ComparedRow): string[] {
   return [
-    [
-      database,
-      scenario,
-      whole(achievedPerSecond),
-      whole(against.achievedPerSecond),
-      ...ratioCells(against.ratio),
-      percent(against.cpuRatio.median),
-      p99Ms.toFixed(2),
-      against.p99Ms.toFixed(2),
-    ],
+    database,
+    scenario,
+    whole(row.perSecond),
+    whole(row.otherPerSecond),
+    ...ratioCells(ratio),
+    ...ratioCells(cpuRatio),
+    row.p99Ms.toFixed(1),
+    row.otherP99Ms.toFixed(1),
+    String(row.errors),
   ]
 }
 
@@ -130,9 +140,10 @@ function comparedStartup({ database, readyMs, idleRssBytes, against }: StartupFi
   if (!against) return []
   const ready = [whole(readyMs), whole(against.readyMs), ...ratioCells(against.readyRatio)]
   const idle = [idleRssBytes, against.idleRssBytes].map(megabytes)
+  const none = Array.from({ length: 6 }, () => '-')
   return [
-    [database, 'ready ms', ...ready, '-', '-', '-'],
-    [database, 'idle MB', ...idle, ...ratioCells(against.idleRatio), '-', '-', '-'],
+    [database, 'ready ms', ...ready, ...none],
+    [database, 'idle MB', ...idle, ...ratioCells(against.idleRatio), ...none],
   ]
 }
 
