@@ -5,7 +5,7 @@ import { TokenBucket } from '../../../lib/limits/token-bucket.js'
 
 /** A million take less than a minute, and where more could be done the rest is left to messages. */
 const usersPerSecond = 18_500
-/** Those of 20 ms: so much of what was slow for a moment is made up for. */
+/** Those of 100 ms: so much of what was slow for a moment is made up for. */
 const burst = 1_850
 
 /** How fast audiences are looked through while the node stores messages; where it does not, as fast as it can. */
