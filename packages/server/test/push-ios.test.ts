@@ -66,6 +66,21 @@ describe('connections to ios_gw', () => {
     expect(gateway.connections).toBe(1)
   })
 
+  it('begin with one stream, and carry as many as the gateway then allows also of what waits already', async () => {
+    await using gateway = await startGateway()
+    await using sender = new Sender(gateway.certificate)
+    const silent = tokens(5, '510a')
+    const waiting = sender.send([...tokens(1), ...silent])
+    // None of the silent ones is answered, so each of them needs a stream of its own.
+    await waitFor(() => gateway.calls.length === 6, { what: 'all requests', ...patience })
+    expect(gateway.mostStreams).toBe(5)
+    gateway.cutConnections()
+    expect((await waiting).map(({ kind }) => kind)).toEqual([
+      'accepted',
+      ...silent.map(() => 'network'),
+    ])
+  })
+
   it('are as many as are needed, and no more than are allowed', async () => {
     await using gateway = await startGateway({ maxStreams: 4 })
     const options = { limits: { ios_gw: { ...limits, maxConnections: 3 } } }

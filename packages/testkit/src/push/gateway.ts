@@ -44,7 +44,10 @@ export interface GatewayOptions {
   readonly port?: number
   /** How long access tokens are taken; default one hour. */
   readonly tokenLifeMs?: number
-  /** Streams at once on a connection of HTTP/2; default 100. */
+  /**
+   * Streams at once on a connection of HTTP/2; default 100. It begins with one, until the first good answer or a client
+   * certificate has proved who sends.
+   */
   readonly maxStreams?: number
   /** Where receipts go that no message names an address for; unset: nowhere. */
   readonly receiptUrl?: string
@@ -82,6 +85,8 @@ export class SimulatedGateway implements AsyncDisposable {
   readonly #now: () => number
   /** Connections that have sent GOAWAY. */
   readonly #leaving = new WeakSet<object>()
+  /** Connections that allow more than one stream. */
+  readonly #proved = new WeakSet<object>()
   #ids = 0
   #streams = 0
   #mostStreams = 0
@@ -100,7 +105,7 @@ export class SimulatedGateway implements AsyncDisposable {
           ca: options.authority.ca,
           requestCert: true,
           rejectUnauthorized: false,
-          settings: { maxConcurrentStreams: options.maxStreams ?? defaultStreams },
+          settings: { maxConcurrentStreams: 1 },
         })
       : createServer(tls)
     this.#server.on('request', (request: AnyRequest, response: AnyResponse) => {
@@ -114,6 +119,7 @@ export class SimulatedGateway implements AsyncDisposable {
     this.#server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session)
       session.on('error', () => {})
+      if ((session.socket as TLSSocket).authorized) this.#raiseLimit(session)
       session.once('close', () => this.#sessions.delete(session))
     })
   }
@@ -242,6 +248,9 @@ export class SimulatedGateway implements AsyncDisposable {
     this.#record({ ...call, channel: this.channel, at: Date.now(), reply })
     if (typeof reply === 'object') write(response, reply)
     else this.#endWithoutAnswer(request, reply)
+    const session = (request as Http2ServerRequest).stream?.session
+    if (session && typeof reply === 'object' && reply.status === 200)
+      this.#raiseLimit(session as ServerHttp2Session)
     if (this.options.sendsReceipts) await this.sendReceipts().catch(() => 0)
   }
 
@@ -263,6 +272,12 @@ export class SimulatedGateway implements AsyncDisposable {
     }
     response.once('finish', end)
     response.once('close', end)
+  }
+
+  #raiseLimit(session: ServerHttp2Session): void {
+    if (this.#proved.has(session) || session.destroyed) return
+    this.#proved.add(session)
+    session.settings({ maxConcurrentStreams: this.options.maxStreams ?? defaultStreams })
   }
 
   /** On a connection that has sent GOAWAY nothing more is looked at. */

@@ -33,6 +33,8 @@ export interface ConnectionOptions {
   readonly limits: TransportLimits
   readonly care: ConnectionCare
   readonly clock: Clock
+  /** The gateway has said how many streams it allows; it may do so again, as APNs does after its first good answer. */
+  readonly limitChanged?: () => void
 }
 
 /** The gateway has not looked at the request; another connection may carry it. */
@@ -59,9 +61,10 @@ export class Http2Connection {
     this.#session = session
     this.gone = new Promise((resolve) => session.once('close', resolve))
     const settled = new Promise<void>((resolve) => {
-      session.once('remoteSettings', () => {
+      session.on('remoteSettings', () => {
         this.#isReady = true
         resolve()
+        options.limitChanged?.()
       })
     })
     this.ready = Promise.race([settled, this.gone])

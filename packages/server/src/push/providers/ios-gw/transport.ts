@@ -20,10 +20,10 @@ function endedEarly(): TransportError {
  */
 export class Http2Transport implements Transport {
   readonly #connections = new Set<Http2Connection>()
-  /** For a stream: one goes on when a stream ends, all when there is a connection more or less. */
+  /** For a stream: one goes on when a stream ends, all when there is a connection less or another limit. */
   readonly #waiting: (() => void)[] = []
 
-  constructor(private readonly options: ConnectionOptions) {}
+  constructor(private readonly options: Omit<ConnectionOptions, 'limitChanged'>) {}
 
   async request(request: GatewayRequest): Promise<GatewayAnswer> {
     for (let tries = 1; ; tries++) {
@@ -66,9 +66,11 @@ export class Http2Transport implements Transport {
   }
 
   #open(): Http2Connection {
-    const connection = new Http2Connection(this.options)
+    const connection = new Http2Connection({
+      ...this.options,
+      limitChanged: () => this.#wakeAll(),
+    })
     this.#connections.add(connection)
-    void connection.ready.then(() => this.#wakeAll())
     void connection.gone.then(() => {
       this.#connections.delete(connection)
       this.#wakeAll()
