@@ -301,6 +301,7 @@ for (const backend of testBackends()) {
               vendor_h: { click_action: 'intent' },
               vendor_v: { push_mode: 2 },
               ext: { text: 'x'.repeat(5_000) },
+              ios: { ios_gw_collapse_id: 'Täglich' },
             },
           },
           answerCode.invalid_parameter,
@@ -315,6 +316,7 @@ for (const backend of testBackends()) {
             'message.vendor_h.intent',
             'message.vendor_v.push_mode',
             'message.ext',
+            'message.ios.ios_gw_collapse_id must be printable ASCII characters',
           ],
         ],
         [

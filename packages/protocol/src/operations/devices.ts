@@ -80,6 +80,9 @@ export const bindPushToken = operation({
       description: 'token that the push gateway of the vendor gave',
       minLength: 1,
       maxLength: 1024,
+      // Some gateways take several tokens in one text, with commas between them.
+      pattern: '^[^,]*$',
+      form: 'a token without commas',
     }),
     notifier_name: string({ description: 'certificate name', minLength: 1, maxLength: 256 }),
   },

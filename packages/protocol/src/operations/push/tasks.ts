@@ -138,7 +138,14 @@ const message = object(
           category: words('category of actions'),
           thread_id: words('groups notifications'),
           subtitle: words('subtitle'),
-          ios_gw_collapse_id: words('replaces the notification with the same ID', 64),
+          ios_gw_collapse_id: optional(
+            string({
+              description: 'replaces the notification with the same ID',
+              maxLength: 64,
+              pattern: '^[ -~]*$',
+              form: 'printable ASCII characters',
+            }),
+          ),
         },
         { description: 'options of iOS' },
       ),
