@@ -27,16 +27,26 @@ export function cloudOutcome(answer: GatewayAnswer): PushOutcome {
   const body = jsonObject(answer.body)
   if (answer.status === 200) return { kind: 'accepted', messageId: scalarText(body.name) }
   const error = asObject(body.error)
-  const detail = fcmError(error)
+  const details = Array.isArray(error.details) ? error.details.map(asObject) : []
+  const detail = detailOf(details, 'FcmError')
   const code = scalarText(detail.errorCode) || scalarText(error.status)
   const reason = scalarText(error.message)
-  // The same code stands for a token that is none and for a message that is faulty.
-  if (code === 'INVALID_ARGUMENT' && 'errorCode' in detail && /token/i.test(reason))
-    return refusalOfClass('invalid_token', { code, reason }, answer)
+  // The same code stands for a token that is none and for a message that is faulty, so that it is
+  // believed of the token only where others are accepted.
+  const isToken = 'errorCode' in detail && /token/i.test(reason) && !namesOtherField(details)
+  if (code === 'INVALID_ARGUMENT' && isToken)
+    return refusalOfClass('suspect_token', { code, reason }, answer)
   return refusalByCode(cloudCodes, { code: code || `http_${answer.status}`, reason }, answer)
 }
 
-function fcmError(error: JsonObject): JsonObject {
-  const details = Array.isArray(error.details) ? error.details.map(asObject) : []
-  return details.find((detail) => scalarText(detail['@type']).endsWith('FcmError')) ?? {}
+/** @param name the end of its type; @returns {} without one */
+function detailOf(details: readonly JsonObject[], name: string): JsonObject {
+  return details.find((detail) => scalarText(detail['@type']).endsWith(name)) ?? {}
+}
+
+/** Whether the answer complains of a field of the message that is not its token. */
+function namesOtherField(details: readonly JsonObject[]): boolean {
+  const { fieldViolations } = detailOf(details, 'BadRequest')
+  const fields = Array.isArray(fieldViolations) ? fieldViolations.map(asObject) : []
+  return fields.some(({ field }) => scalarText(field) !== 'message.token')
 }
