@@ -164,6 +164,7 @@ describe.each(simulatedChannels)('%s', (channel) => {
     const all = [
       rich,
       aNotification({ kind: 'image', attachmentUrl: 'https://example.com/cat.png' }),
+      aNotification({ kind: 'image', attachmentUrl: 'http://example.com/cat.png' }),
       aNotification({ title: '', badge: { mode: 'set', count: 0 }, isSilent: true }),
       aNotification({
         title: '中'.repeat(500),

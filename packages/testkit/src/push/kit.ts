@@ -41,7 +41,13 @@ export function kitProblem(message: JsonMembers, names: KitNames, codes: KitCode
   const ttl = /^(\d+)s$/.exec(String(android.ttl))?.[1]
   if (ttl === undefined || Number(ttl) > maxTtlSeconds) return codes.field
   if (!('notification' in android)) return typeof message.data === 'string' ? null : codes.field
-  return isDisplayable(member(android, 'notification'), names) ? null : codes.field
+  const shown = [member(message, 'notification'), member(android, 'notification')]
+  const areImagesSafe = shown.every(({ image }) => image === undefined || isSafeUrl(image))
+  return areImagesSafe && isDisplayable(member(android, 'notification'), names) ? null : codes.field
+}
+
+function isSafeUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^https:\/\/./i.test(value)
 }
 
 function isDisplayable(shown: JsonMembers, names: KitNames): boolean {

@@ -68,6 +68,7 @@ const notifications: Readonly<Record<string, PushNotification>> = {
     },
   },
   image: { ...plain, kind: 'image', attachmentUrl: 'https://example.com/cat.png' },
+  'image without https': { ...plain, kind: 'image', attachmentUrl: 'http://example.com/cat.png' },
   'other attachment': { ...plain, attachmentUrl: 'https://example.com/song.mp3' },
   'badge set, silent, low priority': {
     ...plain,
@@ -86,7 +87,15 @@ const notifications: Readonly<Record<string, PushNotification>> = {
     ext: { note: 'n'.repeat(900) },
   },
   'without a title': { ...plain, title: '' },
-  command: { ...plain, kind: 'cmd', title: '', body: '', ext: { do: 'sync' } },
+  command: {
+    ...plain,
+    kind: 'cmd',
+    title: '',
+    body: '',
+    ext: { do: 'sync' },
+    attachmentUrl: 'https://example.com/song.mp3',
+    android: { clickAction: 'intent', intent },
+  },
 }
 
 const keys = {

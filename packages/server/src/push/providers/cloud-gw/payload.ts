@@ -42,7 +42,7 @@ export function cloudRequest(
 }
 
 function cloudMessage(notification: PushNotification, target: PushTarget, now: number) {
-  const { kind, priority, collapseKey, taskId, attachmentUrl } = notification
+  const { kind, priority, taskId, attachmentUrl } = notification
   const options = channelOptions(notification, 'cloud_gw')
   const image = imageOf(notification)
   const data = appData(notification, {
@@ -56,7 +56,6 @@ function cloudMessage(notification: PushNotification, target: PushTarget, now: n
     android: {
       priority: isData || priority === 'high' ? 'HIGH' : 'NORMAL',
       ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
-      ...(collapseKey === null ? {} : { collapse_key: collapseKey }),
       ...(isData ? {} : { notification: cloudAndroid(notification, target) }),
     },
     ...(analyticsLabel.test(taskId) ? { fcm_options: { analytics_label: taskId } } : {}),
@@ -80,6 +79,7 @@ function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget
     ...(options.channelId ? { channel_id: options.channelId } : {}),
     ...(isSilent ? {} : { sound: options.sound || 'default' }),
     ...(action === undefined ? {} : { click_action: action }),
+    // In the place of a collapse_key, four of which live for a device at most.
     tag: replacingKey(notification),
     ...(count === null ? {} : { notification_count: count }),
     notification_priority: priority === 'high' ? 'PRIORITY_HIGH' : 'PRIORITY_DEFAULT',

@@ -78,8 +78,10 @@ function kitTexts(notification: PushNotification, { isBodyLong }: KitStyle) {
   return { title, body: (isBodyLong && notification.bigText) || body }
 }
 
+/** Both vendors refuse the whole message for an image without https; it goes to the app then, as other attachments do. */
 function kitImage(notification: PushNotification, { refusesImages }: KitStyle) {
-  return refusesImages ? null : imageOf(notification)
+  const url = refusesImages ? null : imageOf(notification)
+  return url !== null && /^https:/i.test(url) ? url : null
 }
 
 /** A number without a class is refused, so without a class the badge stays as it is. */

@@ -49,7 +49,7 @@ export function vendorFRequest(batch: PushBatch<VendorFCredentials>): GatewayReq
 }
 
 function passThrough({ certificate, notification, now }: PushBatch<VendorFCredentials>) {
-  const content = fit(notification, (part) => stringifyJson(appData(part, {})), {
+  const content = fit(notification, (part) => stringifyJson(vendorFData(part)), {
     sizeOf: Buffer.byteLength,
     maxBytes: maxPassThroughBytes,
   })
@@ -83,12 +83,15 @@ function displayed({ certificate, notification, now }: PushBatch<VendorFCredenti
   }
 }
 
+function vendorFData(notification: PushNotification) {
+  const intent = intentOf(channelOptions(notification, 'vendor_f'))
+  return appData(notification, { intent, attachmentUrl: notification.attachmentUrl })
+}
+
 /** An intent with a component names an activity; another one is opened as it is. */
 function clickType(notification: PushNotification) {
   const intent = intentOf(channelOptions(notification, 'vendor_f'))
-  const parameters = stringValues(
-    appData(notification, { intent, attachmentUrl: notification.attachmentUrl }),
-  )
+  const parameters = stringValues(vendorFData(notification))
   if (intent === null) return { clickType: 0, parameters }
   const activity = componentClass(intent)
   return activity === null

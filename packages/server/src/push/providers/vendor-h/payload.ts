@@ -34,10 +34,11 @@ function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
     importance: 'NORMAL',
     isBodyLong: false,
     refusesImages: false,
-    android: ({ priority, collapseKey }) => ({
+    android: ({ priority }) => ({
       urgency: priority === 'high' ? 'HIGH' : 'NORMAL',
-      // -1 keeps all that wait for the device, 0 the newest only.
-      collapse_key: collapseKey === null ? -1 : 0,
+      // All that wait for the device are kept, and replace one another there by notify_id: there are
+      // 100 groups at most, which conversations of an app would have to share.
+      collapse_key: -1,
       target_user_type: environment === 'development' ? 1 : 0,
       ...(category === undefined ? {} : { category }),
     }),
