@@ -35,6 +35,7 @@ import { procedures } from './database/procedures.js'
 import { openBlobStore } from './engines/blob-store.js'
 import { createMedia } from './engines/media.js'
 import { PushGateways } from './engines/push-gateways.js'
+import { outcomeObserver } from './engines/push-outcomes.js'
 import { createHandlers } from './handlers.js'
 import { openToOthers } from './secret-key.js'
 import { createServices, type Services } from './services.js'
@@ -192,6 +193,7 @@ function buildContext(
       media: createMedia(config.files.ffmpeg),
       core,
       batchObservers: metrics.batches,
+      outcomeObserver: outcomeObserver(log, metrics),
       receiptObserver: receiptObserver(log, metrics),
       appended,
     },
@@ -220,6 +222,7 @@ function buildContext(
     ),
   )
   metrics.watchDatabase(() => database.health.figures)
+  metrics.watchCircuits(() => providers.openCircuits())
   metrics.watchCertificates(() => services.certificateExpiry.list())
   return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }

@@ -13,6 +13,7 @@ import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
 import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
 import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
+import type { OutcomeObserver } from '../domain/push/sending/outcome-watch.js'
 import type { SecretService } from '../domain/secrets/secret-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { JobQueue } from '../jobs/job-queue.js'
@@ -88,6 +89,7 @@ export interface ServicesOptions {
   readonly media: Media
   readonly core: CoreChannel
   readonly batchObservers: BatchObservers & { readonly files: BatchObserver }
+  readonly outcomeObserver: OutcomeObserver
   readonly receiptObserver: ReceiptObserver
   /** Something was committed for the consumers of the app. */
   readonly appended: (appId: string) => void
@@ -105,6 +107,7 @@ export function createServices(
     media,
     core,
     batchObservers,
+    outcomeObserver,
     receiptObserver,
     appended,
   }: ServicesOptions,
@@ -158,6 +161,7 @@ export function createServices(
     core,
     jobs,
     messages: createMessageAudience(foundation),
+    observer: outcomeObserver,
     senders: providers.senders,
   })
   const messaging = createMessaging(foundation, {

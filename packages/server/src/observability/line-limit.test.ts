@@ -12,3 +12,8 @@ it('lets one line a second pass and says how many it has left out', () => {
     1,
   ])
 })
+
+it('lets as few pass as is said', () => {
+  const limit = new LineLimit(60_000)
+  expect([0, 59_999, 60_000].map((now) => limit.next(now))).toEqual([0, null, 1])
+})

@@ -133,6 +133,12 @@ export class Metrics {
     labelNames: ['rows'] as const,
     registers: [this.#registry],
   })
+  readonly #pushOutcomes = new Counter({
+    name: 'hermod_push_outcomes_total',
+    help: 'What came of tries to push to devices, by channel and kind: accepted, invalid_token, throttled, quota, server_error, network, payload, config, suppressed.',
+    labelNames: ['channel', 'kind'] as const,
+    registers: [this.#registry],
+  })
   readonly #receipts = new Counter({
     name: 'hermod_push_receipts_total',
     help: 'Receipts of push gateways by channel and result: received (counts a device), noted, repeated, unknown; requests that were refused or malformed.',
@@ -400,6 +406,19 @@ export class Metrics {
     })
   }
 
+  /** @param read certificates that nothing is sent with for now, by channel */
+  watchCircuits(read: () => Readonly<Record<string, number>>): void {
+    new Gauge({
+      name: 'hermod_push_open_circuits',
+      help: 'Push certificates that nothing is sent with for now, since their gateway refuses the set-up or is down, by channel.',
+      labelNames: ['channel'] as const,
+      registers: [this.#registry],
+      collect() {
+        for (const [channel, count] of Object.entries(read())) this.set({ channel }, count)
+      },
+    })
+  }
+
   requestFinished(operation: string, code: number, seconds: number): void {
     let known = this.#byOperation.get(operation)
     if (!known) {
@@ -440,6 +459,10 @@ export class Metrics {
   historyRemoved(removed: HistoryFigures): void {
     for (const [rows, count] of Object.entries(removed))
       if (count > 0) this.#historyRemoved.inc({ rows }, count)
+  }
+
+  pushOutcomes(channel: string, kind: string, count: number): void {
+    this.#pushOutcomes.inc({ channel, kind }, count)
   }
 
   receiptsCounted(channel: string, result: string, count: number): void {

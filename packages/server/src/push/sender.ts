@@ -188,7 +188,17 @@ export interface GatewayReason {
   readonly code: string
   /** For people; has no token and no secret. */
   readonly reason: string
+  /** Why operators are to look at it, where kind and code do not say so. */
+  readonly alarm?: OutcomeAlarm
 }
+
+export type OutcomeAlarm =
+  /** The gateway finds our time wrong. `skewSeconds`: how far it is ahead, where the gateway says its own. */
+  | { readonly kind: 'clock'; readonly skewSeconds: number | null }
+  /** Tokens were called dead that are kept all the same. */
+  | { readonly kind: 'mass_prune' }
+  /** No table knows the code. */
+  | { readonly kind: 'unknown_code' }
 
 /** The gateway knows no device by the token, or none that this app may reach. */
 export interface InvalidToken extends GatewayReason {

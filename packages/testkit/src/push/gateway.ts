@@ -246,7 +246,7 @@ export class SimulatedGateway implements AsyncDisposable {
     if (call === null || this.#refusesStream(request as Http2ServerRequest)) return
     const reply = this.#answer(call)
     this.#record({ ...call, channel: this.channel, at: Date.now(), reply })
-    if (typeof reply === 'object') write(response, reply)
+    if (typeof reply === 'object') write(response, reply, this.#now())
     else this.#endWithoutAnswer(request, reply)
     const session = (request as Http2ServerRequest).stream?.session
     if (session && typeof reply === 'object' && reply.status === 200)
@@ -337,11 +337,15 @@ function clientUid(socket: TLSSocket): string {
   return String(subject.UID ?? '')
 }
 
-function write(response: AnyResponse, { status, body, headers = {} }: JsonReply): void {
+function write(
+  response: AnyResponse,
+  { status, body, headers = {} }: JsonReply,
+  now: number,
+): void {
   const text = body === null ? '' : JSON.stringify(body)
   const type = body === null ? {} : { 'content-type': 'application/json' }
   // The types of the two servers differ, their methods do not.
   const either = response as ServerResponse
-  either.writeHead(status, { ...type, ...headers })
+  either.writeHead(status, { ...type, date: new Date(now).toUTCString(), ...headers })
   either.end(text)
 }

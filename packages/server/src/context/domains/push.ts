@@ -18,6 +18,7 @@ import { ReceiptTokens } from '../../domain/push/receipts/receipt-tokens.js'
 import { ReportService } from '../../domain/push/receipts/report-service.js'
 import { BatchSender } from '../../domain/push/sending/batch-sender.js'
 import { DeliveryRecorder } from '../../domain/push/sending/delivery-recorder.js'
+import { type OutcomeObserver, watchOutcomes } from '../../domain/push/sending/outcome-watch.js'
 import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
 import { PushPurge } from '../../domain/push/tasks/push-purge.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
@@ -104,6 +105,7 @@ export interface PushTasksOptions {
   readonly core: CoreChannel
   readonly jobs: JobQueue
   readonly messages: MessageAudience
+  readonly observer: OutcomeObserver
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
 }
 
@@ -154,7 +156,7 @@ export function createPushMessages(
 /** From what is asked for to what the gateways answered. */
 export function createPushTasks(
   { database, stores, ids, clock }: Foundation,
-  { apps, certificates, core, jobs, messages, senders }: PushTasksOptions,
+  { apps, certificates, core, jobs, messages, observer, senders }: PushTasksOptions,
 ): PushTasks {
   const shared = { database, clock, certificates, core }
   const tasks = stores.pushTasks
@@ -194,7 +196,14 @@ export function createPushTasks(
       planner: deliveryPlanner,
       jobs,
     }),
-    batchSender: new BatchSender({ ...shared, tasks, deliveries, recipients, senders, recorder }),
+    batchSender: new BatchSender({
+      ...shared,
+      tasks,
+      deliveries,
+      recipients,
+      senders,
+      recorder: watchOutcomes(recorder, observer),
+    }),
   }
 }
 

@@ -48,6 +48,11 @@ export class PushGateways implements PushProviders {
     return this.load().probe(certificate)
   }
 
+  /** None as long as they are not loaded. */
+  openCircuits(): ReturnType<PushProviders['openCircuits']> {
+    return this.#loaded?.openCircuits() ?? {}
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loaded?.[Symbol.asyncDispose]()
   }

@@ -146,6 +146,14 @@ describe('vendor_h', () => {
     ])
     expect(kinds(read('', 401))).toEqual(['auth_expired', 'auth_expired', 'auth_expired'])
   })
+
+  it('raises an alarm for a code that it does not know, also where the status tells more', () => {
+    const alarm = { kind: 'unknown_code' }
+    expect(read({ code: '81009999' }, 503)[0]).toMatchObject({ kind: 'throttled', alarm })
+    expect(read('<html>', 200)[0]).toMatchObject({ kind: 'server_error', alarm })
+    for (const known of [read({ code: '80300002' }), read('', 503)])
+      expect(known[0]).not.toHaveProperty('alarm')
+  })
 })
 
 describe('vendor_n', () => {

@@ -32,6 +32,8 @@ const defaultCircuit: CircuitLimits = {
 /** A sender for each channel. They share nothing, and are disposed of together. */
 export interface PushProviders extends CertificateInspector, AsyncDisposable {
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
+  /** Certificates that nothing is sent with for now, by channel. */
+  openCircuits(): Readonly<Partial<Record<VendorChannel, number>>>
 }
 
 /** Providers that speak to the real gateways; a certificate may name another place. */
@@ -58,6 +60,10 @@ export function createProviders(options: ProvidersOptions = {}): PushProviders {
     senders,
     inspect: (certificate) => senders[certificate.channel].inspect(certificate),
     probe: (certificate) => senders[certificate.channel].probe(certificate),
+    openCircuits: () =>
+      Object.fromEntries(
+        Object.entries(senders).map(([channel, { openCircuits }]) => [channel, openCircuits]),
+      ),
     async [Symbol.asyncDispose]() {
       await Promise.all(Object.values(senders).map((sender) => sender[Symbol.asyncDispose]()))
     },

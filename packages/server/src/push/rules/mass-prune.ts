@@ -37,6 +37,7 @@ export function guardAgainstMassPrune(
           kind: 'config',
           code: outcome.code,
           reason: `${outcome.reason}; nothing was accepted for a day, so the tokens are kept`,
+          alarm: { kind: 'mass_prune' },
         }
       : outcome,
   )

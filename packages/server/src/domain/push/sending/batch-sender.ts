@@ -12,8 +12,9 @@ import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { RecipientStore } from '../deliveries/recipient-store.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
-import type { DeliveryRecorder, Result, ResultFacts } from './delivery-recorder.js'
+import type { Result, ResultFacts } from './delivery-recorder.js'
 import { notificationOf } from './device-notification.js'
+import type { Recorder } from './outcome-watch.js'
 import { type SendPace, unhurried } from './send-pace.js'
 
 export interface BatchSenderOptions {
@@ -24,7 +25,7 @@ export interface BatchSenderOptions {
   readonly certificates: KnownCertificates
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
   readonly core: Pick<CoreChannel, 'deliver'>
-  readonly recorder: DeliveryRecorder
+  readonly recorder: Recorder
   readonly clock: Clock
 }
 

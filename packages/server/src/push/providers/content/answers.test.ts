@@ -62,6 +62,7 @@ describe('refusalByCode', () => {
       kind: 'config',
       code: '20',
       reason: "old; the clock of this machine is 600 s from the gateway's",
+      alarm: { kind: 'clock', skewSeconds: 600 },
     })
   })
 

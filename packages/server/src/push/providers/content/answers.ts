@@ -60,8 +60,11 @@ export function refusalByCode(
   { code, reason }: Verdict,
   answer: GatewayAnswer,
 ): Refusal {
-  const known = table.get(code) ?? statusCodes.get(String(answer.status)) ?? 'server_error'
-  return refusalOfClass(known, { code, reason }, answer)
+  const ofStatus = statusCodes.get(String(answer.status))
+  const known = table.get(code) ?? (code === `http_${answer.status}` ? ofStatus : undefined)
+  if (known) return refusalOfClass(known, { code, reason }, answer)
+  const outcome = refusalOfClass(ofStatus ?? 'server_error', { code, reason }, answer)
+  return { ...outcome, alarm: { kind: 'unknown_code' } }
 }
 
 /** An outcome of a class, with what the answer says besides. */
@@ -87,18 +90,26 @@ export function refusalOfClass(
       return { kind, code, reason, retryAfterMs: retryAfterMs(answer) }
     case 'quota':
       return { kind, code, reason, endsAt: quotaEnd(answer.receivedAt) }
-    case 'clock':
-      return { kind: 'config', code, reason: `${reason}${skewText(answer)}` }
+    case 'clock': {
+      const skewSeconds = skewOf(answer)
+      const alarm = { kind, skewSeconds }
+      return { kind: 'config', code, reason: `${reason}${skewText(skewSeconds)}`, alarm }
+    }
     default:
       return { kind, code, reason }
   }
 }
 
-function skewText({ headers, receivedAt }: GatewayAnswer): string {
+/** How far our clock is ahead of the gateway's; null: the answer has no time. */
+function skewOf({ headers, receivedAt }: GatewayAnswer): number | null {
   const theirs = Date.parse(headers.date ?? '')
-  if (Number.isNaN(theirs)) return '; check the clock of this machine'
-  const seconds = Math.round((receivedAt - theirs) / 1000)
-  return `; the clock of this machine is ${seconds} s from the gateway's`
+  return Number.isNaN(theirs) ? null : Math.round((receivedAt - theirs) / 1000)
+}
+
+function skewText(seconds: number | null): string {
+  return seconds === null
+    ? '; check the clock of this machine'
+    : `; the clock of this machine is ${seconds} s from the gateway's`
 }
 
 /** The same outcome for every target. */

@@ -54,6 +54,11 @@ export class CertificateLanes<Credentials> {
     }
   }
 
+  /** How many send nothing for now. */
+  get blocked(): number {
+    return [...this.#lanes.values()].filter(({ isBlocked }) => isBlocked).length
+  }
+
   async close(): Promise<void> {
     this.#lanes.clear()
     await Promise.all(this.#closing)
@@ -100,6 +105,11 @@ export class CertificateLane<Credentials> {
     if (typeof outcomes === 'string') return targets.map(() => localRefusal(outcomes))
     if (outcomes.some(({ kind }) => kind === 'throttled')) this.#gate.slowDown()
     return outcomes
+  }
+
+  /** Its circuit is open. */
+  get isBlocked(): boolean {
+    return this.#circuit.blocked() !== null
   }
 
   close(): Promise<void> {

@@ -79,6 +79,11 @@ export class GatewayProvider<Credentials>
     }
   }
 
+  /** Certificates that nothing is sent with for now. */
+  get openCircuits(): number {
+    return this.#lanes.blocked
+  }
+
   /** Ends all connections; what is under way is finished first. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lanes.close()
