@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { getOnlineStatus, listJoinRequests, operationsById } from '../operations/index.js'
+import {
+  bindPushToken,
+  getOnlineStatus,
+  listJoinRequests,
+  operationsById,
+  setPushOff,
+  startPushTask,
+} from '../operations/index.js'
 import { limitationOf, missingParts } from './partial.js'
 
 describe('operations that work in part', () => {
@@ -12,6 +19,8 @@ describe('operations that work in part', () => {
 
   it('are told from those that do all that they say', () => {
     expect(limitationOf(getOnlineStatus.id)).toContain('always false')
-    expect(limitationOf(listJoinRequests.id)).toBeNull()
+    expect(limitationOf(startPushTask.id)).toContain('corepush_only reaches nobody')
+    for (const { id } of [listJoinRequests, setPushOff, bindPushToken])
+      expect(limitationOf(id)).toBeNull()
   })
 })

@@ -1,20 +1,11 @@
 /** What operations that are available cannot do yet, because a part of the service is missing. */
 import type { Operation } from '../operation.js'
 import {
-  addPushTags,
-  bindPushToken,
-  clearPushTags,
   getOnlineStatus,
-  removePushTags,
+  listPushTaskStatistics,
   sendMessage,
   sendNotification,
-  setPushAlias,
-  setPushBadge,
-  setPushDetailOff,
-  setPushMode,
-  setPushNickname,
-  setPushOff,
-  setPushQuietHours,
+  startPushTask,
 } from '../operations/index.js'
 
 /** A part of the service that is not there yet, and the operations that need it. */
@@ -36,20 +27,9 @@ export const missingParts: readonly MissingPart[] = [
     operations: [sendMessage, sendNotification],
   },
   {
-    effect: 'It is kept and has no effect yet, because nothing is pushed.',
-    operations: [
-      addPushTags,
-      bindPushToken,
-      clearPushTags,
-      removePushTags,
-      setPushOff,
-      setPushAlias,
-      setPushBadge,
-      setPushDetailOff,
-      setPushMode,
-      setPushNickname,
-      setPushQuietHours,
-    ],
+    effect:
+      'There is no realtime gateway yet, so no device is connected to the own channel: combined goes through vendor channels alone, corepush_only reaches nobody, and the core_ counts stay 0.',
+    operations: [startPushTask, listPushTaskStatistics],
   },
 ]
 

@@ -33,6 +33,9 @@ describe('the generated reference', () => {
     expect(text).toContain(`1 of ${operations.length} operations`)
     expect(text.match(/\| yes \|/g)).toHaveLength(1)
     expect(text.match(/\| answers 50100 \|/g)).toHaveLength(operations.length - 1)
+    expect(text).toContain('The others')
+    const all = new Set(operations.map(({ id }) => id))
+    expect(renderAvailability(operations, all)).not.toContain('50100')
   })
 
   it('names below its section what works in part, of operations that are available', () => {

@@ -48,8 +48,12 @@ export function renderAvailability(
 ): string {
   const sections = [...new Set(operations.map(({ tag }) => tag))]
   const built = operations.filter(({ id }) => builtIds.has(id)).length
+  const others =
+    built < operations.length
+      ? ' The others are part of the contract, check nothing yet and answer code 50100.'
+      : ''
   return markdownPage('Availability', [
-    `${built} of ${operations.length} operations are available in this version. The others are part of the contract, check nothing yet and answer code 50100. What works in part is named below the table of its section.`,
+    `${built} of ${operations.length} operations are available in this version.${others} What works in part is named below the table of its section.`,
     missingNotices,
     ...sections.flatMap((name) => [
       `## ${name}`,

@@ -20,7 +20,7 @@ export const setPushAlias = operation({
   errors: ['push_alias_taken', 'push_token_mismatch'],
 })
 
-/** Stored; pushes count on from it once there are any. */
+/** Pushes count on from it. */
 export const setPushBadge = operation({
   id: 'user.push.badge.update',
   methods: post,
