@@ -324,6 +324,30 @@ for (const backend of testBackends()) {
         ])
       })
 
+      it('tell those who are mentioned what the sender says to them, and the others the rest', async () => {
+        const [ben, cleo, dan] = [
+          await pushes.receiver(),
+          await pushes.receiver(),
+          await pushes.receiver(),
+        ]
+        await setSettings(dan, { no_push_detail: true })
+        const group = await aGroup(ann, { members: [ben, cleo, dan] })
+        const shown = async (config: Json) => {
+          const extras = { config: JSON.stringify({ mentionedMessage: 'For you', ...config }) }
+          const message = await sendToGroup(ann.api, group, 'For all', extras)
+          expect(await pushes.outcomes(message, [ben, cleo, dan])).toEqual(['sent', 'sent', 'sent'])
+          return [ben, cleo, dan].map((receiver) => pushes.shownTo(receiver).at(-1)?.body)
+        }
+        const hidden = 'You have a new message.'
+        const mentionList = [ben.id, dan.id]
+        expect(await shown({ mentionList })).toEqual(['For you', 'For all', hidden])
+        expect(await shown({ mentionList, pushMessage: 'Look' })).toEqual([
+          ...['For you', 'Look', hidden],
+        ])
+        expect(await shown({ mentionAll: true })).toEqual(['For you', 'For you', hidden])
+        expect(await shown({})).toEqual(['For all', 'For all', hidden])
+      })
+
       it('do not show a username where the group hides who is in it', async () => {
         const [eve, ben] = [await pushes.user(), await pushes.receiver()]
         const group = await aGroup(ann, { members: [eve, ben], more: { name: 'Hidden' } })

@@ -13,7 +13,7 @@ import { expandTask, expansionOf } from '../tasks/push-jobs.js'
 import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
 import type { Candidate, Expansion, MessageExpansion } from './message-expansion.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
-import { messageNotification } from './rules/message-notification.js'
+import { mentionedContent, messageNotification } from './rules/message-notification.js'
 import { isWorthPush } from './rules/message-rules.js'
 import { piecesOf } from './rules/pieces.js'
 import { pushConfigOf } from './rules/push-config.js'
@@ -110,6 +110,7 @@ export class MessagePushService {
           strategy: 'ospush_only',
           sequence,
           notification,
+          ...mentionedContent({ message, config }),
         },
         beginsAt: now,
         expiresAt: expiryOf(message.msgId),

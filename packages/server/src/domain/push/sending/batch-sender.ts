@@ -13,7 +13,7 @@ import type { RecipientStore } from '../deliveries/recipient-store.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { Result, ResultFacts } from './delivery-recorder.js'
-import { notificationOf } from './device-notification.js'
+import { notificationOf, variantOf } from './device-notification.js'
 import type { Recorder } from './outcome-watch.js'
 import { type SendPace, unhurried } from './send-pace.js'
 
@@ -98,8 +98,8 @@ export class BatchSender {
     const record = this.#recording(appId, facts)
     const groups = groupBy(
       sendings,
-      ({ delivery, certificate }) =>
-        `${delivery.taskId} ${certificate.certificateId} ${delivery.isSilent} ${delivery.hidesDetails}`,
+      ({ task, delivery, certificate }) =>
+        `${delivery.taskId} ${certificate.certificateId} ${variantOf(task, delivery)}`,
     )
     await allEnded([
       record(results),

@@ -1,19 +1,22 @@
 import type { PushNotification } from '../../../push/sender.js'
 import { type Delivery, receiptTag } from '../deliveries/delivery-model.js'
-import type { StoredPushTask } from '../tasks/task-model.js'
+import { isMentioned } from '../messages/rules/push-config.js'
+import type { StoredPushTask, TaskContent } from '../tasks/task-model.js'
 
 /** What is shown to users who want no details on their screens (no_push_detail). */
 const hiddenBody = 'You have a new message.'
 
+type OneDelivery = Pick<Delivery, 'userId' | 'batchId' | 'isSilent' | 'hidesDetails'>
+
 /** What a task tells one device. */
-export function notificationOf(
-  { taskId, content, expiresAt }: StoredPushTask,
-  { batchId, isSilent, hidesDetails }: Pick<Delivery, 'batchId' | 'isSilent' | 'hidesDetails'>,
-): PushNotification {
+export function notificationOf(task: StoredPushTask, delivery: OneDelivery): PushNotification {
+  const { taskId, content, expiresAt } = task
+  const { batchId, isSilent, hidesDetails } = delivery
   const { notification } = content
   const id = String(taskId)
   return {
     ...notification,
+    body: ownBody(content, delivery) ?? notification.body,
     ...(hidesDetails && notification.kind !== 'cmd' && hidden(notification)),
     expiresAt,
     isSilent,
@@ -21,6 +24,21 @@ export function notificationOf(
     taskId: id,
     receiptTag: receiptTag({ taskId, batchId }),
   }
+}
+
+/** The same for deliveries of a task and a batch that are told the same. */
+export function variantOf({ content }: StoredPushTask, delivery: OneDelivery): string {
+  const { isSilent, hidesDetails } = delivery
+  return `${isSilent} ${hidesDetails} ${ownBody(content, delivery) !== null}`
+}
+
+/** What those whom a message mentions are told in place of its body; null: the user is none of them. */
+function ownBody(
+  { audience, mentionedBody }: TaskContent,
+  { userId }: Pick<Delivery, 'userId'>,
+): string | null {
+  if (mentionedBody === undefined || audience.kind !== 'message') return null
+  return isMentioned(audience.message.mentions, userId) ? mentionedBody : null
 }
 
 function hidden({ ext, ios: { subtitle: _, ...ios } }: Pick<PushNotification, 'ext' | 'ios'>) {

@@ -25,6 +25,8 @@ export interface TaskContent {
   /** Vendor channels in the order in which they are tried; others are not used. */
   readonly sequence: readonly VendorChannel[]
   readonly notification: TaskNotification
+  /** The body for those whom the message mentions; absent: the same as for the others. */
+  readonly mentionedBody?: string
 }
 
 /** Names a task. */

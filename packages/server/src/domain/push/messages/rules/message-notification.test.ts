@@ -1,6 +1,10 @@
 import { contentType } from '@hermod/protocol'
 import { describe, expect, test } from 'vitest'
-import { messageNotification, type NotificationParts } from './message-notification.js'
+import {
+  mentionedContent,
+  messageNotification,
+  type NotificationParts,
+} from './message-notification.js'
 import { pushConfigOf } from './push-config.js'
 
 type Changes = Partial<Omit<NotificationParts, 'message' | 'texts' | 'config'>> & {
@@ -9,21 +13,22 @@ type Changes = Partial<Omit<NotificationParts, 'message' | 'texts' | 'config'>> 
   readonly config?: object
 }
 
+const aMessage: NotificationParts['message'] = {
+  kind: 'direct',
+  msgId: 900,
+  seq: 3,
+  senderId: 1,
+  targetId: 2,
+  isFromAdmin: false,
+  mentions: [],
+  isSilent: false,
+  collapsedBy: null,
+}
+
 /** Of a message from user 1, called Ann, to user 2. */
 function notification({ message, texts, config, ...others }: Changes = {}) {
   return messageNotification({
-    message: {
-      kind: 'direct',
-      msgId: 900,
-      seq: 3,
-      senderId: 1,
-      targetId: 2,
-      isFromAdmin: false,
-      mentions: [],
-      isSilent: false,
-      collapsedBy: null,
-      ...message,
-    },
+    message: { ...aMessage, ...message },
     texts: { content_type: contentType.text, content: 'Hello', attachment: '', ...texts },
     config: pushConfigOf(config ? JSON.stringify(config) : ''),
     senderName: 'Ann',
@@ -128,13 +133,10 @@ describe('messageNotification', () => {
     expect(notification({ config })).toMatchObject(expected)
   })
 
-  test('says mentionedMessage where all are mentioned, unless there is a pushMessage', () => {
-    const body = (mentions: 'all' | number[], config: object) =>
-      notification({ ...inGroup, message: { ...inGroup.message, mentions }, config }).body
+  test('leaves mentionedMessage to those who are mentioned', () => {
+    const message = { ...inGroup.message, mentions: [2] }
     const config = { mentionedMessage: 'For you' }
-    expect(body('all', config)).toBe('For you')
-    expect(body([2], config)).toBe('Hello')
-    expect(body('all', { ...config, pushMessage: 'P' })).toBe('P')
+    expect(notification({ ...inGroup, message, config }).body).toBe('Hello')
   })
 
   test('keeps the beginnings of long texts, with whole characters', () => {
@@ -148,5 +150,26 @@ describe('messageNotification', () => {
     expect(title).toBe(`x${'😀'.repeat(99)}`)
     expect(ios.subtitle).toBe(title)
     expect(body).toBe(`x${'😀'.repeat(999)}`)
+  })
+})
+
+describe('mentionedContent', () => {
+  const content = (mentions: NotificationParts['message']['mentions'], config: object) =>
+    mentionedContent({
+      message: { ...aMessage, ...inGroup.message, mentions },
+      config: pushConfigOf(JSON.stringify(config)),
+    })
+
+  test.each([['all' as const], [[2]]])('has the words for those mentioned: %j', (mentions) => {
+    expect(content(mentions, { mentionedMessage: 'For you', pushMessage: 'P' })).toEqual({
+      mentionedBody: 'For you',
+    })
+    expect(content(mentions, { pushMessage: 'P' })).toEqual({})
+    const { mentionedBody } = content(mentions, { mentionedMessage: 'x'.repeat(3_000) })
+    expect(mentionedBody).toHaveLength(1_000)
+  })
+
+  test('has none where nobody is mentioned', () => {
+    expect(content([], { mentionedMessage: 'For you' })).toEqual({})
   })
 })

@@ -2,7 +2,7 @@
 import { contentType, targetType } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import { parseJson, scalarText } from '../../../../lib/json.js'
-import type { TaskNotification } from '../../tasks/task-model.js'
+import type { TaskContent, TaskNotification } from '../../tasks/task-model.js'
 import type { PushedMessage } from '../pushed-message.js'
 import type { PushConfig } from './push-config.js'
 
@@ -21,7 +21,7 @@ export interface NotificationParts {
 const maxTitleLength = 100
 const maxBodyLength = 1_000
 
-/** The notification of a message, the same for everybody who is told of it. */
+/** The notification of a message, the same for everybody who is told of it, but for {@link mentionedContent}. */
 export function messageNotification(parts: NotificationParts): TaskNotification {
   const { message, texts, config, senderName, groupName } = parts
   const conversation = conversationName(message)
@@ -45,9 +45,18 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
   }
 }
 
-function notificationBody({ message, texts, config }: NotificationParts): string {
-  const mentioned = message.mentions === 'all' ? config.mentionedMessage : ''
-  return config.pushMessage || mentioned || texts.content || wordsForContent(texts)
+/** What is told to those whom the message mentions in place of its body; nothing where its sender has no words for them. */
+export function mentionedContent({
+  message,
+  config: { mentionedMessage },
+}: Pick<NotificationParts, 'message' | 'config'>): Pick<TaskContent, 'mentionedBody'> {
+  return mentionsAnybody(message) && mentionedMessage !== ''
+    ? { mentionedBody: beginning(mentionedMessage, maxBodyLength) }
+    : {}
+}
+
+function notificationBody({ texts, config }: NotificationParts): string {
+  return config.pushMessage || texts.content || wordsForContent(texts)
 }
 
 /** Words for what has no text. */
