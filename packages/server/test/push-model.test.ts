@@ -19,6 +19,7 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const rounds = 5
 const usersAtFirst = 24
 const patienceMs = 240_000
+const stormyLifeSeconds = 4
 
 /** A task that has been answered. */
 interface RunningTask extends DraftedTask {
@@ -207,7 +208,7 @@ class PushRun implements AsyncDisposable {
   async #begin(draft: DraftedTask): Promise<number> {
     const ask = () =>
       this.#nodes.call(async ({ api }) => {
-        const { data } = await api.admin().succeed('POST', '/push/notify', { body: draft.body })
+        const { data } = await api.admin().succeed('POST', '/push/notify', { body: bodyOf(draft) })
         return Number(data.task_id)
       })
     const taskIds = await Promise.all(this.#random.chance(0.3) ? [ask(), ask()] : [ask()])
@@ -338,4 +339,11 @@ class PushRun implements AsyncDisposable {
       done.addEventListener('abort', stop)
     })
   }
+}
+
+/** A stormy task may end before it is sent. Asked for again it ends later, since nobody may ask for what is over. */
+function bodyOf({ isStormy, body }: DraftedTask): Json {
+  if (!isStormy) return body
+  const end = Math.floor(Date.now() / 1_000) + stormyLifeSeconds
+  return { ...body, message: { ...body.message, show_end_time: end } }
 }

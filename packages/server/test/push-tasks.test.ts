@@ -219,20 +219,16 @@ for (const backend of testBackends()) {
       await world.reaches(taskId, { vendor_n_target: 1, vendor_n_sent: 1 })
     })
 
-    it('wait for show_begin_time, also over a restart, and send nothing after show_end_time', async () => {
+    it('wait for show_begin_time and send nothing after show_end_time, also over a restart', async () => {
       const own = token('vendor_f')
       const user = await world.user({ vendor_f: own })
-      const now = Math.floor(Date.now() / 1_000)
-      const late = await world.notify({
-        audience: toUsers([user]),
-        message: { ...message, show_end_time: now - 1 },
-      })
-      const begin = now + 4
-      const taskId = await world.notify({
-        audience: toUsers([user]),
-        message: { ...message, show_begin_time: begin },
-      })
+      const begin = Math.floor(Date.now() / 1_000) + 4
+      const timed = (times: Json) =>
+        world.notify({ audience: toUsers([user]), message: { ...message, ...times } })
+      const late = await timed({ show_begin_time: begin - 1, show_end_time: begin })
+      const taskId = await timed({ show_begin_time: begin, show_end_time: 0 })
       await watched.server.stop()
+      await waitFor(() => Date.now() >= begin * 1_000, { what: 'the end', timeoutMs: 10_000 })
       world = new PushWorld(await watched.startAgain(), simulator)
       await world.reaches(taskId, { vendor_f_target: 1, vendor_f_sent: 1 })
       const calls = simulator.gateways.vendor_f.calls.filter(({ body }) => body.includes(own))
@@ -240,7 +236,47 @@ for (const backend of testBackends()) {
       expect(calls[0]?.at).toBeGreaterThanOrEqual(begin * 1_000)
       // What a node does first takes IDs of which it has reserved none yet.
       expect(watched.server.output()).not.toContain('job failed')
+      await world.isExpanded(late)
       expect(await world.counts(late)).toEqual({})
+    })
+
+    it('are refused with an end that is past, unless they were there before', async () => {
+      const user = await world.user({ vendor_f: token('vendor_f') })
+      const body = (end: number, request_id: string) => ({
+        audience: toUsers([user]),
+        setting: { request_id },
+        message: { ...message, show_end_time: end },
+      })
+      const now = Math.floor(Date.now() / 1_000)
+      const ask = (requestId: string) =>
+        world.admin.call('POST', '/push/notify', { body: body(now - 1, requestId) })
+      for (const requestId of ['', `request ${++names}`])
+        expect((await ask(requestId)).envelope).toEqual({
+          code: answerCode.invalid_parameter,
+          data: null,
+          message: 'invalid request parameter: message.show_end_time must be in the future',
+        })
+      const known = `request ${++names}`
+      const taskId = await world.notify(body(now + 3_600, known))
+      expect((await ask(known)).envelope).toMatchObject({ code: 200, data: { task_id: taskId } })
+      await world.reaches(taskId, { vendor_f_target: 1, vendor_f_sent: 1 })
+    })
+
+    it('take what is blank for what is left out', async () => {
+      const user = await world.user({ cloud_gw: token('cloud_gw') })
+      const taskId = await world.notify({
+        audience: toUsers([user]),
+        setting: { request_id: '', distribution_strategy: '', ospush_sequence: [] },
+        message: {
+          ...message,
+          type: '',
+          badge: '',
+          show_begin_time: 0,
+          show_end_time: 0,
+          cloud_gw: { sound: '', channel_id: '', click_action: '', intent: '' },
+        },
+      })
+      await world.reaches(taskId, { cloud_gw_target: 1, cloud_gw_sent: 1 })
     })
 
     it('to everybody reach all devices of all users once', async () => {
@@ -319,12 +355,17 @@ for (const backend of testBackends()) {
             'message.ios.ios_gw_collapse_id must be printable ASCII characters',
           ],
         ],
-        [
-          '501 users',
-          { audience: { user_id: Array.from({ length: 501 }, (_, index) => index + 1) }, message },
-          12005,
-          [],
-        ],
+        ...['user_id', 'tag', 'alias', 'push_token'].map(
+          (name): [string, Json, number, string[]] => [
+            `501 items of ${name}`,
+            {
+              audience: { [name]: Array.from({ length: 501 }, (_, index) => `${index + 1}`) },
+              message,
+            },
+            answerCode.audience_too_long,
+            [],
+          ],
+        ),
       ])('with %s names it', async (_, body, code, words) => {
         const answer = await world.admin.call('POST', '/push/notify', { body })
         expect(answer.code, answer.text).toBe(code)

@@ -403,6 +403,13 @@ describe('an object', () => {
     ])
   })
 
+  it('takes "" for absent where one of a few words belongs', () => {
+    const setting = object({ strategy: optional(stringEnum(['combined', 'core'])) })
+    expect(decode(setting, { strategy: '' })).toEqual(accepted({}))
+    const required = object({ strategy: stringEnum(['combined', 'core']) })
+    expect(decode(required, { strategy: '' }).violations).toEqual(['x.strategy is required'])
+  })
+
   it('that is strict names members that it does not know (rule B5)', () => {
     const strict = strictObject({ level: optional(int32()) })
     expect(decode(strict, { level: '2' })).toEqual(accepted({ level: 2 }))

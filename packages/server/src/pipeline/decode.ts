@@ -246,11 +246,12 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
 
 /** Whether "" is a value of such a field, be it a good one or not. */
 export function isText(schema: JsonSchema): boolean {
-  const { type, anyOf, 'x-blank-is-absent': blankIsAbsent } = schema
-  return type === 'string' || type === undefined || anyOf !== undefined || blankIsAbsent === false
+  const { type, enum: words, anyOf, 'x-blank-is-absent': blankIsAbsent } = schema
+  const isString = type === 'string' && words === undefined
+  return isString || type === undefined || anyOf !== undefined || blankIsAbsent === false
 }
 
-/** null counts as left out, and so does "" where a number or a flag belongs: that is how empty form fields arrive. */
+/** null counts as left out, and so does "" where a number, a flag or one of a few words belongs: that is how empty form fields arrive. */
 export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coerce'): boolean {
   return (
     value === undefined || (mode === 'coerce' && (value === null || (value === '' && !isTextField)))

@@ -146,7 +146,6 @@ export class PushModelWorld {
       strategy: 'combined',
       sequence: simulatedChannels,
       badge: { mode: 'add', count: 1 },
-      isOver: false,
       isStormy: false,
       body: {
         audience: { user_id: [id] },
@@ -166,15 +165,12 @@ export class PushModelWorld {
     const type = random.chance(0.15) ? 'cmd' : 'text'
     const badge = random.pick(['', '', '', '+2', '+5', String(random.integer(0, 30))])
     const now = Math.floor(Date.now() / 1_000)
-    const isOver = !isStormy && !isToAll && random.chance(0.08)
-    const end = isOver ? now - 1 : isStormy ? now + 4 : undefined
-    const begin = !isOver && random.chance(0.2) ? now + random.integer(1, 2) : undefined
+    const begin = random.chance(0.2) ? now + random.integer(1, 2) : undefined
     return {
       audience,
       strategy,
       sequence: sequenceOf(names),
       badge: type === 'cmd' ? null : badgeOf(badge),
-      isOver,
       isStormy,
       body: {
         audience: audience.kind === 'all' ? 'all' : { [audience.kind]: audience.values },
@@ -189,7 +185,6 @@ export class PushModelWorld {
           body: 'There is something new.',
           badge,
           show_begin_time: begin,
-          show_end_time: end,
         },
       },
     }

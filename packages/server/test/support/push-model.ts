@@ -54,8 +54,6 @@ export interface ModelTask {
   readonly sequence: readonly SimulatedChannel[]
   /** null: a command, which changes none */
   readonly badge: { readonly mode: 'set' | 'add'; readonly count: number } | null
-  /** Its time was over before it began. */
-  readonly isOver: boolean
   /** Its time may end before it is sent, and gateways may refuse whole requests for the sake of one token: nothing is sure but the most. */
   readonly isStormy: boolean
 }
@@ -176,8 +174,8 @@ export class ModelRound {
   }
 
   #devices(task: ModelTask): ModelDevice[] {
-    const { strategy, isOver, audience } = task
-    if (strategy === 'corepush_only' || isOver) return []
+    const { strategy, audience } = task
+    if (strategy === 'corepush_only') return []
     return this.users
       .filter((user) => !user.isSilent)
       .flatMap(({ devices }) => devices.filter((device) => isMeant(audience, device)))

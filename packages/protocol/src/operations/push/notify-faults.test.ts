@@ -36,6 +36,7 @@ describe('the message', () => {
     [{ show_begin_time: 5, show_end_time: 5 }, [order]],
     [{ show_begin_time: 5, show_end_time: 6 }, []],
     [{ show_end_time: 6 }, []],
+    [{ show_begin_time: 5, show_end_time: 0 }, []],
     [{ ext: { text: 'ü'.repeat(2042) } }, []],
     [{ ext: { text: 'ü'.repeat(2043) } }, ['message.ext must have at most 4096 bytes as JSON']],
     [{ vendor_h: { click_action: 'open_app' } }, []],

@@ -51,7 +51,7 @@ function attachmentFaults({ type, attachment_url: url }: Fields): string[] {
 }
 
 function timeFaults({ show_begin_time: begin, show_end_time: end }: Fields): string[] {
-  const isOrdered = typeof begin !== 'number' || typeof end !== 'number' || begin < end
+  const isOrdered = typeof begin !== 'number' || typeof end !== 'number' || !end || begin < end
   return isOrdered ? [] : ['message.show_end_time must be after message.show_begin_time']
 }
 

@@ -68,7 +68,8 @@ const setting = object(
     ),
     ospush_sequence: optional(
       list(stringEnum(vendorSequence), {
-        description: 'vendor priority; ups: all handset vendors; default [ups, cloud_gw]',
+        description:
+          'vendor priority; ups: all handset vendors; default, also of an empty list: [ups, cloud_gw]',
       }),
     ),
   },
@@ -125,8 +126,10 @@ const message = object(
       }),
     ),
     ext: optional(freeObject({ description: 'free JSON object; as JSON at most 4096 bytes' })),
-    show_begin_time: showTime('show from, seconds; blank: immediately'),
-    show_end_time: showTime('show until, seconds; blank: a day after it begins'),
+    show_begin_time: showTime('show from, seconds; blank or 0: immediately'),
+    show_end_time: showTime(
+      'show until, seconds, in the future; blank, 0 or later than a day after it begins: a day after it begins',
+    ),
     ios: optional(
       object(
         {

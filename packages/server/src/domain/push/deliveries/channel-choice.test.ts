@@ -53,7 +53,8 @@ const both = [binding('cloud_gw 1'), binding('vendor_h 3'), binding('vendor_h 2'
 describe('sequenceOf', () => {
   it('has ios_gw first, ups as the handset vendors, and each channel once', () => {
     const ups = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f']
-    expect(sequenceOf()).toEqual(['ios_gw', ...ups, 'cloud_gw'])
+    for (const none of [undefined, []])
+      expect(sequenceOf(none)).toEqual(['ios_gw', ...ups, 'cloud_gw'])
     expect(sequenceOf(['cloud_gw', 'vendor_x', 'ups'])).toEqual([
       'ios_gw',
       'cloud_gw',

@@ -20,10 +20,9 @@ const defaultSequence = ['ups', 'cloud_gw'] as const
  * The channels that ospush_sequence stands for, each once. ios_gw has no name there and is always first: its devices are bound to no
  * other channel.
  */
-export function sequenceOf(
-  names: readonly ('ups' | VendorChannel)[] = defaultSequence,
-): VendorChannel[] {
-  const channels = names.flatMap((name) => (name === 'ups' ? handsetVendors : [name]))
+export function sequenceOf(names: readonly ('ups' | VendorChannel)[] = []): VendorChannel[] {
+  const named = names.length > 0 ? names : defaultSequence
+  const channels = named.flatMap((name) => (name === 'ups' ? handsetVendors : [name]))
   return [...new Set<VendorChannel>(['ios_gw', ...channels])]
 }
 

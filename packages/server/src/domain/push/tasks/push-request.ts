@@ -16,7 +16,7 @@ export interface PushTaskRequest {
   readonly requestId: string
   /** Milliseconds since 1970; null: at once. */
   readonly beginsAt: number | null
-  /** Milliseconds since 1970; null: a day after it begins. */
+  /** Milliseconds since 1970; null: a day after it begins, which is also the latest. */
   readonly endsAt: number | null
 }
 
@@ -53,8 +53,9 @@ function audienceOf(audience: PushTaskBody['audience']): Audience {
   return { kind, values: lists[kind] ?? [] }
 }
 
-function milliseconds(seconds: Int64 | undefined): number | null {
-  return seconds === undefined ? null : Number(seconds) * 1_000
+/** 0 is as good as none. */
+function milliseconds(seconds: Int64 = 0): number | null {
+  return seconds === 0 ? null : Number(seconds) * 1_000
 }
 
 function requestedNotification(message: RequestedMessage): TaskNotification {

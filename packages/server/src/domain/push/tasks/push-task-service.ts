@@ -27,7 +27,7 @@ export class PushTaskService {
   /**
    * Stores the task; devices are looked for in the background.
    * @returns the ID of the task, which is the first one's when the request was seen before (rule G3)
-   * @throws AppError audience_too_long, push_not_enabled
+   * @throws AppError audience_too_long, push_not_enabled, invalid_parameter
    */
   async start(appId: string, request: PushTaskRequest): Promise<Int64> {
     const { certificates, ids, clock } = this.options
@@ -37,6 +37,7 @@ export class PushTaskService {
     if (content.strategy === 'ospush_only' && (await certificates.of(appId)).length === 0)
       throw new AppError('push_not_enabled')
     const now = clock.now()
+    if (endsAt !== null && endsAt <= now) return this.#startedBefore(appId, requestId)
     const beginsAt = Math.max(request.beginsAt ?? now, now)
     return this.#store({
       appId,
@@ -48,6 +49,18 @@ export class PushTaskService {
       expiresAt: Math.min(endsAt ?? Number.POSITIVE_INFINITY, beginsAt + dayMs),
       createdAt: now,
     })
+  }
+
+  /** A request whose end is past may be repeated, and not be made. */
+  async #startedBefore(appId: string, requestId: string): Promise<Int64> {
+    const { database, store } = this.options
+    const taskId =
+      requestId === ''
+        ? null
+        : await database.read((db) => store.findByRequest(db, appId, requestId))
+    if (taskId === null)
+      throw new AppError('invalid_parameter', 'message.show_end_time must be in the future')
+    return taskId
   }
 
   async #store(task: NewPushTask): Promise<Int64> {
