@@ -222,7 +222,7 @@ describe.each(simulatedChannels)('%s', (channel) => {
     expect(outcome).toMatchObject({ kind: 'config' })
     const calls = gateway.calls.length
     const [next] = await send(providers, channel, [tokenFor(channel)], { certificate })
-    expect(next).toMatchObject({ kind: 'config', code: 'circuit_open' })
+    expect(next).toMatchObject({ kind: 'held_back', code: 'circuit_open' })
     expect(gateway.calls.length).toBe(calls)
     clock.time += 5 * 60_000
     await send(providers, channel, [tokenFor(channel)], { certificate })
@@ -350,7 +350,7 @@ describe('a probe', () => {
     const token = tokenFor('vendor_x')
     expect(await send(providers, 'vendor_x', [token], sending)).toMatchObject([{ code: '21301' }])
     expect(await send(providers, 'vendor_x', [token], sending)).toMatchObject([
-      { code: 'circuit_open' },
+      { kind: 'held_back', code: 'circuit_open' },
     ])
     expect(await providers.probe(certificate)).toMatchObject({ code: '21301' })
   })

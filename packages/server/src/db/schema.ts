@@ -275,7 +275,12 @@ export interface PushDeliveriesTable {
   token_hash: string
   /** The gateway's own ID; '' = it has none yet. */
   message_id: Generated<string>
+  /** Results so far, whatever they were: the version of the row. */
   attempts: Generated<number>
+  /** Tries that failed on its present channel. */
+  failures: Generated<number>
+  /** Times that it was put off on its present channel. */
+  waits: Generated<number>
   /** When to try again. */
   next_at: Generated<number>
   /** What the badge shows with it; null = it stays as it is. */

@@ -171,14 +171,23 @@ export interface Accepted {
 export type Refusal =
   | InvalidToken
   | Delayed
+  | HeldBack
   | NetworkFailure
   | QuotaUsedUp
+  | SetUpRefused
   /**
    * `auth_expired`: also with fresh credentials it comes back as `config`, so callers do not see it.
-   * `payload`: this message will never be taken. `config`: credentials or set-up are wrong.
-   * `suppressed`: the device is out of reach for now; its token is good.
+   * `payload`: this message will never be taken. `suppressed`: the device is out of reach for now; its
+   * token is good.
    */
-  | (GatewayReason & { readonly kind: 'auth_expired' | 'payload' | 'config' | 'suppressed' })
+  | (GatewayReason & { readonly kind: 'auth_expired' | 'payload' | 'suppressed' })
+
+/** Credentials or set-up are wrong. */
+export interface SetUpRefused extends GatewayReason {
+  readonly kind: 'config'
+  /** Said of this device alone: the gateway has taken the request, and may take other devices. */
+  readonly isOfDevice?: true
+}
 
 /** The kinds of outcomes, as counted in metrics. */
 export type PushOutcomeKind = PushOutcome['kind']
@@ -214,6 +223,13 @@ export interface Delayed extends GatewayReason {
   readonly kind: 'throttled' | 'server_error'
   /** As asked for by the gateway. */
   readonly retryAfterMs: number | null
+}
+
+/** The gateway was not asked: it is being spared, or the rate is used up. Says nothing of the device or the message. */
+export interface HeldBack extends GatewayReason {
+  readonly kind: 'held_back'
+  /** When asking is worth another look. */
+  readonly retryAfterMs: number
 }
 
 export interface NetworkFailure extends GatewayReason {

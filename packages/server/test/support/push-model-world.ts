@@ -24,10 +24,10 @@ export interface DraftedTask extends ModelTask {
 
 const calmScripts = ['dead', 'wrong', 'gone', 'muted'] as const
 /** Their first request fails; then the token is taken. */
-const onceScripts = ['throttle', 'error', 'goaway', 'auth'] as const
+const failingScripts = ['error', 'goaway', 'auth'] as const
 /** The whole request fares as one of its tokens does. */
 const stormScripts = ['denied', 'config', 'payload', 'cut'] as const
-/** More failures of a batch would use up its tries. */
+/** More failures of a batch, with the answers that are lost, might be too many. */
 const maxUnspent = 2
 const tags = ['red', 'green', 'blue', 'far', 'near']
 const crowdSize = 600
@@ -360,7 +360,10 @@ export class PushModelWorld {
   #randomToken(channel: SimulatedChannel): string {
     const { random } = this
     if (random.chance(0.6)) return this.#token(channel, 'accept')
-    return this.#token(channel, random.pick([...calmScripts, ...onceScripts]))
+    return this.#token(
+      channel,
+      random.pick([...calmScripts, 'throttle', ...failingScripts] as const),
+    )
   }
 
   /** One that the gateway has no script for is taken. */
@@ -372,12 +375,12 @@ export class PushModelWorld {
       channel === 'ios_gw'
         ? iosPrefix + number.toString(16).padStart(64 - iosPrefix.length, '0')
         : `${prefix}device-${number}`
-    if (isOnce(script)) this.#unspent.set(channel, [...this.#unspentOf(channel), token])
+    if (isFailing(script)) this.#unspent.set(channel, [...this.#unspentOf(channel), token])
     return token
   }
 
   #allowed(channel: SimulatedChannel, script: ScriptName): ScriptName {
-    if (!isOnce(script)) return script
+    if (!isFailing(script)) return script
     if (this.#unspentOf(channel).length >= maxUnspent) return 'accept'
     if (script !== 'auth') return script
     // A second refusal in a row means that the credentials are wrong; ios_gw's may not be renewed so soon.
@@ -423,8 +426,8 @@ export class PushModelWorld {
   }
 }
 
-function isOnce(script: ScriptName): boolean {
-  return onceScripts.some((each) => each === script)
+function isFailing(script: ScriptName): boolean {
+  return failingScripts.some((each) => each === script)
 }
 
 /** ios_gw has no name and is always there. */

@@ -228,6 +228,8 @@ describe('vendor_f', () => {
       'accepted',
     ])
     expect(kinds(read({ code: '110010', value: '' }))[0]).toBe('throttled')
+    const refused = read({ code: '200', value: { 201: ['a'] }, msgId: 'm' })
+    expect(refused[0]).toMatchObject({ kind: 'config', isOfDevice: true })
     expect(kinds(read({ code: '200', value: '', msgId: 'm' }))[0]).toBe('accepted')
   })
 })

@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import type { PushOutcome } from '../sender.js'
-import { type Attempt, nextTryAt, pauseAfter } from './retry.js'
+import { type Attempt, nextTryAt, noTries, pauseAfter, triesAfter } from './retry.js'
 
 const hourMs = 3_600_000
 const reason = { code: 'x', reason: 'x' }
 const throttled: PushOutcome = { ...reason, kind: 'throttled', retryAfterMs: null }
 const failed: PushOutcome = { ...reason, kind: 'server_error', retryAfterMs: null }
+const heldBack: PushOutcome = { ...reason, kind: 'held_back', retryAfterMs: 5_000 }
 const cut: PushOutcome = { ...reason, kind: 'network', mayBeDelivered: true }
 
+/** After so many of the same in a row. */
 function delays(outcome: PushOutcome, changes: Partial<Attempt> = {}): (number | null)[] {
-  return [1, 2, 3, 4, 5, 12].map((attempts) =>
+  return [1, 2, 3, 4, 5, 12].map((times) =>
     nextTryAt(outcome, {
       channel: 'vendor_h',
-      attempts,
+      tries: Array(times).fill(outcome).reduce(triesAfter, noTries),
       now: 0,
       expiresAt: hourMs,
       random: 1,
@@ -37,6 +39,19 @@ describe('nextTryAt', () => {
     expect(delays(throttled, { channel: 'cloud_gw' })).toEqual([
       60_000, 120_000, 240_000, 300_000, 300_000, 300_000,
     ])
+  })
+
+  it('is not asked for what was held back before the gateway may be, however often', () => {
+    expect(delays(heldBack)).toEqual([6_000, 7_000, 9_000, 13_000, 21_000, 305_000])
+  })
+
+  it('counts failures alone as failures, and begins each wait anew for them', () => {
+    const outcomes = [throttled, heldBack, failed, throttled, cut, heldBack, heldBack]
+    expect(outcomes.reduce(triesAfter, noTries)).toEqual({ failures: 2, waits: 5 })
+    const attempt = { channel: 'vendor_h', now: 0, expiresAt: hourMs, random: 1 } as const
+    const tries = { failures: 1, waits: 20 }
+    expect(nextTryAt(failed, { ...attempt, tries })).toBe(1_000)
+    expect(nextTryAt(throttled, { ...attempt, tries: { failures: 4, waits: 1 } })).toBe(1_000)
   })
 
   it('does what the gateway asks for', () => {

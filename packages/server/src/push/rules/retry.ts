@@ -3,10 +3,28 @@ import { quotaEnd } from '../../lib/china-time.js'
 import type { ReceiptKind } from '../receipts/receipt.js'
 import type { PushOutcome, VendorChannel } from '../sender.js'
 
+/** What a delivery has met on its present channel. */
+export interface Tries {
+  /** Tries that failed; a few of them are the end. */
+  readonly failures: number
+  /** Times that it was put off, by the gateway or before it was asked; however many there are, none is a failure. */
+  readonly waits: number
+}
+
+/** What a delivery begins with on each channel. */
+export const noTries: Tries = { failures: 0, waits: 0 }
+
+/** With what came of another try. */
+export function triesAfter({ failures, waits }: Tries, { kind }: PushOutcome): Tries {
+  const hasFailed = kind === 'server_error' || kind === 'network'
+  const hasWaited = kind === 'throttled' || kind === 'held_back'
+  return { failures: failures + Number(hasFailed), waits: waits + Number(hasWaited) }
+}
+
 export interface Attempt {
   readonly channel: VendorChannel
-  /** Tries so far, the last one included: from 1. */
-  readonly attempts: number
+  /** The last try included. */
+  readonly tries: Tries
   /** Milliseconds since 1970. */
   readonly now: number
   /** Milliseconds since 1970: nothing is sent from then on. */
@@ -24,7 +42,7 @@ const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
 
 /**
  * When to send again with the same token: what the gateway asks for, else after a random part of a
- * time that doubles with each try. Repeating is safe also where the last try may have arrived: the
+ * time that doubles with each failure, or with each time that it was put off. Repeating is safe also where the last try may have arrived: the
  * same `deduplicationId` is shown once.
  *
  * @returns milliseconds since 1970; null: never
@@ -44,26 +62,33 @@ function askedPauseMs({ retryAfterMs }: { readonly retryAfterMs: number | null }
 }
 
 function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null {
+  const { channel, random, tries } = attempt
   switch (outcome.kind) {
     case 'throttled': {
-      const backoff = attempt.channel === 'cloud_gw' ? cloudThrottleBackoff : throttleBackoff
-      return askedPauseMs(outcome) ?? backoffMs(backoff, attempt)
+      const backoff = channel === 'cloud_gw' ? cloudThrottleBackoff : throttleBackoff
+      return askedPauseMs(outcome) ?? backoffMs(backoff, tries.waits, random)
     }
+    case 'held_back':
+      // Not all of them at the moment at which the gateway may be asked again.
+      return outcome.retryAfterMs + backoffMs(throttleBackoff, tries.waits, random)
     case 'server_error':
-      if (attempt.attempts >= maxFailures) return null
-      return askedPauseMs(outcome) ?? backoffMs(failureBackoff, attempt)
+      if (tries.failures >= maxFailures) return null
+      return askedPauseMs(outcome) ?? backoffMs(failureBackoff, tries.failures, random)
     case 'network':
-      return attempt.attempts >= maxFailures ? null : backoffMs(failureBackoff, attempt)
+      if (tries.failures >= maxFailures) return null
+      return backoffMs(failureBackoff, tries.failures, random)
     default:
       return null
   }
 }
 
+/** @param times from 1: each doubles the time */
 function backoffMs(
   { firstMs, longestMs }: { readonly firstMs: number; readonly longestMs: number },
-  { attempts, random }: Attempt,
+  times: number,
+  random: number,
 ): number {
-  return Math.round(Math.min(firstMs * 2 ** (attempts - 1), longestMs) * random)
+  return Math.round(Math.min(firstMs * 2 ** (times - 1), longestMs) * random)
 }
 
 /** For how long to leave what was refused alone, without anything being wrong with it. */

@@ -41,6 +41,8 @@ function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {
     case 'auth_expired':
     case 'config':
       return { isOk: false, words: `the gateway refuses the credentials or the set-up: ${said}` }
+    case 'held_back':
+      return { isOk: false, words: `the gateway was not asked; check again later: ${said}` }
     case 'throttled':
       return { isOk: false, words: `the gateway asks to slow down; check again later: ${said}` }
     case 'server_error':

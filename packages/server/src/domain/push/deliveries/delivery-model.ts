@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Int64, PushChannel } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
+import type { Tries } from '../../../push/rules/retry.js'
 import type { TaskKey } from '../tasks/task-model.js'
 
 /** Names what a task is on one device. */
@@ -10,7 +11,7 @@ export interface DeliveryKey extends TaskKey {
 }
 
 /** A push on one device, as far as it is. */
-export interface Delivery extends DeliveryKey {
+export interface Delivery extends DeliveryKey, Tries {
   readonly batchId: Int64
   /** One of pushDeliveryState. */
   readonly state: number
@@ -22,6 +23,7 @@ export interface Delivery extends DeliveryKey {
   readonly tokenHash: string
   /** The gateway's own ID; '' = it has none yet. */
   readonly messageId: string
+  /** Results so far, whatever they were: the version of the row. */
   readonly attempts: number
   /** Milliseconds since 1970: when to try again. */
   readonly nextAt: number
@@ -38,7 +40,7 @@ export interface Delivery extends DeliveryKey {
 /** A delivery that has not been tried; what its badge shows is not counted yet, and it is in no batch. */
 export type NewDelivery = Omit<
   Delivery,
-  'batchId' | 'messageId' | 'attempts' | 'nextAt' | 'badge' | 'receivedAt'
+  'batchId' | 'messageId' | 'attempts' | keyof Tries | 'nextAt' | 'badge' | 'receivedAt'
 >
 
 /** Tells device tokens apart without keeping them: 22 characters. */

@@ -16,7 +16,9 @@ export const deliveryProgressColumns = {
   certificate_id: 'bigint',
   token_hash: 'text',
   message_id: 'text',
-  attempts: 'smallint',
+  attempts: 'integer',
+  failures: 'smallint',
+  waits: 'integer',
   next_at: 'bigint',
   received_at: 'bigint',
   steps: 'text',
@@ -47,7 +49,7 @@ const sharedColumns: readonly (keyof typeof insertedColumns)[] = [
 const acceptedColumns = {
   state: 'smallint',
   message_id: 'text',
-  attempts: 'smallint',
+  attempts: 'integer',
   steps: 'text',
 } as const
 
@@ -69,6 +71,8 @@ export const deliveryProgressRow = rowOf(deliveryProgressColumns, (delivery: Del
   token_hash: delivery.tokenHash,
   message_id: delivery.messageId,
   attempts: delivery.attempts,
+  failures: delivery.failures,
+  waits: delivery.waits,
   next_at: delivery.nextAt,
   received_at: delivery.receivedAt,
   steps: delivery.steps,

@@ -187,6 +187,8 @@ function toDelivery(row: Selectable<PushDeliveriesTable>): Delivery {
     tokenHash: row.token_hash,
     messageId: row.message_id,
     attempts: row.attempts,
+    failures: row.failures,
+    waits: row.waits,
     nextAt: row.next_at,
     badge: row.badge,
     isSilent: row.is_silent === 1,

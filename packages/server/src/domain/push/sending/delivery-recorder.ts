@@ -4,7 +4,7 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import { nextTryAt, pauseAfter } from '../../../push/rules/retry.js'
+import { nextTryAt, noTries, pauseAfter, triesAfter } from '../../../push/rules/retry.js'
 import type { PushOutcome } from '../../../push/sender.js'
 import type { DeviceBindings } from '../../devices/device-bindings.js'
 import type { CertificateKey, PushCertificateEntry } from '../certificates/certificate-model.js'
@@ -202,16 +202,17 @@ export class DeliveryRecorder {
       }
     if (outcome.kind === 'invalid_token')
       return redirected(delivery, [step], this.#otherWay(delivery, task, facts, now, 'later'))
+    const tries = triesAfter(delivery, outcome)
     const nextAt = nextTryAt(outcome, {
       channel: certificate.gateway.channel,
-      attempts: delivery.attempts + 1,
+      tries,
       now,
       expiresAt: task?.expiresAt ?? 0,
       random: this.options.random(),
     })
     if (nextAt === null) return ended(delivery, pushDeliveryState.refused, [step])
     return {
-      delivery: { ...delivery, attempts: delivery.attempts + 1, nextAt },
+      delivery: { ...delivery, ...tries, attempts: delivery.attempts + 1, nextAt },
       steps: [{ ...step, nextAt }],
     }
   }
@@ -340,10 +341,12 @@ function redirected(
   if (way === null) return ended(delivery, pushDeliveryState.refused, steps)
   const { step, ...chosen } = wayOf({ kind: 'vendor', ...way })
   const [{ at }] = steps as [DeliveryStep]
+  const isRedirected = chosen.channel !== delivery.channel
+  const tries = isRedirected ? noTries : {}
   return {
-    delivery: { ...delivery, ...chosen, attempts: delivery.attempts + 1, nextAt: at },
+    delivery: { ...delivery, ...chosen, ...tries, attempts: delivery.attempts + 1, nextAt: at },
     steps: [...steps, { at, step: 'channel_chosen', ...step }],
-    isRedirected: chosen.channel !== delivery.channel,
+    isRedirected,
   }
 }
 

@@ -28,6 +28,7 @@ const outcomes: Readonly<Record<PushOutcomeKind | 'handed_over' | 'disconnected'
   accepted: 'The gateway took it',
   invalid_token: 'The token of the device has ended',
   throttled: 'The gateway wants fewer pushes at a time',
+  held_back: 'The gateway was not asked for now',
   server_error: 'The gateway failed',
   network: 'The gateway could not be reached',
   quota: 'The quota of the day is used up',

@@ -8,9 +8,14 @@ import { retryAfterMs } from './times.js'
 
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
- * answers the same. `clock`: the gateway finds our time wrong.
+ * answers the same. `device_config`: the set-up is refused for one device. `clock`: the gateway
+ * finds our time wrong.
  */
-export type AnswerClass = Exclude<Refusal['kind'], 'network'> | 'suspect_token' | 'clock'
+export type AnswerClass =
+  | Exclude<Refusal['kind'], 'network' | 'held_back'>
+  | 'suspect_token'
+  | 'device_config'
+  | 'clock'
 
 /** A code, or a range of them, both ends included. */
 export type CodeEntry = number | string | readonly [number, number]
@@ -90,6 +95,8 @@ export function refusalOfClass(
       return { kind, code, reason, retryAfterMs: retryAfterMs(answer) }
     case 'quota':
       return { kind, code, reason, endsAt: quotaEnd(answer.receivedAt) }
+    case 'device_config':
+      return { kind: 'config', code, reason, isOfDevice: true }
     case 'clock': {
       const skewSeconds = skewOf(answer)
       const alarm = { kind, skewSeconds }

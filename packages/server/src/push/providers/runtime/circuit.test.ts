@@ -83,6 +83,7 @@ describe('Circuit', () => {
       isSuspect: true,
     }
     for (let count = 0; count < 10; count++) request(dead)
+    expect(request({ ...config, isOfDevice: true })).toBe('open')
     expect(request(config, accepted)).toBe('open')
     expect(request(accepted)).toBe('open')
   })

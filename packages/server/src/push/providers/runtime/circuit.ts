@@ -57,8 +57,8 @@ export class Circuit {
   leave(passage: Passage, outcomes: readonly PushOutcome[]): void {
     const isProbe = passage.kind === 'probe'
     if (isProbe) this.#isProbing = false
-    const failure = outcomes.find(({ kind }) => isFailure(kind))
-    if (failure === undefined || outcomes.some(({ kind }) => !isFailure(kind))) {
+    const failure = outcomes.find(isFailure)
+    if (failure === undefined || !outcomes.every(isFailure)) {
       if (outcomes.length > 0) this.#close()
       return
     }
@@ -80,6 +80,7 @@ export class Circuit {
   }
 }
 
-function isFailure(kind: PushOutcome['kind']): boolean {
-  return kind === 'config' || kind === 'network' || kind === 'server_error'
+function isFailure(outcome: PushOutcome): boolean {
+  if (outcome.kind === 'config') return outcome.isOfDevice !== true
+  return outcome.kind === 'network' || outcome.kind === 'server_error'
 }

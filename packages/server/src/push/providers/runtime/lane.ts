@@ -196,11 +196,9 @@ function finalOutcome(outcome: PushOutcome): PushOutcome {
   return outcome.kind === 'auth_expired' ? { ...outcome, kind: 'config' } : outcome
 }
 
-function blockedRefusal({ cause, reason, retryAfterMs }: Blocked): Refusal {
+function blockedRefusal({ reason, retryAfterMs }: Blocked): Refusal {
   const text = `nothing is sent for now: ${reason}`
-  return cause === 'config'
-    ? { kind: 'config', code: 'circuit_open', reason: text }
-    : { kind: 'server_error', code: 'circuit_open', reason: text, retryAfterMs }
+  return { kind: 'held_back', code: 'circuit_open', reason: text, retryAfterMs }
 }
 
 function localRefusal(code: GateRefusal): Refusal {
@@ -208,5 +206,5 @@ function localRefusal(code: GateRefusal): Refusal {
     queue_full: 'too many requests wait for this gateway',
     rate_exceeded: 'the rate of this gateway is used up',
   }[code]
-  return { kind: 'throttled', code, reason, retryAfterMs: 1000 }
+  return { kind: 'held_back', code, reason, retryAfterMs: 1000 }
 }

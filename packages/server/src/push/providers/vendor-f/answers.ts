@@ -27,7 +27,7 @@ export const vendorFDeviceCodes = codeTable({
   suppressed: [110010, 520],
   quota: [110011],
   server_error: [501, 513, 519],
-  config: [201],
+  device_config: [201],
 })
 
 const success = '200'

@@ -1,0 +1,96 @@
+/** What becomes of pushes that a gateway does not take at once, on both databases (rule G8). */
+import { pushDeliveryState } from '@hermod/protocol'
+import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type PushPlace, type PushWorld, startPushWorld } from './support/push-world.js'
+import { ScriptedGateway } from './support/scripted-gateway.js'
+
+const message = { title: 'News', body: 'There is something new.' }
+const minuteMs = 60_000
+let names = 0
+
+function token(prefix = ''): string {
+  return `${prefix}device-${++names}`
+}
+
+afterAll(stopSharedCluster)
+
+for (const backend of testBackends()) {
+  describe(`pushes that are not taken at once on ${backend.name}`, () => {
+    let place: PushPlace
+    let world: PushWorld
+    let gateway: ScriptedGateway
+
+    beforeAll(async () => {
+      place = await startPushWorld(backend, ['vendor_x'])
+      ;({ world } = place)
+      gateway = await ScriptedGateway.start()
+      await world.setCertificate('vendor_f', 'scripted', { send_url: gateway.url })
+    })
+    afterAll(async () => {
+      await place?.[Symbol.asyncDispose]()
+      await gateway?.[Symbol.asyncDispose]()
+    })
+
+    const toUsers = (...users: readonly Session[]) => ({ user_id: users.map(({ id }) => id) })
+
+    async function deliveryOf(taskId: number, user: Session): Promise<Json> {
+      return (await world.trace({ task_id: taskId }, user.id)).devices[0]?.delivery
+    }
+
+    async function ended(taskId: number): Promise<void> {
+      await world.isExpanded(taskId)
+      await waitFor(
+        async () => {
+          const { devices, finished } = await world.progress(taskId)
+          return devices === finished
+        },
+        { what: 'the end of all deliveries', timeoutMs: 60_000 },
+      )
+    }
+
+    /** The last step, once there is one of a try. */
+    async function triedStep(taskId: number, user: Session): Promise<Json> {
+      const last = async () => (await deliveryOf(taskId, user))?.steps.at(-1)
+      await waitFor(async () => (await last())?.step === 'tried', {
+        what: 'a try',
+        timeoutMs: 60_000,
+      })
+      return last()
+    }
+
+    it('are throttled as often as it takes, and a failure afterwards is the first one', async () => {
+      const user = await world.user({ scripted: token() })
+      const [throttled, failed] = [{ code: '110010' }, { code: '1001' }]
+      gateway.answers(throttled, throttled, throttled, throttled, failed)
+      const taskId = await world.notify({ audience: toUsers(user), message })
+      await world.reaches(taskId, { vendor_f_target: 1, vendor_f_sent: 1 })
+    })
+
+    it('fail five times at the most', async () => {
+      const user = await world.user({ scripted: token() })
+      gateway.answers(...Array.from({ length: 5 }, () => ({ code: '1001' })))
+      const taskId = await world.notify({ audience: toUsers(user), message })
+      await ended(taskId)
+      expect(await deliveryOf(taskId, user)).toMatchObject({
+        state: pushDeliveryState.refused,
+        attempts: 5,
+      })
+    })
+
+    it('wait while nothing is sent with their certificate, and do not fail for it', async () => {
+      const [faulty, other] = [
+        await world.user({ vendor_x: token('config-') }),
+        await world.user({ vendor_x: token() }),
+      ]
+      const refused = await world.notify({ audience: toUsers(faulty), message })
+      expect(await triedStep(refused, faulty)).toMatchObject({ result: 'config' })
+      const waiting = await world.notify({ audience: toUsers(other), message })
+      const step = await triedStep(waiting, other)
+      expect(step).toMatchObject({ result: 'held_back', code: 'circuit_open' })
+      expect(step.next_at).toBeGreaterThan(Date.now() + 4 * minuteMs)
+      expect(step.next_at).toBeLessThan(Date.now() + 6 * minuteMs)
+      expect(await deliveryOf(waiting, other)).toMatchObject({ state: pushDeliveryState.pending })
+    })
+  })
+}
