@@ -91,6 +91,11 @@ for (const backend of testBackends()) {
       expect(step.next_at).toBeGreaterThan(Date.now() + 4 * minuteMs)
       expect(step.next_at).toBeLessThan(Date.now() + 6 * minuteMs)
       expect(await deliveryOf(waiting, other)).toMatchObject({ state: pushDeliveryState.pending })
+      // Such as wait keep the pace of audiences.
+      const jobs = await place.watched.sql.run(
+        `select kind from jobs where outcome = '' and run_at > ${Date.now() + 3 * minuteMs}`,
+      )
+      expect(jobs).toEqual([{ kind: 'push.send_audience' }])
     })
   })
 }

@@ -124,7 +124,8 @@ export function createWorkers({
       jobHandler(
         sendBatch,
         async ({ appId, payloads, signal }) => {
-          for (const { batchId } of payloads) await batchSender.send(appId, batchId, signal)
+          for (const { batchId } of payloads)
+            await batchSender.send({ appId, batchId, job: sendBatch, signal })
         },
         sending,
       ),
@@ -132,7 +133,13 @@ export function createWorkers({
         sendAudienceBatch,
         async ({ appId, payloads, signal }) => {
           for (const { batchId } of payloads)
-            await batchSender.send(appId, batchId, signal, audiencePace)
+            await batchSender.send({
+              appId,
+              batchId,
+              job: sendAudienceBatch,
+              signal,
+              pace: audiencePace,
+            })
         },
         sending,
       ),

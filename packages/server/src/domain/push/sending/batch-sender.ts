@@ -10,6 +10,7 @@ import type { KnownCertificates, PushCertificateEntry } from '../certificates/ce
 import { type Delivery, deviceName, tokenHash } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { RecipientStore } from '../deliveries/recipient-store.js'
+import type { SendJob } from '../tasks/push-jobs.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { Result, ResultFacts } from './delivery-recorder.js'
@@ -29,6 +30,17 @@ export interface BatchSenderOptions {
   readonly clock: Clock
 }
 
+/** A run of a job that sends. */
+export interface BatchRun {
+  readonly appId: string
+  readonly batchId: Delivery['batchId']
+  /** What is to be tried later is ordered as this kind too. */
+  readonly job: SendJob
+  readonly signal: AbortSignal
+  /** Default: all at once. */
+  readonly pace?: SendPace
+}
+
 /** A delivery whose way is open. */
 interface PreparedDelivery {
   readonly delivery: Delivery
@@ -42,12 +54,7 @@ export class BatchSender {
   constructor(private readonly options: BatchSenderOptions) {}
 
   /** What is to be tried later is ordered as another job. */
-  async send(
-    appId: string,
-    batchId: Delivery['batchId'],
-    signal: AbortSignal,
-    pace: SendPace = unhurried,
-  ): Promise<void> {
+  async send({ appId, batchId, job, signal, pace = unhurried }: BatchRun): Promise<void> {
     const { database, deliveries, recorder, clock } = this.options
     for (;;) {
       signal.throwIfAborted()
@@ -57,7 +64,7 @@ export class BatchSender {
       const due = pending.filter(({ nextAt }) => nextAt <= now)
       if (due.length === 0) {
         const nextAt = Math.min(...pending.map((each) => each.nextAt))
-        return recorder.sendLater(appId, batchId, nextAt)
+        return recorder.sendLater(job, { appId, batchId, runAt: nextAt })
       }
       await this.#sendAtPace(appId, due, signal, pace)
     }

@@ -24,7 +24,7 @@ import {
 import { type DeliveryStep, withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import { wayOf } from '../deliveries/plan-deliveries.js'
-import { sendBatch } from '../tasks/push-jobs.js'
+import type { SendJob } from '../tasks/push-jobs.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import { type CountChange, finishedOf } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
@@ -141,11 +141,18 @@ export class DeliveryRecorder {
   }
 
   /** Orders another look at a batch. */
-  async sendLater(appId: string, batchId: Int64, runAt: number): Promise<void> {
+  async sendLater(
+    job: SendJob,
+    {
+      appId,
+      batchId,
+      runAt,
+    }: { readonly appId: string; readonly batchId: Int64; readonly runAt: number },
+  ): Promise<void> {
     const { database, jobs } = this.options
     const key = `${batchId}@${runAt}`
     await database.transaction((tx) =>
-      jobs.enqueue(tx, sendBatch, { appId, key, runAt, payload: { batchId } }),
+      jobs.enqueue(tx, job, { appId, key, runAt, payload: { batchId } }),
     )
   }
 
