@@ -250,14 +250,19 @@ for (const backend of testBackends()) {
 
     it('a set replaces the certificate of that name as a whole, and keeps the address of its receipts', async () => {
       const { app_id } = await anApp()
+      const options = {
+        category: 'IM',
+        channel_id: 'Nachrichten für dich',
+        badge_class: 'com.example.Launcher',
+        allows_pass_through: true,
+      }
       const first = await succeed('set', {
         app_id,
         name: 'main',
         ...credentialsOf('vendor_h'),
-        category: 'IM',
-        allows_pass_through: true,
+        ...options,
       })
-      expect(first).toMatchObject({ category: 'IM', allows_pass_through: true, has_ca: true })
+      expect(first).toMatchObject({ ...options, has_ca: true })
       const path = `${publicUrl}/push/receipts/vendor_h/${first.certificate_id.toString(36)}.`
       expect(first.receipt_url.startsWith(path)).toBe(true)
       expect(first.receipt_url.slice(path.length)).toMatch(/^[\w-]{32}$/)
@@ -279,6 +284,8 @@ for (const backend of testBackends()) {
         gateway_app_id: 'next',
         app_key: '',
         category: '',
+        channel_id: '',
+        badge_class: '',
         allows_pass_through: false,
         send_url: '',
         has_ca: false,
@@ -520,12 +527,18 @@ for (const backend of testBackends()) {
         'by-key',
         [
           ...['--app-key', 'KEY1234567', '--certificate-file', '-', '--json'],
+          ...['--channel-id', 'chat', '--badge-class', 'com.example.Launcher'],
           ...['--secret-file', file('team', 'TEAM123456\n')],
         ],
         certificate,
       )
       expect(byKey).toMatchObject({ code: 0, err: '' })
-      expect(JSON.parse(byKey.out)).toMatchObject({ name: 'by-key', expires_at: 0 })
+      expect(JSON.parse(byKey.out)).toMatchObject({
+        name: 'by-key',
+        expires_at: 0,
+        channel_id: 'chat',
+        badge_class: 'com.example.Launcher',
+      })
 
       for (const name of ['by-file', 'by-key'])
         expect(await hermod(['check', name])).toEqual({

@@ -27,6 +27,8 @@ interface SetOptions extends AppOptions {
   readonly certificateFile?: string
   readonly packageName?: string
   readonly category?: string
+  readonly channelId?: string
+  readonly badgeClass?: string
   readonly passThrough?: true
   readonly receiptUser?: string
   readonly receiptKeyFile?: string
@@ -117,6 +119,11 @@ function addSet(certificate: Command, context: CommandContext): void {
     )
     .option('--package-name <name>', 'Android package of the app; vendor_x needs it')
     .option('--category <category>', 'class of messages that the vendor has approved, such as IM')
+    .option('--channel-id <id>', 'notification channel of pushes that name none, such as messages')
+    .option(
+      '--badge-class <class>',
+      'desktop-icon entry class of the app, for badges; vendor_h, vendor_n',
+    )
     .option('--pass-through', 'the vendor lets the app get commands')
     .option('--receipt-user <name>', 'vendor_h: the callback user that receipts are signed for')
     .option(
@@ -158,6 +165,8 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
       certificate: await text(certificateFile),
       package_name: options.packageName,
       category: options.category,
+      channel_id: options.channelId,
+      badge_class: options.badgeClass,
       allows_pass_through: options.passThrough,
       receipt_user: options.receiptUser,
       receipt_key: (await text(receiptKeyFile))?.replace(/\r?\n$/, ''),

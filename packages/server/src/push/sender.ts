@@ -43,6 +43,10 @@ export interface GatewayCertificate {
    * messages count as public or marketing ones, with the vendors' daily limits.
    */
   readonly category?: string
+  /** Notification channel on the device, for notifications that name none. */
+  readonly channelId?: string
+  /** As {@link ChannelOptions.badgeClass}, for notifications that name none. */
+  readonly badgeClass?: string
   /** Whether vendor_x and vendor_f have allowed the app to pass commands through. Default false. */
   readonly allowsPassThrough?: boolean
   /** Where gateways that are told so per message send their receipts. */

@@ -81,6 +81,17 @@ export const setPushCertificate = operation({
     ),
     package_name: plain('Android package of the app; vendor_x needs it'),
     category: plain('class of messages that the vendor has approved, such as IM', 64),
+    channel_id: optional(
+      string({
+        description:
+          'notification channel of pushes that name none, such as those of messages (vendor_h, vendor_x, vendor_o, cloud_gw); "": none',
+        examples: ['chat'],
+      }),
+    ),
+    badge_class: plain(
+      'desktop-icon entry class of pushes that name none; without one vendor_h and vendor_n change no badge',
+      1024,
+    ),
     allows_pass_through: optional(
       boolean({ description: 'the vendor lets the app get commands (vendor_x, vendor_f)' }),
     ),

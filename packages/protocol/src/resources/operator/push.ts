@@ -16,6 +16,8 @@ export const OperatorPushCertificate = resource(
     fingerprint: text('hash of the secrets, by which two can be told apart; "": no key opens them'),
     package_name: text('Android package of the app; "": none'),
     category: text('class of messages that the vendor has approved; "": none'),
+    channel_id: text('notification channel of pushes that name none; "": none'),
+    badge_class: text('desktop-icon entry class of pushes that name none; "": none'),
     allows_pass_through: boolean({ description: 'the vendor lets the app get commands' }),
     send_url: text('another gateway than that of the vendor; "": none'),
     auth_url: text('another place for the token call; "": none'),

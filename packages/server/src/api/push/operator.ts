@@ -37,8 +37,8 @@ export function operatorPushHandlers({
 type SetParams = Omit<ParamsOf<typeof setPushCertificate>, 'app_id'>
 
 function toDraft(params: SetParams): CertificateDraft {
-  const { package_name, category, allows_pass_through, receipt_user, send_url, auth_url, ca } =
-    params
+  const { package_name, category, channel_id, badge_class, allows_pass_through } = params
+  const { receipt_user, send_url, auth_url, ca } = params
   return {
     name: params.name,
     channel: params.channel,
@@ -51,6 +51,8 @@ function toDraft(params: SetParams): CertificateDraft {
     options: definedOnly({
       package_name: filled(package_name),
       category: filled(category),
+      channel_id: filled(channel_id),
+      badge_class: filled(badge_class),
       allows_pass_through,
       receipt_user: filled(receipt_user),
       send_url: filled(send_url),
@@ -77,6 +79,8 @@ function toResource({ stored, fingerprint, hasReceiptKey, receiptUrl }: Certific
     fingerprint,
     package_name: options.package_name ?? '',
     category: options.category ?? '',
+    channel_id: options.channel_id ?? '',
+    badge_class: options.badge_class ?? '',
     allows_pass_through: options.allows_pass_through ?? false,
     send_url: options.send_url ?? '',
     auth_url: options.auth_url ?? '',

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
+import { withDefaults } from './content/options.js'
 import { iosProtocol } from './ios-gw/protocol.js'
 import type { GatewayProtocol, PushBatch } from './runtime/protocol.js'
 import type { GatewayRequest } from './runtime/transport.js'
@@ -118,7 +119,8 @@ function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
     if (protocol.refuse?.(batch.notification, batch.certificate)) return []
     const credentials = protocol.readCredentials(batch.certificate)
     const requests: GatewayRequest[] = []
-    await protocol.send({ ...batch, credentials }, async (request) => {
+    const notification = withDefaults(batch.notification, batch.certificate)
+    await protocol.send({ ...batch, credentials, notification }, async (request) => {
       requests.push(request)
       const body = JSON.stringify({ result: 0, taskId: 'STORED' })
       return { status: 200, headers: {}, body, receivedAt: now }
@@ -166,6 +168,8 @@ interface Sending {
   readonly targets?: readonly PushTarget[]
 }
 
+const withBadge: PushNotification = { ...plain, badge: { mode: 'add', count: 1 } }
+const defaults = { channelId: 'messages', badgeClass: 'com.example.app.Launcher' }
 const oneTarget = [{ token: 'device-1', badgeCount: 5 }]
 const twoTargets = [...oneTarget, { token: 'device-2', badgeCount: null }]
 
@@ -212,6 +216,10 @@ describe.each(channels)('%s', (channel) => {
     }
     parts.push('### two devices')
     parts.push(...(await requestsOf(channel, plain, { targets: twoTargets })).map(describeRequest))
+    parts.push('### a badge, and a certificate with defaults')
+    parts.push(
+      ...(await requestsOf(channel, withBadge, { certificate: defaults })).map(describeRequest),
+    )
     const golden = resolve(goldenFolder, `${channel}.http`)
     await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot(golden)
   })
@@ -229,6 +237,15 @@ describe.each(channels)('%s', (channel) => {
     for (const { url } of requests) expect(url.startsWith('https://127.0.0.1:4444/')).toBe(true)
   })
 })
+
+it.each(channels)(
+  '%s: what a notification says itself wins over the defaults of the certificate',
+  async (channel) => {
+    const everything = notifications['every option'] ?? plain
+    const requests = await requestsOf(channel, everything, { certificate: defaults })
+    expect(requests).toEqual(await requestsOf(channel, everything))
+  },
+)
 
 describe('without an approved class of messages', () => {
   it.each(['vendor_h', 'vendor_v', 'vendor_o'] as const)('%s names none', async (channel) => {

@@ -1,4 +1,5 @@
 import { type Int64, pushEnvironment } from '@hermod/protocol'
+import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
 import type { GatewayCertificate, VendorChannel } from '../../../push/sender.js'
@@ -66,6 +67,8 @@ export interface CertificateSecrets {
 export interface CertificateOptions {
   readonly package_name?: string
   readonly category?: string
+  readonly channel_id?: string
+  readonly badge_class?: string
   readonly allows_pass_through?: boolean
   readonly receipt_user?: string
   readonly send_url?: string
@@ -125,7 +128,7 @@ export function gatewayCertificate(
   secrets: CertificateSecrets,
   publicUrl: string | null,
 ): GatewayCertificate {
-  const { package_name, category, allows_pass_through } = stored.options
+  const { package_name, category, channel_id, badge_class, allows_pass_through } = stored.options
   const endpoint = endpointOf(stored.options)
   return {
     channel: stored.channel,
@@ -134,9 +137,13 @@ export function gatewayCertificate(
     appKey: stored.appKey,
     appSecret: secrets.app_secret,
     certificate: secrets.certificate,
-    ...(package_name === undefined ? {} : { packageName: package_name }),
-    ...(category === undefined ? {} : { category }),
-    ...(allows_pass_through === undefined ? {} : { allowsPassThrough: allows_pass_through }),
+    ...definedOnly({
+      packageName: package_name,
+      category,
+      channelId: channel_id,
+      badgeClass: badge_class,
+      allowsPassThrough: allows_pass_through,
+    }),
     ...(publicUrl === null ? {} : { receiptUrl: publicUrl + receiptPath(stored, secrets) }),
     ...(endpoint === null ? {} : { endpoint }),
   }
@@ -144,9 +151,5 @@ export function gatewayCertificate(
 
 function endpointOf({ send_url, auth_url, ca }: CertificateOptions) {
   if (send_url === undefined && auth_url === undefined && ca === undefined) return null
-  return {
-    ...(send_url === undefined ? {} : { sendUrl: send_url }),
-    ...(auth_url === undefined ? {} : { authUrl: auth_url }),
-    ...(ca === undefined ? {} : { ca }),
-  }
+  return definedOnly({ sendUrl: send_url, authUrl: auth_url, ca })
 }

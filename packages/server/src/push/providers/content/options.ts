@@ -1,9 +1,30 @@
 /** What a notification says to one channel, in pieces that several vendors need. */
 import { createHash } from 'node:crypto'
+import { definedOnly } from '../../../lib/defined-only.js'
 import { stringifyJson } from '../../../lib/json.js'
-import type { ChannelOptions, PushNotification, VendorChannel } from '../../sender.js'
+import type {
+  ChannelOptions,
+  GatewayCertificate,
+  PushNotification,
+  VendorChannel,
+} from '../../sender.js'
 
 export type AndroidChannel = Exclude<VendorChannel, 'ios_gw'>
+
+/** The notification, with what the certificate says where it says nothing itself. */
+export function withDefaults(
+  notification: PushNotification,
+  { channel, channelId, badgeClass }: GatewayCertificate,
+): PushNotification {
+  if (channel === 'ios_gw' || (channelId === undefined && badgeClass === undefined))
+    return notification
+  const { android, channels } = notification
+  return {
+    ...notification,
+    android: definedOnly({ channelId, ...android }),
+    channels: { ...channels, [channel]: definedOnly({ badgeClass, ...channels[channel] }) },
+  }
+}
 
 /** Options of the channel over those of all Android channels, member by member. */
 export function channelOptions(

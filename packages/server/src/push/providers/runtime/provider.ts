@@ -10,6 +10,7 @@ import type {
   PushSender,
   PushTarget,
 } from '../../sender.js'
+import { withDefaults } from '../content/options.js'
 import type { CircuitLimits } from './circuit.js'
 import { CredentialError } from './credentials.js'
 import { CertificateLanes } from './lane.js'
@@ -43,11 +44,12 @@ export class GatewayProvider<Credentials>
     if (unsendable) return targets.map(() => unsendable)
     const lane = this.#lanes.open(certificate)
     if ('kind' in lane) return targets.map(() => lane)
+    const filled = withDefaults(notification, certificate)
     const byToken = new Map(targets.map((target) => [target.token, target]))
     const outcomes = new Map<string, PushOutcome>()
     await Promise.all(
       this.#requestsFor([...byToken.values()]).map(async (request) => {
-        const results = await lane.send({ notification, ...request })
+        const results = await lane.send({ notification: filled, ...request })
         for (const [index, { token }] of request.targets.entries())
           outcomes.set(token, results[index] ?? missing)
       }),
@@ -70,7 +72,7 @@ export class GatewayProvider<Credentials>
     if ('kind' in lane) return lane
     const target = { token: this.protocol.probeToken ?? 'hermod-probe', badgeCount: null }
     const part = this.protocol.partOf?.(target) ?? ''
-    const notification = probeNotification(this.options.clock.now())
+    const notification = withDefaults(probeNotification(this.options.clock.now()), certificate)
     try {
       const [outcome = missing] = await lane.send({ notification, targets: [target], part })
       return outcome
