@@ -22,7 +22,7 @@ import {
   sendText,
   unreadCounts,
 } from './support/messaging.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 120_000
@@ -55,18 +55,18 @@ for (const backend of testBackends()) {
       config: JSON.stringify({ groupMemberList: readers.map(({ id }) => id) }),
     })
 
-    /** The messages that notices of one kind told the user's own devices of in a group, oldest notice first. */
+    /** The messages that events of one kind told the user's own devices of in a group, oldest event first. */
     async function toldOwn(kind: string, group: number, userId: number): Promise<number[]> {
-      return (await recordedNotices(watched.sql, kind))
+      return (await recordedEvents(watched.sql, kind))
         .filter((event) => event.kind === kind && event.group === group)
         .filter(({ actor, users }) => actor === userId && users.includes(userId))
         .map(({ content }) => JSON.parse(content).msg_id)
     }
 
-    /** Whether everything was read, and how many notices said so. */
-    async function readAllNotices(userId: number): Promise<number> {
-      const notices = await recordedNotices(watched.sql, 'message.read_all')
-      return notices.filter(({ actor }) => actor === userId).length
+    /** Whether everything was read, and how many events said so. */
+    async function readAllEvents(userId: number): Promise<number> {
+      const events = await recordedEvents(watched.sql, 'message.read_all')
+      return events.filter(({ actor }) => actor === userId).length
     }
 
     it('of many members of a group at once, beside sends, move marks forward only and tell each sender once', async () => {
@@ -159,9 +159,9 @@ for (const backend of testBackends()) {
         ])
       }
 
-      /** What was told in the direct conversations of the reader since some notices were there. */
+      /** What was told in the direct conversations of the reader since some events were there. */
       const directReads = async (after: number) =>
-        (await recordedNotices(watched.sql, 'message.read'))
+        (await recordedEvents(watched.sql, 'message.read'))
           .filter(({ kind, actor }) => kind === 'message.read' && actor === reader.id)
           .filter(({ group }) => group === undefined)
           .map(({ users, content }) => ({ users, messageId: Number(JSON.parse(content).msg_id) }))
@@ -191,7 +191,7 @@ for (const backend of testBackends()) {
         expect(Object.keys(await unreadCounts(reader.api))).toHaveLength(directCount + groupCount)
         await acknowledge(reader.api)
         expect(await unreadCounts(reader.api)).toEqual({})
-        const own = (await recordedNotices(watched.sql, 'message.read')).filter(
+        const own = (await recordedEvents(watched.sql, 'message.read')).filter(
           ({ actor }) => actor === reader.id,
         )
         expect(own.map(({ kind }) => kind)).toEqual([
@@ -215,12 +215,12 @@ for (const backend of testBackends()) {
         for (const group of groups.slice(askingCount))
           expect(await recordedReads(watched.sql, group)).toEqual([])
         await acknowledge(reader.api)
-        expect(await readAllNotices(reader.id)).toBe(1)
+        expect(await readAllEvents(reader.id)).toBe(1)
       })
 
       it('on several devices at once tells each sender once', async () => {
         await sendEverywhere()
-        const before = { all: await readAllNotices(reader.id), receipts: await askedReceipts() }
+        const before = { all: await readAllEvents(reader.id), receipts: await askedReceipts() }
         const first = groups[0] as number
         await Promise.all([
           ...Array.from({ length: 4 }, () => acknowledge(reader.api)),
@@ -241,8 +241,8 @@ for (const backend of testBackends()) {
           }),
         )
         expect(told.toSorted()).toEqual([...before.receipts.map(receiptText), ...added].toSorted())
-        expect(await readAllNotices(reader.id)).toBeGreaterThan(before.all)
-        expect(await readAllNotices(reader.id)).toBeLessThanOrEqual(before.all + 4)
+        expect(await readAllEvents(reader.id)).toBeGreaterThan(before.all)
+        expect(await readAllEvents(reader.id)).toBeLessThanOrEqual(before.all + 4)
         expect(await integrityFaults(watched.server)).toEqual([])
       })
     })

@@ -15,7 +15,7 @@ import bcrypt from '@node-rs/bcrypt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import type { SqlRow } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -807,7 +807,7 @@ function waysToReach(place: Place, backend: Backend): void {
       await from.api.succeed('POST', '/roster/apply', { body })
     }
     const reasons = async () =>
-      (await recordedNotices(watched.sql, 'contact.applied')).map(({ content }) => content)
+      (await recordedEvents(watched.sql, 'contact.applied')).map(({ content }) => content)
     expect(await reasons()).toEqual(['alice to bob', 'carol to alice', 'carol to bob'])
     expect(await watched.server.stop()).toMatchObject({ code: 0 })
 

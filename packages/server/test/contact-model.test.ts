@@ -11,7 +11,7 @@ import { PeoplePool, type Person } from './support/contacts.js'
 import { explanations } from './support/explanations.js'
 import { integrityFaults, textTo } from './support/messaging.js'
 import { World } from './support/model-world.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const userCount = 3
@@ -284,7 +284,7 @@ class ContactWorld extends World {
   /** What was recorded must lead to what is there. */
   async checkEvents(state: State): Promise<void> {
     const ids = this.people.map(({ id }) => id)
-    const recorded = await recordedNotices(this.watched.sql, 'contact.')
+    const recorded = await recordedEvents(this.watched.sql, 'contact.')
     const events = recorded
       .filter(({ actor, users }) => [actor, ...users].some((id) => ids.includes(id)))
       .map((event) => ({ ...event, kind: event.kind.slice('contact.'.length) }))

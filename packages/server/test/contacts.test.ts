@@ -25,7 +25,7 @@ import {
   updateContact,
 } from './support/contacts.js'
 import { integrityFaults, sendText, textTo } from './support/messaging.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
@@ -60,7 +60,7 @@ for (const backend of testBackends()) {
 
     /** What is recorded of what this user did, oldest first. */
     async function eventsBy({ id }: Person): Promise<Json[]> {
-      return (await recordedNotices(watched.sql, 'contact.'))
+      return (await recordedEvents(watched.sql, 'contact.'))
         .filter(({ actor }) => actor === id)
         .map(({ kind, users, content }) => [kind, users, content])
     }

@@ -15,7 +15,7 @@ import { aGroup } from './support/groups.js'
 import { type HeldWrites, holdWrites } from './support/held-writes.js'
 import { operate, recall } from './support/message-operations.js'
 import { contents, integrityFaults, sendText, textTo } from './support/messaging.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import { openSql, type Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -444,7 +444,7 @@ for (const backend of testBackends()) {
         `select low_read_seq, high_read_seq, low_seen_seq, high_seen_seq, low_delivered_seq, high_delivered_seq
         from conversations where ${whichConversation(type, place, user, peer)}`,
       )
-      const told = await recordedNotices(sql, 'message.')
+      const told = await recordedEvents(sql, 'message.')
       return { marks, told: told.filter(({ actor }) => actor === user.id) }
     }
 

@@ -15,9 +15,9 @@ import { broadcast } from './support/broadcasts.js'
 import {
   aGroup,
   expectSuccess,
-  type GroupNotice,
+  type GroupEvent,
   groupCall,
-  groupNotices,
+  groupEventsOf,
   types,
 } from './support/groups.js'
 import { acknowledge, contents, integrityFaults, peers, sendText } from './support/messaging.js'
@@ -369,20 +369,17 @@ for (const backend of testBackends()) {
       await inGroup(bob, '/group/invite', { user_list: [alice.id], reason: 'to alice' }, invited)
       for (const user of [alice, carol])
         await inGroup(user, '/group/apply', { reason: `by ${user.id}` }, applied)
-      const before = new Map<number, GroupNotice[]>()
-      for (const group_id of [group, invited, applied])
-        before.set(group_id, await notices(group_id))
+      const before = new Map<number, GroupEvent[]>()
+      for (const group_id of [group, invited, applied]) before.set(group_id, await events(group_id))
       await remove(alice.api)
       await textsAreErased()
       // What the deletion itself tells comes after.
       const after = async (group_id: number) =>
-        (await notices(group_id)).slice(0, before.get(group_id)?.length)
+        (await events(group_id)).slice(0, before.get(group_id)?.length)
       const emptied = [`name of ${alice.id}`, 'by alice', 'to alice', `by ${alice.id}`]
       for (const [group_id, told] of before) {
-        const without = told.map((notice) =>
-          emptied.some((text) => notice.content.includes(text))
-            ? { ...notice, content: '' }
-            : notice,
+        const without = told.map((event) =>
+          emptied.some((text) => event.content.includes(text)) ? { ...event, content: '' } : event,
         )
         expect(await after(group_id)).toEqual(without)
       }
@@ -408,8 +405,7 @@ for (const backend of testBackends()) {
       ])
     })
 
-    const notices = (group_id: number): Promise<GroupNotice[]> =>
-      groupNotices(watched.sql, group_id)
+    const events = (group_id: number): Promise<GroupEvent[]> => groupEventsOf(watched.sql, group_id)
 
     it('leaves the messages, the conversation and the pin to the others', async () => {
       await sendText(alice.api, bob.id, 'from alice')

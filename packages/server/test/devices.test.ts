@@ -9,7 +9,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import type { Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -77,7 +77,7 @@ for (const backend of testBackends()) {
     }
 
     async function storedEvents({ id }: Account): Promise<Json[]> {
-      return (await recordedNotices(sql)).filter(({ users }) => users.includes(id))
+      return (await recordedEvents(sql)).filter(({ users }) => users.includes(id))
     }
 
     async function eventsOf(user: Account): Promise<Json[]> {

@@ -11,7 +11,7 @@ import {
   groupCall,
   groupInfo,
   groupInvitations,
-  groupNotices,
+  groupEventsOf,
   joinRequests,
   memberIds,
   outcomes,
@@ -101,8 +101,8 @@ for (const backend of testBackends()) {
     const expire = (table: 'group_join_requests' | 'group_invitations', group_id: number) =>
       watched.sql.run(`update ${table} set expires_at = 1 where group_id = ${group_id}`)
 
-    async function notices(group_id: number, ...kinds: string[]) {
-      return (await groupNotices(watched.sql, group_id)).filter(({ kind }) => kinds.includes(kind))
+    async function events(group_id: number, ...kinds: string[]) {
+      return (await groupEventsOf(watched.sql, group_id)).filter(({ kind }) => kinds.includes(kind))
     }
 
     async function applicationStatus(
@@ -158,7 +158,7 @@ for (const backend of testBackends()) {
           `select created_at from group_join_requests where group_id = ${group_id}`,
         )
         expect(expired_time).toBe(Number(row?.created_at) + 7 * dayMs)
-        expect(await notices(group_id, 'applied')).toEqual([
+        expect(await events(group_id, 'applied')).toEqual([
           { kind: 'applied', actor: guest.id, users: [], content: 'let me in' },
         ])
         expect(await members(group_id)).not.toContain(guest.id)
@@ -182,7 +182,7 @@ for (const backend of testBackends()) {
         })
         expect(await members(group_id)).toContain(guest.id)
         expect(await joinRequests(owner.api, group_id)).toEqual([])
-        expect((await notices(group_id, 'joined', 'applied')).at(-1)).toEqual({
+        expect((await events(group_id, 'joined', 'applied')).at(-1)).toEqual({
           kind: 'joined',
           actor: guest.id,
           users: [guest.id],
@@ -197,7 +197,7 @@ for (const backend of testBackends()) {
         expect((await apply(guest, group_id)).code).toBe(answerCode.join_requests_closed)
         expect((await apply(member, group_id)).code).toBe(answerCode.already_group_member)
         expect(await joinRequests(owner.api, group_id)).toEqual([])
-        expect(await notices(group_id, 'applied')).toEqual([])
+        expect(await events(group_id, 'applied')).toEqual([])
       })
 
       it.each(Object.entries(approvals))(
@@ -257,15 +257,13 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         for (const reason of ['first', 'second', 'third'])
           expectSuccess(await apply(guest, group_id, { reason }))
-        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual([
-          'first',
-        ])
+        expect((await events(group_id, 'applied')).map(({ content }) => content)).toEqual(['first'])
         expect((await joinRequests(owner.api, group_id)).map(({ reason }) => reason)).toEqual([
           'third',
         ])
         await expire('group_join_requests', group_id)
         expectSuccess(await apply(guest, group_id, { reason: 'fourth' }))
-        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual([
+        expect((await events(group_id, 'applied')).map(({ content }) => content)).toEqual([
           'first',
           'fourth',
         ])
@@ -291,7 +289,7 @@ for (const backend of testBackends()) {
           expect((await apply(invited, group_id)).code).toBe(answerCode.ok)
           expect(await members(group_id)).toContain(invited.id)
           expect(await invitationStatus(group_id, invited)).toBe(status.agreed)
-          expect(await notices(group_id, 'applied', 'invitation_accepted')).toEqual([
+          expect(await events(group_id, 'applied', 'invitation_accepted')).toEqual([
             { kind: 'invitation_accepted', actor: invited.id, users: [member.id], content: '' },
           ])
         }
@@ -416,7 +414,7 @@ for (const backend of testBackends()) {
         expect(await members(group_id)).toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.agreed)
         expect(
-          (await notices(group_id, 'joined', 'request_accepted', 'request_declined')).slice(1),
+          (await events(group_id, 'joined', 'request_accepted', 'request_declined')).slice(1),
         ).toEqual(
           expect.arrayContaining([
             { kind: 'request_accepted', actor: helper.id, users: [guest.id], content: '' },
@@ -438,7 +436,7 @@ for (const backend of testBackends()) {
         ).toBe(answerCode.ok)
         expect(await members(group_id)).not.toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
-        expect(await notices(group_id, 'request_accepted', 'request_declined')).toEqual([
+        expect(await events(group_id, 'request_accepted', 'request_declined')).toEqual([
           { kind: 'request_declined', actor: owner.id, users: [guest.id], content: '' },
         ])
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(
@@ -459,7 +457,7 @@ for (const backend of testBackends()) {
           ...Array(crowd - 1).fill(answerCode.join_request_not_open),
         ])
         expect(await members(group_id)).toHaveLength(4)
-        expect(await notices(group_id, 'request_accepted')).toHaveLength(1)
+        expect(await events(group_id, 'request_accepted')).toHaveLength(1)
       })
 
       it('is approved or rejected when both happen at once', async () => {
@@ -523,7 +521,7 @@ for (const backend of testBackends()) {
           data: null,
         })
         expect(await applicationStatus(group_id, guest)).toBe(status.pending)
-        expect(await notices(group_id, 'request_accepted')).toEqual([])
+        expect(await events(group_id, 'request_accepted')).toEqual([])
         await setCapacity(group_id, 4)
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(answerCode.ok)
         expect(await members(group_id)).toContain(guest.id)
@@ -818,7 +816,7 @@ for (const backend of testBackends()) {
           updated_at: new Date(Number(row?.created_at)).toISOString(),
         })
         expect(await groupInvitations(sure.api)).toEqual([])
-        expect((await notices(group_id, 'invited', 'joined')).slice(-2)).toEqual([
+        expect((await events(group_id, 'invited', 'joined')).slice(-2)).toEqual([
           { kind: 'invited', actor: member.id, users: [asked.id], content: 'come' },
           { kind: 'joined', actor: member.id, users: [sure.id], content: '' },
         ])
@@ -969,7 +967,7 @@ for (const backend of testBackends()) {
         ).toBe(true)
         expect(await members(group_id)).toContain(invited.id)
         expect(await invitationStatus(group_id, invited)).toBe(status.agreed)
-        expect(await notices(group_id, 'invitation_accepted', 'invitation_declined')).toEqual([
+        expect(await events(group_id, 'invitation_accepted', 'invitation_declined')).toEqual([
           { kind: 'invitation_accepted', actor: invited.id, users: [member.id], content: '' },
         ])
       })
@@ -979,7 +977,7 @@ for (const backend of testBackends()) {
         expect((await respond(invited, group_id, invited.id, false)).data).toBe(true)
         expect(await members(group_id)).not.toContain(invited.id)
         expect(await invitationStatus(group_id, invited)).toBe(status.rejected)
-        expect(await notices(group_id, 'invitation_accepted', 'invitation_declined')).toEqual([
+        expect(await events(group_id, 'invitation_accepted', 'invitation_declined')).toEqual([
           { kind: 'invitation_declined', actor: invited.id, users: [member.id], content: '' },
         ])
         expect((await respond(invited, group_id, invited.id, true)).code).toBe(
@@ -1081,7 +1079,7 @@ for (const backend of testBackends()) {
           data: null,
         })
         expect(await invitationStatus(group_id, invited)).toBe(status.pending)
-        expect(await notices(group_id, 'invitation_accepted')).toEqual([])
+        expect(await events(group_id, 'invitation_accepted')).toEqual([])
         await setCapacity(group_id, 4)
         expect((await respond(invited, group_id, invited.id, true)).code).toBe(answerCode.ok)
       })

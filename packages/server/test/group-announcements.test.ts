@@ -5,7 +5,7 @@ import { testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { codes, type Person, registerPeople } from './support/contacts.js'
-import { aGroup, announcements, groupCall, groupNotices, groupQuery } from './support/groups.js'
+import { aGroup, announcements, groupCall, groupEventsOf, groupQuery } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
@@ -63,7 +63,7 @@ for (const backend of testBackends()) {
     }
 
     const told = async () =>
-      (await groupNotices(watched.sql, group_id)).filter(
+      (await groupEventsOf(watched.sql, group_id)).filter(
         ({ kind }) => kind === 'announcement_updated',
       )
 

@@ -14,7 +14,7 @@ import {
   expectSuccess,
   groupCall,
   groupInfo,
-  groupNotices,
+  groupEventsOf,
   memberIds,
   outcomes,
 } from './support/groups.js'
@@ -152,7 +152,7 @@ for (const backend of testBackends()) {
         const refusals = answers.map(refusalOf).filter((refusal) => refusal !== null)
         expect(refusals).toHaveLength(answers.length - 1)
         for (const refusal of refusals) expect(alreadyMember).toContain(refusal)
-        const joined = (await groupNotices(watched.sql, open.group)).filter(
+        const joined = (await groupEventsOf(watched.sql, open.group)).filter(
           ({ kind }) => kind === 'joined',
         )
         expect(joined.map(({ users }) => users)).toEqual([[bob.id]])
@@ -324,7 +324,7 @@ for (const backend of testBackends()) {
         ])
         const isApproved = answers.findIndex(hasSucceeded) % 2 === 0
         expect((await memberIds(admin, group)).includes(carol.id)).toBe(isApproved)
-        const told = (await groupNotices(watched.sql, group)).filter(({ kind }) =>
+        const told = (await groupEventsOf(watched.sql, group)).filter(({ kind }) =>
           kind.startsWith('request_'),
         )
         expect(told.map(({ kind }) => kind)).toEqual([

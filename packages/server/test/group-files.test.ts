@@ -4,7 +4,7 @@ import { type Answer, type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { codes, type Person, registerPeople } from './support/contacts.js'
-import { aGroup, groupCall, groupNotices, groupQuery } from './support/groups.js'
+import { aGroup, groupCall, groupEventsOf, groupQuery } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
@@ -79,7 +79,7 @@ for (const backend of testBackends()) {
       (await api.succeed('GET', paths.list, { query: { group_id } })).data
 
     const told = async () =>
-      (await groupNotices(watched.sql, group_id))
+      (await groupEventsOf(watched.sql, group_id))
         .filter(({ kind }) => kind.startsWith('file_'))
         .map(({ kind, actor, users, content }) => [kind, actor, users, JSON.parse(content)])
 

@@ -11,7 +11,7 @@ import {
   groupCall,
   groupInfo,
   groupMembers,
-  groupNotices,
+  groupEventsOf,
   groupQuery,
   memberIds,
   outcomes,
@@ -81,13 +81,13 @@ for (const backend of testBackends()) {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    const notices = (group_id: number) => groupNotices(watched.sql, group_id)
-    const kinds = async (group_id: number) => (await notices(group_id)).map(({ kind }) => kind)
+    const events = (group_id: number) => groupEventsOf(watched.sql, group_id)
+    const kinds = async (group_id: number) => (await events(group_id)).map(({ kind }) => kind)
 
     /** The events from now on, without those before. */
     async function since(group_id: number) {
-      const before = (await notices(group_id)).length
-      return async () => (await notices(group_id)).slice(before)
+      const before = (await events(group_id)).length
+      return async () => (await events(group_id)).slice(before)
     }
 
     /** A group with an owner, two admins and two members; and two users who are none. */

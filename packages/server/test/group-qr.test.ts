@@ -12,7 +12,7 @@ import {
   expectSuccess,
   groupCall,
   groupInfo,
-  groupNotices,
+  groupEventsOf,
   groupQuery,
   memberIds,
 } from './support/groups.js'
@@ -88,7 +88,7 @@ for (const backend of testBackends()) {
         expect(joined.envelope).toMatchObject({ code: answerCode.ok, data: { group_id } })
         expect(await memberIds(owner.api, group_id)).toContain(guest.id)
         expect((await groupInfo(guest.api, group_id)).count).toBe(3)
-        const joins = (await groupNotices(watched.sql, group_id)).filter(
+        const joins = (await groupEventsOf(watched.sql, group_id)).filter(
           ({ kind }) => kind === 'joined',
         )
         expect(joins.at(-1)).toEqual({

@@ -7,11 +7,11 @@ import { aCast, admins, type Cast, codesOf, members, only, owners } from './supp
 import {
   aGroup,
   expectSuccess,
-  type GroupNotice,
+  type GroupEvent,
   groupCall,
   groupInfo,
   groupMembers,
-  groupNotices,
+  groupEventsOf,
   types,
 } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
@@ -62,10 +62,10 @@ for (const backend of testBackends()) {
     const info = () => groupInfo(cast.member.api, group_id)
 
     /** What is recorded while something is done. */
-    async function noticesOf(work: () => Promise<unknown>): Promise<GroupNotice[]> {
-      const before = await groupNotices(watched.sql, group_id)
+    async function eventsOf(work: () => Promise<unknown>): Promise<GroupEvent[]> {
+      const before = await groupEventsOf(watched.sql, group_id)
       await work()
-      return (await groupNotices(watched.sql, group_id)).slice(before.length)
+      return (await groupEventsOf(watched.sql, group_id)).slice(before.length)
     }
 
     function updated(
@@ -73,7 +73,7 @@ for (const backend of testBackends()) {
       property: string,
       value: unknown,
       users: readonly number[] = [],
-    ): GroupNotice {
+    ): GroupEvent {
       return {
         kind: 'info_updated',
         actor,
@@ -97,13 +97,13 @@ for (const backend of testBackends()) {
         const { admin, owner } = cast
         const actor = name === 'capacity' ? owner : admin
         const before = await info()
-        const notices = await noticesOf(async () => {
+        const events = await eventsOf(async () => {
           expect(await groupCall(actor.api, path, group_id, { [parameter]: value })).toMatchObject({
             code: 200,
             data: true,
           })
         })
-        expect(notices).toEqual([updated(actor.id, name, value)])
+        expect(events).toEqual([updated(actor.id, name, value)])
         const { updated_at, ...after } = await info()
         expect(after).toEqual({ ...before, updated_at: undefined, [name]: value })
         expect(updated_at).toBeGreaterThan(Number(before.updated_at))
@@ -114,7 +114,7 @@ for (const backend of testBackends()) {
         const again = { [parameter]: value }
         const asItIs = { [parameter]: before[name] }
         expect(
-          await noticesOf(async () =>
+          await eventsOf(async () =>
             expectSuccess(await groupCall(cast.owner.api, path, group_id, asItIs)),
           ),
         ).toEqual([])
@@ -122,7 +122,7 @@ for (const backend of testBackends()) {
         await expectSuccess(await groupCall(cast.owner.api, path, group_id, again))
         const set = await info()
         expect(
-          await noticesOf(async () =>
+          await eventsOf(async () =>
             expectSuccess(await groupCall(cast.owner.api, path, group_id, again)),
           ),
         ).toEqual([])
@@ -238,7 +238,7 @@ for (const backend of testBackends()) {
         ...texts.map(([path, name, value]) => [path, name, value] as const),
         ...flags,
       ]
-      const notices = await noticesOf(async () => {
+      const events = await eventsOf(async () => {
         const answers = changes.map(([path, , value]) =>
           groupCall(cast.admin.api, path, group_id, { value }),
         )
@@ -247,7 +247,7 @@ for (const backend of testBackends()) {
       const expected = changes.map(([, name, value]) =>
         JSON.stringify({ property: name, [name]: value }),
       )
-      expect(notices.map(({ content }) => content).toSorted()).toEqual(expected.toSorted())
+      expect(events.map(({ content }) => content).toSorted()).toEqual(expected.toSorted())
       const after = await info()
       expect(after).toMatchObject(
         Object.fromEntries(changes.map(([, name, value]) => [name, value])),
@@ -271,14 +271,14 @@ for (const backend of testBackends()) {
 
     it('has the last of several names that are set at once, and each made an event', async () => {
       const names = Array.from({ length: 8 }, (_, index) => `Name ${index}`)
-      const notices = await noticesOf(async () => {
+      const events = await eventsOf(async () => {
         const answers = names.map((value) =>
           groupCall(cast.admin.api, '/group/info/name', group_id, { value }),
         )
         for (const answer of await Promise.all(answers)) expectSuccess(answer)
       })
-      expect(notices).toHaveLength(names.length)
-      expect(notices.at(-1)).toEqual(updated(cast.admin.id, 'name', (await info()).name))
+      expect(events).toHaveLength(names.length)
+      expect(events.at(-1)).toEqual(updated(cast.admin.id, 'name', (await info()).name))
     })
 
     describe('capacity', () => {
@@ -329,7 +329,7 @@ for (const backend of testBackends()) {
         const before = Math.floor(Number((await info()).updated_at) / 1_000)
         for (const minutes of [1, 60, 100_000_000_000]) {
           let end = 0
-          const notices = await noticesOf(async () => {
+          const events = await eventsOf(async () => {
             const answer = await ban(minutes)
             expect(answer).toMatchObject({ code: 200 })
             expect(Object.keys(answer.data)).toEqual(['ban_expire_time'])
@@ -337,7 +337,7 @@ for (const backend of testBackends()) {
           })
           const { ban_expire_time, updated_at } = await info()
           expect(ban_expire_time).toBe(end)
-          expect(notices).toEqual([updated(cast.admin.id, 'ban_expire_time', end)])
+          expect(events).toEqual([updated(cast.admin.id, 'ban_expire_time', end)])
           // updated_at is the time of the change, or a few milliseconds more when changes follow each other at once.
           expect(end - minutes * 60).toBeGreaterThanOrEqual(before)
           expect(end - minutes * 60).toBeLessThanOrEqual(Math.ceil(Number(updated_at) / 1_000))
@@ -347,25 +347,25 @@ for (const backend of testBackends()) {
       it('is permanent with -1, which says nothing new when it is so already', async () => {
         expect(await ban(-1)).toMatchObject({ data: { ban_expire_time: -1 } })
         expect(await info()).toMatchObject({ ban_expire_time: -1 })
-        expect(await noticesOf(() => ban(-1))).toEqual([])
+        expect(await eventsOf(() => ban(-1))).toEqual([])
         expect((await ban(1)).data.ban_expire_time).toBeGreaterThan(0)
       })
 
       it('is ended, which says nothing when there is none', async () => {
         const before = await info()
         expect(
-          await noticesOf(async () =>
+          await eventsOf(async () =>
             expect(await unban()).toMatchObject({ code: 200, data: true }),
           ),
         ).toEqual([])
         expect(await info()).toEqual(before)
         await expectSuccess(await ban(-1))
-        expect(await noticesOf(() => unban())).toEqual([
+        expect(await eventsOf(() => unban())).toEqual([
           updated(cast.admin.id, 'ban_expire_time', 0),
         ])
         expect(await info()).toMatchObject({ ban_expire_time: 0 })
         await watched.sql.run(`update groups set ban_expires_at = 1 where group_id = ${group_id}`)
-        expect(await noticesOf(() => unban())).toEqual([])
+        expect(await eventsOf(() => unban())).toEqual([])
       })
 
       it.each([0, -2, 100_000_000_001, 2n ** 62n, -(2n ** 63n), 'long', 1.5, undefined])(
@@ -477,15 +477,15 @@ for (const backend of testBackends()) {
             code: 200,
             data: true,
           })
-        expect(await noticesOf(() => set(name))).toEqual([updated(id, 'display_name', name, [id])])
+        expect(await eventsOf(() => set(name))).toEqual([updated(id, 'display_name', name, [id])])
         expect(
           (await groupMembers(cast.owner.api, group_id)).find(({ user_id }) => user_id === id),
         ).toMatchObject({ display_name: name })
         const after = await version()
         expect(after).toBeGreaterThan(Number(before))
-        expect(await noticesOf(() => set(name))).toEqual([])
+        expect(await eventsOf(() => set(name))).toEqual([])
         expect(await version()).toBe(after)
-        expect(await noticesOf(() => set(''))).toEqual([updated(id, 'display_name', '', [id])])
+        expect(await eventsOf(() => set(''))).toEqual([updated(id, 'display_name', '', [id])])
         await set('n'.repeat(256))
         for (const bad of ['n'.repeat(257), 7]) {
           const answer = await call('/group/display_name', { value: bad })
@@ -502,23 +502,23 @@ for (const backend of testBackends()) {
 
       it('tell of every change of a mode, and of the first and the last step of muting', async () => {
         const actor = cast.member.id
-        const notice = (kind: string, content = '') => ({ kind, actor, users: [actor], content })
-        const setting = (content: object) => notice('message_setting', JSON.stringify(content))
+        const event = (kind: string, content = '') => ({ kind, actor, users: [actor], content })
+        const setting = (content: object) => event('message_setting', JSON.stringify(content))
         const told = (path: string, params: object) =>
-          noticesOf(async () => expectSuccess(await call(path, params)))
+          eventsOf(async () => expectSuccess(await call(path, params)))
         const mute = (msg_mute_mode: number) => told('/group/msg/mute_mode', { msg_mute_mode })
         expect(await mute(0)).toEqual([])
-        expect(await mute(1)).toEqual([setting({ msg_mute_mode: 1 }), notice('muted')])
+        expect(await mute(1)).toEqual([setting({ msg_mute_mode: 1 }), event('muted')])
         expect(await mute(2)).toEqual([setting({ msg_mute_mode: 2 })])
         expect(await mute(2)).toEqual([])
-        expect(await mute(0)).toEqual([setting({ msg_mute_mode: 0 }), notice('unmuted')])
+        expect(await mute(0)).toEqual([setting({ msg_mute_mode: 0 }), event('unmuted')])
         expect(await told('/group/msg/not_disturb', { value: true })).toEqual([
           setting({ msg_mute_mode: 1 }),
-          notice('muted'),
+          event('muted'),
         ])
         expect(await told('/group/msg/not_disturb', { value: false })).toEqual([
           setting({ msg_mute_mode: 0 }),
-          notice('unmuted'),
+          event('unmuted'),
         ])
         expect(await told('/group/msg/push_mode', { msg_push_mode: 2 })).toEqual([
           setting({ msg_push_mode: 2 }),

@@ -8,11 +8,11 @@ import {
   aGroup,
   announcements,
   expectSuccess,
-  type GroupNotice,
+  type GroupEvent,
   groupCall,
   groupInfo,
   groupInvitations,
-  groupNotices,
+  groupEventsOf,
   groupQuery,
   joinRequests,
   memberIds,
@@ -76,14 +76,14 @@ for (const backend of testBackends()) {
         )
     }
 
-    async function noticesSince(
+    async function eventsSince(
       group_id: number,
-      before: readonly GroupNotice[],
-    ): Promise<GroupNotice[]> {
-      return (await groupNotices(watched.sql, group_id)).slice(before.length)
+      before: readonly GroupEvent[],
+    ): Promise<GroupEvent[]> {
+      return (await groupEventsOf(watched.sql, group_id)).slice(before.length)
     }
 
-    const notice = (kind: string, users: readonly Person[], actor = system) => ({
+    const event = (kind: string, users: readonly Person[], actor = system) => ({
       kind,
       actor,
       users: users.map(({ id }) => id),
@@ -111,7 +111,7 @@ for (const backend of testBackends()) {
       const [owner, older, younger, first, other] = await people()
       const group_id = await aGroup(owner, { members: [first, other], admins: [younger, older] })
       await joinedInOrder(group_id, first, owner, older, younger, other)
-      const before = await groupNotices(watched.sql, group_id)
+      const before = await groupEventsOf(watched.sql, group_id)
       const { updated_at } = await groupInfo(first.api, group_id)
       expect(await remove(owner)).toMatchObject({ code: succeeded })
       const group = await groupInfo(first.api, group_id)
@@ -123,9 +123,9 @@ for (const backend of testBackends()) {
         [first.id]: roles.member,
         [other.id]: roles.member,
       })
-      expect(await noticesSince(group_id, before)).toEqual([
-        notice('left', [owner]),
-        notice('owner_assigned', [older]),
+      expect(await eventsSince(group_id, before)).toEqual([
+        event('left', [owner]),
+        event('owner_assigned', [older]),
       ])
       expectSuccess(
         await groupCall(older.api, '/group/admin/add', group_id, { user_list: [first.id] }),
@@ -172,7 +172,7 @@ for (const backend of testBackends()) {
       expectSuccess(
         await groupCall(admin(), '/group/invite', group_id, { user_list: [invitee.id] }),
       )
-      const before = await groupNotices(watched.sql, group_id)
+      const before = await groupEventsOf(watched.sql, group_id)
       await remove(owner)
       expect((await groupCall(applicant.api, '/group/apply', group_id)).code).toBe(
         answerCode.group_not_found,
@@ -184,9 +184,9 @@ for (const backend of testBackends()) {
       expect(
         await sql(`select status from group_join_requests where group_id = ${group_id}`),
       ).toEqual([{ status: pending }])
-      expect(await noticesSince(group_id, before)).toEqual([
-        notice('left', [owner]),
-        notice('destroyed', []),
+      expect(await eventsSince(group_id, before)).toEqual([
+        event('left', [owner]),
+        event('destroyed', []),
       ])
       await expectNothingOf(owner)
     })
@@ -210,9 +210,9 @@ for (const backend of testBackends()) {
           lists.map(async (path) => (await groupQuery(owner.api, path, group_id)).envelope),
         )
       const before = await read()
-      const beforeNotices = [
-        await groupNotices(watched.sql, group_id),
-        await groupNotices(watched.sql, chatroom),
+      const eventsBefore = [
+        await groupEventsOf(watched.sql, group_id),
+        await groupEventsOf(watched.sql, chatroom),
       ] as const
       expect(before.map(({ total }) => total)).toEqual([3, 1, 1])
       expect(await member.api.call('POST', '/user/delete', { body: {} })).toMatchObject({
@@ -229,13 +229,13 @@ for (const backend of testBackends()) {
         count: 1,
         status: 0,
       })
-      expect(await noticesSince(group_id, beforeNotices[0])).toEqual([
-        notice('left', [member]),
-        notice('left', [banned]),
+      expect(await eventsSince(group_id, eventsBefore[0])).toEqual([
+        event('left', [member]),
+        event('left', [banned]),
       ])
-      expect(await noticesSince(chatroom, beforeNotices[1])).toEqual([
-        notice('left', [member]),
-        notice('absence', [member]),
+      expect(await eventsSince(chatroom, eventsBefore[1])).toEqual([
+        event('left', [member]),
+        event('absence', [member]),
       ])
       expect(await rolesIn(owner.api, group_id, [member, banned, outsider])).toEqual({})
       await expectNothingOf(member, banned, outsider)
@@ -245,9 +245,9 @@ for (const backend of testBackends()) {
       const owner = await watched.server.api.newSession()
       const [heir] = await people()
       const group_id = await aGroup(owner, { members: [heir] })
-      const before = await groupNotices(watched.sql, group_id)
+      const before = await groupEventsOf(watched.sql, group_id)
       await owner.api.succeed('POST', '/user/delete', { body: { password: 'correct horse' } })
-      const left = await noticesSince(group_id, before)
+      const left = await eventsSince(group_id, before)
       expect(left.map(({ kind, actor }) => [kind, actor])).toEqual([
         ['left', owner.id],
         ['owner_assigned', owner.id],
@@ -283,11 +283,11 @@ for (const backend of testBackends()) {
       const [owner, member] = await people()
       const group_id = await aGroup(owner, { members: [member] })
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
-      const before = await groupNotices(watched.sql, group_id)
+      const before = await groupEventsOf(watched.sql, group_id)
       await remove(owner)
       expect(await groupInfo(member.api, group_id)).toMatchObject({ status: dissolved, count: 1 })
       expect(await rows(group_id)).toEqual([{ user_id: member.id, role: roles.member }])
-      expect(await noticesSince(group_id, before)).toEqual([])
+      expect(await eventsSince(group_id, before)).toEqual([])
       await expectNothingOf(owner)
     })
 

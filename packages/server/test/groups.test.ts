@@ -10,7 +10,7 @@ import {
   expectSuccess,
   groupCall,
   groupInfo,
-  groupNotices,
+  groupEventsOf,
   groupQuery,
   outcomes,
   types,
@@ -59,7 +59,7 @@ for (const backend of testBackends()) {
     }
 
     async function kinds(group_id: number): Promise<string[]> {
-      return (await groupNotices(watched.sql, group_id)).map(({ kind }) => kind)
+      return (await groupEventsOf(watched.sql, group_id)).map(({ kind }) => kind)
     }
 
     describe('that are made', () => {
@@ -89,7 +89,7 @@ for (const backend of testBackends()) {
           status: 0,
           type: 0,
         })
-        expect(await groupNotices(watched.sql, group_id)).toEqual([
+        expect(await groupEventsOf(watched.sql, group_id)).toEqual([
           { kind: 'created', actor: alice.id, users: [alice.id], content: '' },
         ])
       })
@@ -348,8 +348,8 @@ for (const backend of testBackends()) {
           expect(
             await watched.sql.run(`select status from ${table} where group_id = ${group_id}`),
           ).toEqual([{ status: 0 }])
-        const notices = await groupNotices(watched.sql, group_id)
-        expect(notices.at(-1)).toEqual({
+        const events = await groupEventsOf(watched.sql, group_id)
+        expect(events.at(-1)).toEqual({
           kind: 'destroyed',
           actor: alice.id,
           users: [],
@@ -392,7 +392,7 @@ for (const backend of testBackends()) {
           [carol.id]: 0,
         })
         const assigned = { kind: 'owner_assigned', actor: alice.id, users: [bob.id], content: '' }
-        expect((await groupNotices(watched.sql, group_id)).at(-1)).toEqual(assigned)
+        expect((await groupEventsOf(watched.sql, group_id)).at(-1)).toEqual(assigned)
         expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({
           code: answerCode.group_owner_required,
         })
@@ -413,7 +413,7 @@ for (const backend of testBackends()) {
           [admin.id]: 1,
           [member.id]: 2,
         })
-        expect((await groupNotices(watched.sql, group_id)).at(-1)).toMatchObject({
+        expect((await groupEventsOf(watched.sql, group_id)).at(-1)).toMatchObject({
           kind: 'owner_assigned',
           actor: 0,
         })

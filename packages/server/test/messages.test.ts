@@ -18,7 +18,7 @@ import {
   textTo,
   unreadCounts,
 } from './support/messaging.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
@@ -989,7 +989,7 @@ for (const backend of testBackends()) {
             ),
           ),
         )
-        const told = await recordedNotices(watched.sql, 'message.')
+        const told = await recordedEvents(watched.sql, 'message.')
         for (const [index, [alice, bob]] of couples.entries()) {
           const newest = Math.max(...(sent[index] as number[]))
           expect(await unreadCounts(bob.api)).toEqual({})
@@ -997,7 +997,7 @@ for (const backend of testBackends()) {
           expect(page.map(({ status }) => status)).toEqual(Array(messagesEach).fill('READ'))
           const toldOf = (kind: string) =>
             told
-              .filter((notice) => notice.kind === kind && notice.actor === bob.id)
+              .filter((event) => event.kind === kind && event.actor === bob.id)
               .map(({ content }) => JSON.parse(content).msg_id as number)
           for (const kind of ['message.read', 'message.delivered']) {
             const messages = toldOf(kind)
@@ -1015,7 +1015,7 @@ for (const backend of testBackends()) {
         await acknowledge(bob.api, { peer: alice.id })
         await history(bob.api, alice.id)
         const told = async () =>
-          (await recordedNotices(watched.sql, 'message.')).filter(({ actor }) => actor === bob.id)
+          (await recordedEvents(watched.sql, 'message.')).filter(({ actor }) => actor === bob.id)
         const before = await told()
         await acknowledge(bob.api, { peer: alice.id })
         await acknowledge(bob.api, { peer: alice.id, message: first })

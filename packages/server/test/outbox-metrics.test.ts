@@ -1,5 +1,5 @@
 /** What /metrics and the log say of consumers, as the service wires them. */
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MemoryBus } from '../dist/bus/memory-bus.js'
@@ -70,7 +70,7 @@ for (const backend of testBackends()) {
         for (let index = 0; index < count; index++)
           outbox.append(
             tx,
-            notice(
+            actorEvent(
               'user.info_updated',
               { appId, actorId: 0, userIds: [1] },
               { properties: [String(index)] },

@@ -1,6 +1,6 @@
 /** Positions in the order of the commits, and what consumers of the outbox can rely on. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Event, notice } from '@hermod/protocol/events'
+import { type Event, actorEvent } from '@hermod/protocol/events'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -21,7 +21,7 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 
 /** A fact about a user that names itself. */
 function fact(label: string, appId: string = apps[0], userId = 1): Event {
-  return notice(
+  return actorEvent(
     'user.info_updated',
     { appId, actorId: 0, userIds: [userId] },
     { properties: [label] },

@@ -10,7 +10,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { recordedNotices } from './support/recorded-events.js'
+import { recordedEvents } from './support/recorded-events.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
@@ -67,7 +67,7 @@ for (const backend of testBackends()) {
     async function eventsAbout(
       userId: number,
     ): Promise<{ kind: string; actor: number; content: string }[]> {
-      return (await recordedNotices(watched.sql))
+      return (await recordedEvents(watched.sql))
         .filter(({ users }) => users.includes(userId))
         .map(({ kind, actor, content }) => ({ kind, actor, content }))
     }

@@ -1,7 +1,7 @@
 import { array, int64, type TProperties, Type } from '../schema.js'
 
 /** What every event says that somebody did something to users. */
-export const noticeFields = {
+export const actorEventFields = {
   actor_id: int64({ description: 'The user who did it; 0 = an administrator or the system.' }),
   user_ids: array(int64(), {
     description:
@@ -9,7 +9,7 @@ export const noticeFields = {
   }),
 }
 
-/** The payload of an event: {@link noticeFields} and what its kind adds. */
+/** The payload of an event: {@link actorEventFields} and what its kind adds. */
 export function payload<T extends TProperties>(properties: T) {
-  return Type.Object({ ...noticeFields, ...properties })
+  return Type.Object({ ...actorEventFields, ...properties })
 }

@@ -1,6 +1,6 @@
 /**
  * The committed facts that devices and other systems get to know, as data: for each kind the schema of its payload. The kinds of
- * contact, group and user events are those of the clients' notices, by name.
+ * contact, group and user events are those that rule K14 lists, by name.
  */
 
 import type { Int64 } from '../schema.js'
@@ -40,16 +40,16 @@ export type Event<K extends EventKind = EventKind> = {
 }[K]
 
 /** The kinds that say that somebody did something to users: all but `message.stored`. */
-export type NoticeKind = Exclude<EventKind, 'message.stored'>
+export type ActorEventKind = Exclude<EventKind, 'message.stored'>
 
 /** What the payload of a kind says beside who did it to whom. */
-export type EventDetails<K extends NoticeKind> = Omit<EventPayloads[K], 'actor_id' | 'user_ids'>
+export type EventDetails<K extends ActorEventKind> = Omit<EventPayloads[K], 'actor_id' | 'user_ids'>
 
 /** A last parameter that may be left out where it would say nothing. */
 export type OptionalWhenEmpty<T extends object> = object extends T ? [details?: T] : [details: T]
 
 /** The event that somebody did something to users. */
-export function notice<K extends NoticeKind>(
+export function actorEvent<K extends ActorEventKind>(
   kind: K,
   about: { readonly appId: string; readonly actorId: Int64; readonly userIds: readonly Int64[] },
   ...[details]: OptionalWhenEmpty<EventDetails<K>>

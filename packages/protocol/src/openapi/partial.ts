@@ -34,8 +34,8 @@ export const missingParts: readonly MissingPart[] = [
 ]
 
 /** What all operations have in common. */
-export const missingNotices =
-  'Notices of changes (contacts, groups, users) are recorded, and nobody delivers them before there is a realtime gateway.'
+export const missingEvents =
+  'Events of changes (contacts, groups, users) are recorded, and nobody delivers them before there is a realtime gateway.'
 
 /** @returns what the operation cannot do yet, or null when it does all that it says */
 export function limitationOf(operationId: string): string | null {

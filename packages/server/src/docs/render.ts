@@ -2,7 +2,7 @@
 import type { ErrorEntry, Operation } from '@hermod/protocol'
 import {
   limitationOf,
-  missingNotices,
+  missingEvents,
   type OpenApiDocument,
   type ReferenceField,
   type ReferenceOperation,
@@ -54,7 +54,7 @@ export function renderAvailability(
       : ''
   return markdownPage('Availability', [
     `${built} of ${operations.length} operations are available in this version.${others} What works in part is named below the table of its section.`,
-    missingNotices,
+    missingEvents,
     ...sections.flatMap((name) => [
       `## ${name}`,
       markdownTable(

@@ -1,4 +1,4 @@
-import type { Event, EventPayloads, NoticeKind } from '@hermod/protocol/events'
+import type { Event, EventPayloads, ActorEventKind } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { Soon } from '../lib/soon.js'
@@ -71,8 +71,8 @@ export class Outbox {
    */
   async rewrite(
     appId: string,
-    kinds: readonly NoticeKind[],
-    change: (event: Event) => EventPayloads[NoticeKind] | null,
+    kinds: readonly ActorEventKind[],
+    change: (event: Event) => EventPayloads[ActorEventKind] | null,
     signal: AbortSignal,
   ): Promise<void> {
     const { database, store } = this.options

@@ -3,7 +3,7 @@ import type { GroupMember } from '@hermod/protocol'
 import type { Api } from '@hermod/testkit'
 import { answerCode } from './answer-codes.js'
 import type { Person } from './contacts.js'
-import { type GroupNotice, groupNotices } from './groups.js'
+import { type GroupEvent, groupEventsOf } from './groups.js'
 import type { SqlRow } from './sql.js'
 import type { WatchedServer } from './watched-server.js'
 
@@ -104,7 +104,7 @@ export class GroupWatch {
     const rows = await sql.run(
       `select user_id, role from group_members where group_id = ${groupId} order by user_id`,
     )
-    const told = toldFaults(await groupNotices(sql, groupId), group, rows)
+    const told = toldFaults(await groupEventsOf(sql, groupId), group, rows)
     const answer = await server.api
       .admin()
       .call<GroupMember[]>('GET', '/group/member_list', { query: { group_id: groupId } })
@@ -189,7 +189,7 @@ async function totalFault(
 
 /** The events, one after the other, must be possible, and lead to what is there. */
 function toldFaults(
-  notices: readonly GroupNotice[],
+  events: readonly GroupEvent[],
   group: SqlRow,
   rows: readonly SqlRow[],
 ): string[] {
@@ -210,7 +210,7 @@ function toldFaults(
       return roles.has(user) && roles.set(user, 2).has(user)
     },
   }
-  for (const { kind, users, content } of notices) {
+  for (const { kind, users, content } of events) {
     const step = steps[kind]
     if (step)
       for (const user of users)

@@ -3,7 +3,7 @@ import type { Answer, Api, Json, ServerProcess, Session } from '@hermod/testkit'
 import { registerPeople } from './contacts.js'
 import { operate, type operationTypes } from './message-operations.js'
 import { type SendExtras, textTo } from './messaging.js'
-import { recordedNotices } from './recorded-events.js'
+import { recordedEvents } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
 /** A user who calls with an own token. */
@@ -71,7 +71,7 @@ export interface RecordedReceipt {
 }
 
 export async function recordedReads(sql: Sql, group: number): Promise<RecordedReceipt[]> {
-  return (await recordedNotices(sql, 'message.read'))
+  return (await recordedEvents(sql, 'message.read'))
     .filter((event) => event.kind === 'message.read' && event.group === group)
     .map(({ actor: reader, users, content }) => ({
       reader,

@@ -20,7 +20,7 @@ import {
 } from './group-model.js'
 import { type Names, requests } from './group-model-calls.js'
 import { type Call, cautiousUserOf, type Result } from './group-model-rules.js'
-import { aGroup, groupNotices, types } from './groups.js'
+import { aGroup, groupEventsOf, types } from './groups.js'
 import { system, World } from './model-world.js'
 import type { WatchedServer } from './watched-server.js'
 
@@ -143,8 +143,8 @@ export class GroupWorld extends World implements Names {
           row.title,
         ]) ?? null,
       users: await Promise.all(everybody.map((user) => this.#seenBy(user))),
-      notices: sorted(
-        (await groupNotices(this.#watched.sql, this.groupId)).map(
+      events: sorted(
+        (await groupEventsOf(this.#watched.sql, this.groupId)).map(
           ({ kind, actor, users: ids }) => ({
             kind,
             actor: this.userOf(actor),
@@ -245,19 +245,19 @@ export function expected(state: State): object {
       const info = member || isOpen ? [member?.mute ?? 0, member?.push ?? 0] : refused
       return [member !== null && !group.isDissolved, invitation ? asked(invitation) : null, info]
     }),
-    notices: sorted(state.notices),
+    events: sorted(state.events),
   }
 }
 
 /** What one call tells has no order of its own. */
 function sorted(
-  notices: readonly {
+  events: readonly {
     readonly kind: string
     readonly actor: number
     readonly users: readonly number[]
   }[],
 ): string[] {
-  return notices
+  return events
     .map(({ kind, actor, users }) => JSON.stringify([kind, actor, [...users].sort()]))
     .sort()
 }

@@ -45,7 +45,7 @@ export interface Asked {
   from: number
 }
 
-export interface Notice {
+export interface ModelEvent {
   readonly kind: string
   readonly actor: number
   readonly users: readonly number[]
@@ -73,7 +73,7 @@ export interface State {
   /** Who made the latest QR code. */
   qrSigner: number | null
   readonly announcements: { readonly author: number; readonly title: string }[]
-  readonly notices: Notice[]
+  readonly events: ModelEvent[]
 }
 
 /** What became of each user of a list. */
@@ -103,7 +103,7 @@ export function newState(type: number): State {
     isCautious: all(() => false),
     qrSigner: null,
     announcements: [],
-    notices: [{ kind: 'created', actor: 0, users: [0] }],
+    events: [{ kind: 'created', actor: 0, users: [0] }],
   }
   state.members[0] = newMember(roleRank.owner, 'none')
   return state
@@ -128,7 +128,7 @@ export const isOpen = (asked: Asked | null | undefined): boolean =>
 export const hasOpenInvitation = (state: State, user: number) => isOpen(state.invitations[user])
 
 export function tell(state: State, kind: string, actor: number, users: readonly number[]): void {
-  state.notices.push({ kind, actor, users })
+  state.events.push({ kind, actor, users })
 }
 
 /** Why a user may not come in, apart from the room in the group. */

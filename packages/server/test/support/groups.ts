@@ -9,7 +9,7 @@ import type {
 } from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
 import type { Person } from './contacts.js'
-import { recordedNotices } from './recorded-events.js'
+import { recordedEvents } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
 export const roles = { member: 0, admin: 1, owner: 2 } as const
@@ -139,8 +139,8 @@ export async function announcements(api: Api, group_id: number): Promise<Announc
   ).data
 }
 
-/** A group notice as it was recorded. */
-export interface GroupNotice {
+/** A group event as it was recorded. */
+export interface GroupEvent {
   readonly kind: string
   readonly actor: number
   readonly users: readonly number[]
@@ -148,8 +148,8 @@ export interface GroupNotice {
 }
 
 /** What was recorded of a group, oldest first; kinds without `group.`. */
-export async function groupNotices(sql: Sql, group_id: number): Promise<GroupNotice[]> {
-  return (await recordedNotices(sql, 'group.'))
+export async function groupEventsOf(sql: Sql, group_id: number): Promise<GroupEvent[]> {
+  return (await recordedEvents(sql, 'group.'))
     .filter(({ group }) => group === group_id)
     .map(({ kind, actor, users, content }) => ({
       kind: kind.slice('group.'.length),

@@ -1,6 +1,6 @@
 /** Calls that act on messages, and the records that they leave. */
 import type { Answer, Api, Json } from '@hermod/testkit'
-import { recordedNotices } from './recorded-events.js'
+import { recordedEvents } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
 export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
@@ -27,7 +27,7 @@ export function recall(api: Api, peer: number, message: number | bigint): Promis
   return api.call('POST', '/message/recall', { body: { conversation_id: peer, msg_id: message } })
 }
 
-export interface RecordedEvent {
+export interface RecordedMessageEvent {
   readonly kind: string
   readonly actor: number
   readonly users: readonly number[]
@@ -35,8 +35,8 @@ export interface RecordedEvent {
 }
 
 /** The recorded events about messages that concern a user, oldest first. */
-export async function messageEvents(sql: Sql, userId: number): Promise<RecordedEvent[]> {
-  return (await recordedNotices(sql, 'message.'))
+export async function messageEvents(sql: Sql, userId: number): Promise<RecordedMessageEvent[]> {
+  return (await recordedEvents(sql, 'message.'))
     .map(({ kind, actor, users, content }) => {
       const messageId: number | null = content === '' ? null : JSON.parse(content).msg_id
       return { kind, actor, users, messageId }

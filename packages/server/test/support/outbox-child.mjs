@@ -3,7 +3,7 @@
  * alone writes, and where their numbers begin. It says on a line of its own what was answered (`did <key> <number>`), and what its
  * consumer got (`saw <position> <key> <number>`, before it confirms).
  */
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import { Database } from '../../dist/db/database.js'
 import { postgresDialect } from '../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
@@ -90,8 +90,8 @@ async function write(key, index) {
         outbox.append(
           tx,
           kind === 'group'
-            ? notice('group.info_updated', about, inGroup)
-            : notice('user.info_updated', about, { properties: [text] }),
+            ? actorEvent('group.info_updated', about, inGroup)
+            : actorEvent('user.info_updated', about, { properties: [text] }),
         )
       })
     say(`did ${text}`)

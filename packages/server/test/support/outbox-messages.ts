@@ -1,4 +1,4 @@
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import { ConversationStore } from '../../dist/domain/messaging/conversations/conversation-store.js'
 import {
   directConversation,
@@ -24,7 +24,7 @@ export async function recallMessage(
     await store.recall(tx, conversation, message, { by: from, at: node.clock.now() })
     node.outbox.append(
       tx,
-      notice(
+      actorEvent(
         'message.recalled',
         { appId, actorId: from, userIds: [from, to] },
         { conversation: toEventConversation(conversation), msg_id: messageId },

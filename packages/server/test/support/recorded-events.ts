@@ -1,6 +1,6 @@
-/** What the outbox says, as the clients' notices say it. */
+/** The events of the outbox in the few fields that tests look at. */
 
-import { eventSchemas, type NoticeKind } from '@hermod/protocol/events'
+import { eventSchemas, type ActorEventKind } from '@hermod/protocol/events'
 import type { Json } from '@hermod/testkit'
 import { Kind, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -12,9 +12,9 @@ TypeRegistry.Set<TSchema>(
   ({ [Kind]: _, type }, value) => type === 'integer' && Number.isSafeInteger(value),
 )
 
-/** Who did what to whom; `content` is the text of the notice, '' when it has none. */
-export interface Notice {
-  readonly kind: NoticeKind
+/** Who did what to whom; `content` is the text of the event, '' when it has none. */
+export interface RecordedEvent {
+  readonly kind: ActorEventKind
   readonly actor: number
   readonly users: readonly number[]
   readonly group: number | undefined
@@ -22,19 +22,19 @@ export interface Notice {
 }
 
 /**
- * The notices whose kinds start like this, in the order of the commits.
+ * The events whose kinds start like this, in the order of the commits.
  * @throws when a payload is not as its schema says
  */
-export async function recordedNotices(sql: Sql, kinds = ''): Promise<Notice[]> {
+export async function recordedEvents(sql: Sql, kinds = ''): Promise<RecordedEvent[]> {
   const rows = await sql.run(
     `select kind, payload from outbox where kind like '${kinds}%' and kind <> 'message.stored' order by app_id, position`,
   )
   return rows.map((row) =>
-    noticeOf(String(row.kind) as NoticeKind, JSON.parse(String(row.payload))),
+    eventOf(String(row.kind) as ActorEventKind, JSON.parse(String(row.payload))),
   )
 }
 
-function noticeOf(kind: NoticeKind, payload: Json): Notice {
+function eventOf(kind: ActorEventKind, payload: Json): RecordedEvent {
   const [wrong] = Value.Errors(eventSchemas[kind], payload)
   if (wrong) throw new Error(`${kind}: ${wrong.path} ${wrong.message}`)
   const { actor_id, user_ids, conversation } = payload

@@ -1,5 +1,5 @@
 import { AppError, type AppSettings, appStatus, type Int64, systemUserId } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
@@ -278,7 +278,7 @@ export class AppService {
       .map(([, property]) => property)
     if (properties.length === 0) return
     const about = { appId, actorId: systemUserId, userIds: [systemUserId] }
-    this.options.outbox.append(tx, notice('user.info_updated', about, { properties }))
+    this.options.outbox.append(tx, actorEvent('user.info_updated', about, { properties }))
   }
 
   async #createUnlessThere(

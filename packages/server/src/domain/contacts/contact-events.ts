@@ -1,14 +1,14 @@
 import {
   type Event,
   type EventDetails,
-  type NoticeKind,
-  notice,
+  type ActorEventKind,
+  actorEvent,
   type OptionalWhenEmpty,
 } from '@hermod/protocol/events'
 import type { ContactSide } from './contact-model.js'
 
 type ContactEventKind =
-  Extract<NoticeKind, `contact.${string}`> extends `contact.${infer Kind}` ? Kind : never
+  Extract<ActorEventKind, `contact.${string}`> extends `contact.${infer Kind}` ? Kind : never
 
 /** The acting user did something that concerns the peer. */
 export function contactEvent<K extends ContactEventKind>(
@@ -16,7 +16,7 @@ export function contactEvent<K extends ContactEventKind>(
   kind: K,
   ...details: OptionalWhenEmpty<EventDetails<`contact.${K}`>>
 ): Event {
-  return notice<`contact.${K}`>(
+  return actorEvent<`contact.${K}`>(
     `contact.${kind}`,
     { appId, actorId, userIds: [peerId] },
     ...details,

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
@@ -46,7 +46,7 @@ export class DeviceAccessService {
     const { database, tokens, outbox, clock } = this.options
     const { appId, userId } = user
     await database.transaction(async (tx) => {
-      outbox.append(tx, notice('user.kicked', { appId, actorId, userIds: [userId] }))
+      outbox.append(tx, actorEvent('user.kicked', { appId, actorId, userIds: [userId] }))
       await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     })
   }

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { type Event, notice } from '@hermod/protocol/events'
+import { type Event, actorEvent } from '@hermod/protocol/events'
 import type { UserKey } from '../users/user-model.js'
 
 /** A device by the serial number that it has with its user. */
@@ -27,5 +27,5 @@ export function deviceEvent(
   actorId: Int64,
   { appId, userId, deviceSn }: DeviceKey,
 ): Event {
-  return notice(kind, { appId, actorId, userIds: [userId] }, { device_sn: deviceSn })
+  return actorEvent(kind, { appId, actorId, userIds: [userId] }, { device_sn: deviceSn })
 }

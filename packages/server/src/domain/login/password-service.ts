@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
@@ -117,7 +117,7 @@ export class PasswordService {
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
         throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })
-      outbox.append(tx, notice('user.password_changed', { appId, actorId, userIds: [userId] }))
+      outbox.append(tx, actorEvent('user.password_changed', { appId, actorId, userIds: [userId] }))
       await tokens.revokeOfUsers(tx, {
         appId,
         userIds: [userId],

@@ -1,5 +1,5 @@
 import { AppError, type Int64, userStatus } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
@@ -117,7 +117,10 @@ export class AccountService {
       .filter(({ status }) => status === userStatus.normal)
       .map(({ userId }) => userId)
     if (frozen.length > 0)
-      outbox.append(tx, notice('user.frozen', { appId, actorId: systemUserId, userIds: frozen }))
+      outbox.append(
+        tx,
+        actorEvent('user.frozen', { appId, actorId: systemUserId, userIds: frozen }),
+      )
     await tokens.revokeOfUsers(tx, { appId, userIds, at: clock.now() })
   }
 }

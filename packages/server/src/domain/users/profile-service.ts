@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
@@ -131,7 +131,11 @@ export class ProfileService {
   ): Promise<void> {
     this.options.outbox.append(
       tx,
-      notice('user.info_updated', { appId, actorId, userIds: [userId] }, { properties: fields }),
+      actorEvent(
+        'user.info_updated',
+        { appId, actorId, userIds: [userId] },
+        { properties: fields },
+      ),
     )
   }
 }

@@ -70,13 +70,13 @@ function givenOnce(columns: BulkInsert['columns'], shared: readonly string[]): B
   const others = places.filter(({ name }) => shared.includes(name))
   const ownTypes = Object.fromEntries(own.map(({ name, type }) => [name, type]))
   const kinds = `$${own.length + 1}::integer[]`
-  const valueOf = new Map(
+  const expressionOf = new Map(
     others.map(({ name, type }, index) => [
       name,
       `($${own.length + 2 + index}::${type}[])[g.kind]`,
     ]),
   )
-  const values = places.map(({ name }) => valueOf.get(name) ?? `g.${name}`)
+  const values = places.map(({ name }) => expressionOf.get(name) ?? `g.${name}`)
   const sharedPlaces = others.map(({ place }) => place)
   return {
     sql: `(select ${values.join(', ')} from unnest(${arrays(ownTypes)}, ${kinds}) as g (${Object.keys(ownTypes).join(', ')}, kind))`,

@@ -2,8 +2,8 @@ import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
 import {
   type Event,
   type EventDetails,
-  type NoticeKind,
-  notice,
+  type ActorEventKind,
+  actorEvent,
   type OptionalWhenEmpty,
 } from '@hermod/protocol/events'
 import { compare } from '../../../lib/compare.js'
@@ -133,7 +133,7 @@ export function nextUpdate({ updatedAt }: Group, now: number): number {
   return Math.max(now, updatedAt + 1)
 }
 
-/** A group notice of rule K14. @param userIds none = the whole group */
+/** A group event of rule K14. @param userIds none = the whole group */
 export function groupEvent<K extends GroupEventKind>(
   { appId, groupId }: GroupKey,
   kind: K,
@@ -142,7 +142,7 @@ export function groupEvent<K extends GroupEventKind>(
   ...[details]: OptionalWhenEmpty<GroupEventDetails<K>>
 ): Event {
   const all = { group_id: groupId, ...details } as unknown as EventDetails<`group.${K}`>
-  return notice<`group.${K}`>(
+  return actorEvent<`group.${K}`>(
     `group.${kind}`,
     { appId, actorId, userIds },
     ...([all] as unknown as OptionalWhenEmpty<EventDetails<`group.${K}`>>),
@@ -150,7 +150,7 @@ export function groupEvent<K extends GroupEventKind>(
 }
 
 export type GroupEventKind =
-  Extract<NoticeKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
+  Extract<ActorEventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
 
 /** What the payload of a kind says beside who did what to whom in which group. */
 export type GroupEventDetails<K extends GroupEventKind> = Omit<

@@ -47,7 +47,7 @@ export class GroupSuccession {
       ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
     )
     const events = left.flatMap((group) =>
-      notices(group, {
+      successionEvents(group, {
         user,
         actorId,
         heirId: heirs.get(group.groupId),
@@ -58,7 +58,7 @@ export class GroupSuccession {
   }
 }
 
-function notices(
+function successionEvents(
   group: Group,
   {
     user: { userId },
@@ -67,14 +67,14 @@ function notices(
     isDissolved,
   }: { user: UserKey; actorId: Int64; heirId: Int64 | undefined; isDissolved: boolean },
 ): Event[] {
-  const notice = (
+  const event = (
     kind: 'left' | 'absence' | 'owner_assigned' | 'destroyed',
     userIds: readonly Int64[],
   ) => groupEvent(group, kind, actorId, userIds)
   return [
-    notice('left', [userId]),
-    ...(group.type === groupType.chatroom ? [notice('absence', [userId])] : []),
-    ...(heirId === undefined ? [] : [notice('owner_assigned', [heirId])]),
-    ...(isDissolved ? [notice('destroyed', [])] : []),
+    event('left', [userId]),
+    ...(group.type === groupType.chatroom ? [event('absence', [userId])] : []),
+    ...(heirId === undefined ? [] : [event('owner_assigned', [heirId])]),
+    ...(isDissolved ? [event('destroyed', [])] : []),
   ]
 }

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { type Event, notice } from '@hermod/protocol/events'
+import { type Event, actorEvent } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -285,7 +285,7 @@ function markEvent(
 }
 
 function readAllRow({ appId, userId }: UserKey) {
-  const { kind, payload }: Event = notice('message.read_all', {
+  const { kind, payload }: Event = actorEvent('message.read_all', {
     appId,
     actorId: userId,
     userIds: [userId],

@@ -1,5 +1,5 @@
 import { AppError, contentType, type Int64, operationType } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
@@ -327,7 +327,7 @@ export class MessageOperations {
     }
     this.options.outbox.append(
       tx,
-      notice(kind, about, {
+      actorEvent(kind, about, {
         conversation: toEventConversation(conversation),
         msg_id: message.messageId,
       }),

@@ -1,4 +1,4 @@
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
@@ -189,7 +189,7 @@ export class HistoryRetention {
     if (oldest.some(({ mayNameFiles }) => mayNameFiles === 1))
       outbox.append(
         tx,
-        notice(
+        actorEvent(
           'message.expired',
           { appId, actorId: systemUserId, userIds: [] },
           { conversation: toEventConversation(conversation), msg_id: last.messageId },

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
@@ -80,6 +80,6 @@ export class DeletionService {
     // As broadcasts do: the count, and then what the sender has broadcast.
     await counts.add(tx, appId, -1)
     await conversations.closeBroadcasts(tx, key)
-    outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
+    outbox.append(tx, actorEvent('user.removed', { appId, actorId, userIds: [userId] }))
   }
 }

@@ -1,11 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Event, EventDetails, EventPayloads, NoticeKind } from '@hermod/protocol/events'
+import type { Event, EventDetails, EventPayloads, ActorEventKind } from '@hermod/protocol/events'
 
 /**
  * The words from one person to others that events carry, and what takes their place. All other texts of groups belong to the groups, as
  * messages do.
  */
-const texts: { readonly [K in NoticeKind]?: Partial<EventDetails<K>> } = {
+const texts: { readonly [K in ActorEventKind]?: Partial<EventDetails<K>> } = {
   'contact.applied': { reason: '' },
   'contact.declined': { reason: '' },
   'contact.info_updated': { changed: {} },
@@ -15,18 +15,18 @@ const texts: { readonly [K in NoticeKind]?: Partial<EventDetails<K>> } = {
 }
 
 /** The kinds of events that may carry such words. */
-export const wordyKinds = Object.keys(texts) as readonly NoticeKind[]
+export const wordyKinds = Object.keys(texts) as readonly ActorEventKind[]
 
 /** The payload of an event without the words to or from these users; null when it has none. */
 export function withoutTexts(
   event: Event,
   userIds: ReadonlySet<Int64>,
-): EventPayloads[NoticeKind] | null {
+): EventPayloads[ActorEventKind] | null {
   if (event.kind === 'message.stored' || !isAbout(event, userIds)) return null
   return { ...event.payload, ...texts[event.kind] }
 }
 
-function isAbout({ kind, payload }: Event<NoticeKind>, userIds: ReadonlySet<Int64>): boolean {
+function isAbout({ kind, payload }: Event<ActorEventKind>, userIds: ReadonlySet<Int64>): boolean {
   const isDeleted = (userId: Int64) => userIds.has(userId)
   const { actor_id, user_ids } = payload
   if (!kind.startsWith('group.')) return [actor_id, ...user_ids].some(isDeleted)

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
@@ -202,7 +202,10 @@ export class UserImportService {
   /** An avatar may name a file, which stays as long as it is followed that it does (rule J6). */
   #tellAvatar(tx: Tx, appId: string, userId: Int64): void {
     const about = { appId, actorId: systemUserId, userIds: [userId] }
-    this.options.outbox.append(tx, notice('user.info_updated', about, { properties: ['avatar'] }))
+    this.options.outbox.append(
+      tx,
+      actorEvent('user.info_updated', about, { properties: ['avatar'] }),
+    )
   }
 
   /** @returns those whose user is gone */
@@ -223,7 +226,7 @@ export class UserImportService {
       else {
         outbox.append(
           tx,
-          notice(
+          actorEvent(
             'user.info_updated',
             { appId, actorId: systemUserId, userIds: [userId] },
             { properties },
