@@ -71,7 +71,7 @@ const published = {
   owner_cannot_leave: 20004,
   new_owner_not_member: 20005,
   group_under_repair: 20006,
-  application_group_limit_reached: 20007,
+  app_group_limit_reached: 20007,
   created_group_limit_reached: 20008,
   joined_group_limit_reached: 20009,
   group_full: 20010,

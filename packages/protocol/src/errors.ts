@@ -88,7 +88,7 @@ export const errorCatalogue = {
     10007,
     404,
     'contact application does not exist or has expired',
-    'There is no open application to answer.',
+    'There is no open request to answer.',
   ),
   token_invalid: entry(
     10008,
@@ -119,7 +119,7 @@ export const errorCatalogue = {
     10012,
     403,
     'user refuses contact applications',
-    'The user accepts no contact applications.',
+    'The user accepts no contact requests.',
   ),
   password_incorrect: entry(10013, 403, 'password is incorrect', 'The password does not match.'),
   user_disabled: entry(
@@ -436,7 +436,7 @@ export const errorCatalogue = {
   group_under_repair: entry(20006, 503, 'group is under repair', 'Try again later.', {
     retryable: true,
   }),
-  application_group_limit_reached: entry(
+  app_group_limit_reached: entry(
     20007,
     403,
     'application has too many groups',
@@ -467,7 +467,7 @@ export const errorCatalogue = {
     20014,
     409,
     'membership application has expired or was handled',
-    'There is no open application to answer.',
+    'There is no open request to answer.',
   ),
   group_invitation_not_open: entry(
     20015,

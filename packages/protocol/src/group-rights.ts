@@ -70,7 +70,7 @@ export const groupRights = {
     membersWith: 'member_modify',
   }),
   settings: right({ meaning: 'change settings, ban the whole group', from: 'admin' }),
-  admit: right({ meaning: 'handle applications, add users without asking them', from: 'admin' }),
+  add: right({ meaning: 'handle join requests, add users without asking them', from: 'admin' }),
   moderate: right({ meaning: 'kick, ban, unban, block', from: 'admin', overLower: true }),
   unblock: right({ meaning: 'read the block list and take users off it', from: 'admin' }),
   announce: right({ meaning: 'publish and delete announcements', from: 'admin' }),

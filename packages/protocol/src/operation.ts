@@ -79,7 +79,7 @@ export interface Operation<
    * What the schemas of the parameters cannot say, of the parameters as far as they could be read.
    * @returns what is wrong, each beginning with the name of the parameter
    */
-  readonly faults: ((params: Readonly<Record<string, unknown>>) => readonly string[]) | null
+  readonly violationsOf: ((params: Readonly<Record<string, unknown>>) => readonly string[]) | null
   /** Carries the types; never present at run time. */
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
 }
@@ -112,7 +112,7 @@ interface Definition<
   readonly answersFile?: boolean
   readonly takesFile?: Operation['takesFile']
   readonly copied?: Operation['copied']
-  readonly faults?: Operation['faults']
+  readonly violationsOf?: Operation['violationsOf']
 }
 
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
@@ -140,7 +140,7 @@ export function operation<
     answersFile: false,
     takesFile: null,
     copied: null,
-    faults: null,
+    violationsOf: null,
     ...definition,
   }
 }

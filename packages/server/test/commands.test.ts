@@ -499,7 +499,7 @@ describe('hermod', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(JSON.parse(err)).toMatchObject({
       code: null,
-      faults: [expect.stringContaining('HERMOD_PROT'), expect.stringContaining('HERMOD_PORT')],
+      violations: [expect.stringContaining('HERMOD_PROT'), expect.stringContaining('HERMOD_PORT')],
     })
   })
 })

@@ -22,7 +22,7 @@ import {
   type GroupCallerKind,
   type GroupCircumstances,
   isBelow,
-  isJudged,
+  needsRight,
   lacksUser,
   pointlessFor,
   refusalOf,
@@ -42,9 +42,9 @@ import { type Identity, type Params, type Person, World } from './support/walk-w
 import { WatchedServer } from './support/watched-server.js'
 
 const fixtures = groupRightFixtures
-  .filter(isJudged)
+  .filter(needsRight)
   .map((fixture) => ({ ...fixture, id: fixture.operation.id }))
-type JudgedFixture = (typeof fixtures)[number]
+type FixtureWithRight = (typeof fixtures)[number]
 const neverIssued = 1
 
 const removes = ({ id }: Operation) => id === kickGroupMembers.id || id === blockGroupUsers.id
@@ -183,7 +183,7 @@ for (const backend of testBackends()) {
     }
 
     async function callAs(
-      { operation }: JudgedFixture,
+      { operation }: FixtureWithRight,
       identity: Identity,
       params: Params,
     ): Promise<Outcome> {
@@ -192,7 +192,7 @@ for (const backend of testBackends()) {
     }
 
     const call = (
-      fixture: JudgedFixture,
+      fixture: FixtureWithRight,
       kind: GroupCallerKind,
       group_id: number,
       params: Params,
@@ -220,7 +220,7 @@ for (const backend of testBackends()) {
 
     /** All kinds that must be refused, on one group, which stays as it is. @returns outcomes by kind, those found and those expected */
     async function refuseAll(
-      fixture: JudgedFixture,
+      fixture: FixtureWithRight,
       group_id: number,
       params: Params,
       refusals: ReadonlyMap<GroupCallerKind, Outcome>,
@@ -242,7 +242,7 @@ for (const backend of testBackends()) {
       return Object.fromEntries(kinds.map(({ name }, index) => [name, outcomes[index] as Outcome]))
     }
 
-    async function playStage(fixture: JudgedFixture, stage: Stage): Promise<void> {
+    async function playStage(fixture: FixtureWithRight, stage: Stage): Promise<void> {
       const { operation } = fixture
       const expected = new Map(
         stage.kinds.map((kind): [GroupCallerKind, Outcome] => {
@@ -317,7 +317,7 @@ for (const backend of testBackends()) {
       },
     )
 
-    const gone = (kind: GroupCallerKind, { operation }: JudgedFixture): Outcome =>
+    const gone = (kind: GroupCallerKind, { operation }: FixtureWithRight): Outcome =>
       lacksUser(kind, operation) ? 'invalid_parameter' : refusedAs(operation, 'group_not_found')
 
     const aboutOneGroup = fixtures.filter(

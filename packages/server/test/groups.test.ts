@@ -550,14 +550,14 @@ for (const backend of testBackends()) {
           200,
           200,
           200,
-          ...Array(5).fill(answerCode.application_group_limit_reached),
+          ...Array(5).fill(answerCode.app_group_limit_reached),
         ])
         const made = (await Promise.all(creators.map(joinedBy))).flat()
         expect(made).toHaveLength(3)
         await expectSuccess(await groupCall(app.admin(), '/group/destroy', made[0]))
         expect(await createAtOnce(creators.slice(0, 2))).toEqual([
           200,
-          answerCode.application_group_limit_reached,
+          answerCode.app_group_limit_reached,
         ])
         await update({ group_limit: 0 })
         expect(await createAtOnce(creators)).toEqual(Array(8).fill(200))

@@ -1,5 +1,5 @@
 /**
- * The committed facts that devices and other systems get to know, as data: for each kind the schema of its payload. The kinds of
+ * The committed events that devices and other systems get to know, as data: for each kind the schema of its payload. The kinds of
  * contact, group and user events are those that rule K14 lists, by name.
  */
 
@@ -30,7 +30,7 @@ export type EventPayloads = {
   readonly [K in EventKind]: DeepReadonly<Static<(typeof eventSchemas)[K]>>
 }
 
-/** A committed fact of one application. */
+/** A committed event of one app. */
 export type Event<K extends EventKind = EventKind> = {
   readonly [Kind in K]: {
     readonly kind: Kind

@@ -43,7 +43,7 @@ export const applyToContact = operation({
   tag,
   summary: 'Asks a user to become a contact.',
   description:
-    "What happens depends on the other user's auth_mode: contacts at once, an application, a check of auth_answer, or a refusal.",
+    "What happens depends on the other user's auth_mode: contacts at once, a request, a check of auth_answer, or a refusal.",
   callers: 'user',
   body: {
     ...otherUser,
@@ -79,7 +79,7 @@ export const applyToContacts = operation({
   body: {
     whole: 'list' as const,
     schema: itemList(object({ ...otherUser, alias: optional(contactAlias), reason }), {
-      description: 'at most 500 applications',
+      description: 'at most 500 requests',
     }),
   },
   data: RosterBatchResult,
@@ -92,7 +92,7 @@ export const listContactRequests = operation({
   methods: get,
   path: '/roster/apply/list',
   tag,
-  summary: 'Lists the contact applications that the user received, handled ones included.',
+  summary: 'Lists the contact requests that the user received, handled ones included.',
   description: 'Newest first, 100 a page unless asked otherwise, at most 500.',
   callers: 'user',
   query: pageParameters,
@@ -110,7 +110,7 @@ export const acceptContact = operation({
   methods: putOrPost,
   path: '/roster/accept',
   tag,
-  summary: 'Accepts a contact application.',
+  summary: 'Accepts a contact request.',
   callers: 'user',
   query: { user_id: id('applicant') },
   data: done,
@@ -127,7 +127,7 @@ export const declineContact = operation({
   methods: putOrPost,
   path: '/roster/decline',
   tag,
-  summary: 'Declines a contact application.',
+  summary: 'Declines a contact request.',
   callers: 'user',
   body: { user_id: id('applicant'), reason },
   data: done,

@@ -26,7 +26,7 @@ export const appSettingFields = {
   contact_application_days: int32({
     minimum: 1,
     maximum: 365,
-    description: 'days that a contact application stays open',
+    description: 'days that a contact request stays open',
   }),
   contact_limit: int32({ minimum: 1, maximum: 100_000, description: 'most contacts of a user' }),
   file_link_days: int32({
@@ -47,7 +47,7 @@ export const appSettingFields = {
   group_application_days: int32({
     minimum: 1,
     maximum: 365,
-    description: 'days that group applications and invitations stay open',
+    description: 'days that join requests and invitations stay open',
   }),
   group_capacity_limit: int32({
     minimum: 1,

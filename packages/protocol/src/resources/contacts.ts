@@ -25,9 +25,9 @@ export const RosterEntry = resource('RosterEntry', 'A user as the caller sees th
 /** Another user, or the caller, as the caller sees them. */
 export type RosterEntry = Static<typeof RosterEntry>
 
-/** Roster application entry: a request that the caller received. */
+/** A contact request that the caller received. */
 export const RosterApplication = resource('RosterApplication', 'A request to become a contact.', {
-  expired_time: instant('when the application expires'),
+  expired_time: instant('when the request expires'),
   reason: text('text given by the applicant'),
   status: intEnum(meaningsOf(contactRequestStatus)),
   user_id: int64({ description: 'applicant' }),
@@ -38,7 +38,7 @@ export type RosterApplication = Static<typeof RosterApplication>
 /** Why one request of a batch was refused. */
 export const RosterApplicationFailure = resource(
   'RosterApplicationFailure',
-  'An application that did not go through.',
+  'A contact request that did not go through.',
   {
     user_id: int64({ description: 'user ID' }),
     reason: text('cause of failure'),
@@ -47,12 +47,12 @@ export const RosterApplicationFailure = resource(
 /** The refusal of one user. */
 export type RosterApplicationFailure = Static<typeof RosterApplicationFailure>
 
-/** Batch application result: every user of the batch is in exactly one of the two lists. */
+/** The results of several contact requests: every user of the batch is in exactly one of the two lists. */
 export const RosterBatchResult = resource(
   'RosterBatchResult',
-  'The results of several contact applications.',
+  'The results of several contact requests.',
   {
-    success: array(int64(), { description: 'users for whom the application went through' }),
+    success: array(int64(), { description: 'users for whom the request went through' }),
     fails: array(RosterApplicationFailure, { description: 'users for whom it did not' }),
   },
 )

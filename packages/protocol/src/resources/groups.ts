@@ -40,7 +40,7 @@ const banExpireTime = int64({
 /** Group of the contract. ban_expire_time is in seconds, all other times in ms (rule B6). */
 export const GroupRecord = resource('Group', 'A group with its settings.', {
   apply_approval: intEnum(meaningsOf(applyApproval), {
-    description: 'membership application setting',
+    description: 'how join requests are answered',
   }),
   avatar: text('group avatar'),
   ban_expire_time: banExpireTime,
@@ -131,10 +131,10 @@ export const Announcement = resource('Announcement', 'An announcement to a group
 /** An announcement; created_at in ms. */
 export type Announcement = Static<typeof Announcement>
 
-/** Membership application entry of the contract; group_id tells the groups of one list apart. */
+/** A join request; group_id tells the groups of one list apart. */
 export const GroupApplication = resource('GroupApplication', 'A request to become a member.', {
   applicant_id: int64({ description: 'applicant' }),
-  expired_time: instant('when the application expires'),
+  expired_time: instant('when the request expires'),
   group_id: int64({ description: 'group ID' }),
   reason: text('text given by the applicant'),
   status: intEnum(meaningsOf(admissionStatus)),

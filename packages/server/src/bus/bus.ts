@@ -1,8 +1,8 @@
 /** What is said between the nodes of a service and between the parts of one; the key is the subject. */
 export interface BusMessages {
-  /** A cached fact changed and must be read again. */
+  /** A cached value changed and must be read again. */
   'cache.invalidated': { readonly cache: string; readonly key: string }
-  /** There are new events in the outbox of the application. */
+  /** There are new events in the outbox of the app. */
   'outbox.appended': { readonly appId: string }
   /** Durable work was committed. */
   'jobs.enqueued': { readonly kind: string }

@@ -3,25 +3,28 @@ import { type CommitScope, InvalidatedCache } from '../lib/invalidated-cache.js'
 import { cacheInvalidation } from './cache-invalidation.js'
 import { MemoryBus } from './memory-bus.js'
 
-interface Fact {
+interface Value {
   readonly version: number
 }
 
 /** A transaction that is committed at once. */
 const tx: CommitScope = { afterCommit: (run) => run() }
 
-function nodes(...names: readonly string[]): InvalidatedCache<string, Fact>[] {
+function nodes(...names: readonly string[]): InvalidatedCache<string, Value>[] {
   const bus = new MemoryBus()
   return names.map(
     (name) =>
-      new InvalidatedCache<string, Fact>(
+      new InvalidatedCache<string, Value>(
         { name, maxEntries: 10, maxAgeMs: 60_000, tables: {}, keyOf: (key) => key },
         cacheInvalidation(bus, name),
       ),
   )
 }
 
-async function know(caches: readonly InvalidatedCache<string, Fact>[], key: string): Promise<void> {
+async function know(
+  caches: readonly InvalidatedCache<string, Value>[],
+  key: string,
+): Promise<void> {
   for (const cache of caches) await cache.load(key, async () => ({ version: 1 }))
 }
 
@@ -45,21 +48,21 @@ describe('caches on one bus', () => {
 
   it('keep nothing of a read that was under way on another node during the change', async () => {
     const [here, there] = nodes('users', 'users') as [
-      InvalidatedCache<string, Fact>,
-      InvalidatedCache<string, Fact>,
+      InvalidatedCache<string, Value>,
+      InvalidatedCache<string, Value>,
     ]
-    let answer: (fact: Fact) => void = () => {}
-    const before = there.load('a', () => new Promise<Fact>((resolve) => (answer = resolve)))
+    let answer: (value: Value) => void = () => {}
+    const before = there.load('a', () => new Promise<Value>((resolve) => (answer = resolve)))
     here.forget(tx, 'a')
     answer({ version: 1 })
     expect(await before).toEqual({ version: 1 })
     expect(there.get('a')).toBeUndefined()
   })
 
-  it('know a fact again after it was forgotten', async () => {
+  it('know a value again after it was forgotten', async () => {
     const [here, there] = nodes('users', 'users') as [
-      InvalidatedCache<string, Fact>,
-      InvalidatedCache<string, Fact>,
+      InvalidatedCache<string, Value>,
+      InvalidatedCache<string, Value>,
     ]
     await know([here, there], 'a')
     here.forget(tx, 'a')

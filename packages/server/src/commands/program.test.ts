@@ -137,7 +137,7 @@ describe('hermod', () => {
     const scripted = await run('app list --json', { env })
     expect(JSON.parse(scripted.err)).toMatchObject({
       code: null,
-      faults: [expect.stringContaining('HERMOD_PROT'), expect.any(String)],
+      violations: [expect.stringContaining('HERMOD_PROT'), expect.any(String)],
     })
   })
 })

@@ -81,7 +81,7 @@ function asJson(error: unknown) {
   return {
     code: error instanceof CommandFailure ? (error.code ?? null) : null,
     message: error instanceof Error ? error.message : String(error),
-    ...(error instanceof ConfigError ? { faults: error.faults } : {}),
+    ...(error instanceof ConfigError ? { violations: error.violations } : {}),
   }
 }
 

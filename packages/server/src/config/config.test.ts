@@ -15,7 +15,7 @@ function files(contents: Record<string, unknown>) {
   }
 }
 
-function faultsOf(
+function violationsOf(
   env: NodeJS.ProcessEnv,
   contents: Record<string, unknown> = {},
 ): readonly string[] {
@@ -24,7 +24,7 @@ function faultsOf(
     return []
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError)
-    return (error as ConfigError).faults
+    return (error as ConfigError).violations
   }
 }
 
@@ -130,7 +130,7 @@ describe('loadConfig', () => {
       HERMOD_LOG_LEVEL: 'loud',
     }
     const file = { HERMOD_HOSTS: 'x', HERMOD_CONFIG: 'other.json', HERMOD_TRUST_PROXY: [1] }
-    expect(faultsOf(env, { 'h.json': file })).toEqual([
+    expect(violationsOf(env, { 'h.json': file })).toEqual([
       'h.json: HERMOD_HOSTS is not a known setting; the nearest known one is HERMOD_HOST, for example "HERMOD_HOST": "0.0.0.0"',
       'h.json: HERMOD_CONFIG belongs in the environment, not in the file that it names',
       'h.json: HERMOD_TRUST_PROXY must be on, off, or IP addresses and CIDR ranges separated by commas, not [1]; for example "HERMOD_TRUST_PROXY": "10.0.0.0/8,192.0.2.7"',
@@ -166,21 +166,21 @@ describe('loadConfig', () => {
       'h.json (HERMOD_CONFIG) must hold one JSON object, for example {"HERMOD_PORT": 8080}',
     ],
   ])('says what is wrong with %s', (_case, contents, text) => {
-    expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, contents)).toEqual([text])
+    expect(violationsOf({ HERMOD_CONFIG: 'h.json' }, contents)).toEqual([text])
   })
 
   it('refuses a queue that is shorter than a batch', () => {
-    expect(faultsOf({ HERMOD_QUEUE_MESSAGES: '100', HERMOD_BATCH_MESSAGES: '200' })).toEqual([
+    expect(violationsOf({ HERMOD_QUEUE_MESSAGES: '100', HERMOD_BATCH_MESSAGES: '200' })).toEqual([
       'HERMOD_QUEUE_MESSAGES (100) must not be below HERMOD_BATCH_MESSAGES (200); for example HERMOD_QUEUE_MESSAGES=200',
     ])
   })
 
   it('refuses a previous secret key without a new one, or that is the new one', () => {
     const key = 'k'.repeat(32)
-    expect(faultsOf({ HERMOD_SECRET_KEY_OLD: key })).toEqual([
+    expect(violationsOf({ HERMOD_SECRET_KEY_OLD: key })).toEqual([
       'HERMOD_SECRET_KEY_OLD is set without HERMOD_SECRET_KEY; set HERMOD_SECRET_KEY to the new key, for example HERMOD_SECRET_KEY=$(openssl rand -hex 32)',
     ])
-    expect(faultsOf({ HERMOD_SECRET_KEY_OLD: key, HERMOD_SECRET_KEY: key })).toEqual([
+    expect(violationsOf({ HERMOD_SECRET_KEY_OLD: key, HERMOD_SECRET_KEY: key })).toEqual([
       'HERMOD_SECRET_KEY_OLD and HERMOD_SECRET_KEY are the same key; set HERMOD_SECRET_KEY to the new key, or remove HERMOD_SECRET_KEY_OLD',
     ])
   })
@@ -226,21 +226,21 @@ describe('secrets', () => {
   })
 
   it('never appear in refusals', () => {
-    const faults = faultsOf({
+    const violations = violationsOf({
       HERMOD_DATABASE_URL: 'mysql://u:hunter2@db',
       HERMOD_SECRET_KEY: 'short-key',
       HERMOD_BOOTSTRAP_APP_ID: adminToken,
       HERMOD_OPERATOR_TOKEN: `${adminToken}!`,
     })
     expect(
-      faultsOf({ HERMOD_CONFIG: 'h.json' }, { 'h.json': { HERMOD_SECRET_KEY: 'hush' } }),
+      violationsOf({ HERMOD_CONFIG: 'h.json' }, { 'h.json': { HERMOD_SECRET_KEY: 'hush' } }),
     ).toEqual([
       'h.json: HERMOD_SECRET_KEY must be 32 to 256 printable characters without spaces; for example "HERMOD_SECRET_KEY": "<output of openssl rand -hex 32>"',
     ])
-    expect(faults).toHaveLength(4)
+    expect(violations).toHaveLength(4)
     for (const secret of ['hunter2', 'short-key', adminToken])
-      expect(faults.join()).not.toContain(secret)
-    expect(faults[3]).toBe(
+      expect(violations.join()).not.toContain(secret)
+    expect(violations[3]).toBe(
       'HERMOD_OPERATOR_TOKEN must be hmo_ and 32 or more letters and digits; for example HERMOD_OPERATOR_TOKEN=hmo_$(openssl rand -hex 32)',
     )
   })

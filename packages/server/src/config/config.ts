@@ -71,7 +71,7 @@ export interface ServerConfig {
     readonly forgetMs: number
     /** Half of them for logins. */
     readonly maxWaitingPasswords: number
-    /** Of the calls with the Admin tokens of one application; half of them for logins. */
+    /** Of the calls with the Admin tokens of one app; half of them for logins. */
     readonly maxWaitingPasswordsOfApp: number
   }
   readonly accounts: {
@@ -118,8 +118,12 @@ export interface LoadedConfig {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 
-  constructor(readonly faults: readonly string[]) {
-    super(['the configuration is refused:', ...faults.map((fault) => `  - ${fault}`)].join('\n'))
+  constructor(readonly violations: readonly string[]) {
+    super(
+      ['the configuration is refused:', ...violations.map((violation) => `  - ${violation}`)].join(
+        '\n',
+      ),
+    )
   }
 }
 
@@ -134,8 +138,8 @@ export function loadConfig(
 ): LoadedConfig {
   const given = readSettings(env, readFile)
   const values = withDefaults(given)
-  const faults = [...given.faults, ...contradictions(values), ...fileContradictions(values)]
-  if (faults.length > 0) throw new ConfigError(faults)
+  const violations = [...given.violations, ...contradictions(values), ...fileContradictions(values)]
+  if (violations.length > 0) throw new ConfigError(violations)
   const source = (key: OptionKey) => given.values.get(key)?.source ?? 'default'
   const config = serverConfig(values, env.PATH)
   const unset = fileDefaults(config.files)
@@ -162,29 +166,29 @@ function withDefaults({ values }: GivenSettings): OptionValues {
 }
 
 function contradictions(values: OptionValues): string[] {
-  const faults: string[] = []
+  const violations: string[] = []
   if (values.queueMessages < values.batchMessages) {
     const { batchMessages: batch, queueMessages: queue } = options
-    faults.push(
+    violations.push(
       `${queue.name} (${values.queueMessages}) must not be below ${batch.name} (${values.batchMessages}); for example ${queue.name}=${values.batchMessages}`,
     )
   }
   if (values.pushTaskDays < values.pushTraceDays) {
     const { pushTraceDays: trace, pushTaskDays: task } = options
-    faults.push(
+    violations.push(
       `${task.name} (${values.pushTaskDays}) must not be below ${trace.name} (${values.pushTraceDays}); for example ${task.name}=${values.pushTraceDays}`,
     )
   }
   const { secretKey: key, secretKeyOld: old } = options
   if (values.secretKeyOld !== null && values.secretKey === null)
-    faults.push(
+    violations.push(
       `${old.name} is set without ${key.name}; set ${key.name} to the new key, for example ${key.name}=${key.example}`,
     )
   if (values.secretKeyOld !== null && values.secretKeyOld === values.secretKey)
-    faults.push(
+    violations.push(
       `${old.name} and ${key.name} are the same key; set ${key.name} to the new key, or remove ${old.name}`,
     )
-  return faults
+  return violations
 }
 
 function serverConfig(values: OptionValues, path: string | undefined): ServerConfig {

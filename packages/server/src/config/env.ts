@@ -12,7 +12,7 @@ export type ReadFile = (path: string) => string
 export interface GivenSettings {
   readonly values: ReadonlyMap<OptionKey, { readonly value: unknown; readonly source: Source }>
   /** Sentences, each naming the setting, what is wrong and an accepted example. */
-  readonly faults: readonly string[]
+  readonly violations: readonly string[]
 }
 
 interface Origin {
@@ -35,11 +35,11 @@ const names = optionKeys.map((key) => options[key].name) as [string, ...string[]
 /** Defaults are not applied here. An empty variable counts as unset. */
 export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenSettings {
   const values = new Map<OptionKey, { value: unknown; source: Source }>()
-  const faults: string[] = []
+  const violations: string[] = []
   const take = (origin: Origin, entries: readonly (readonly [string, unknown])[]) => {
     for (const [name, input] of entries) {
       const setting = readSetting(origin, name, input)
-      if (typeof setting === 'string') faults.push(setting)
+      if (typeof setting === 'string') violations.push(setting)
       else values.set(setting.key, { value: setting.value, source: origin.source })
     }
   }
@@ -49,11 +49,11 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
   const path = env[options.config.name]
   if (path) {
     const file = readConfigFile(path, readFile)
-    if (typeof file === 'string') faults.push(file)
+    if (typeof file === 'string') violations.push(file)
     else take(fileOrigin(path), Object.entries(file))
   }
   take(environment, given)
-  return { values, faults }
+  return { values, violations }
 }
 
 /** Returns the decoded setting, or the error. */

@@ -16,12 +16,12 @@ function settingOf(env: NodeJS.ProcessEnv, name: string) {
   return loadConfig(env).settings.find((setting) => setting.name === name)?.value
 }
 
-function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+function violationsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     loadConfig(env)
     return []
   } catch (error) {
-    return error instanceof ConfigError ? error.faults : [String(error)]
+    return error instanceof ConfigError ? error.violations : [String(error)]
   }
 }
 
@@ -73,14 +73,14 @@ describe('store of files', () => {
 
   it('names what is missing of it', () => {
     const { HERMOD_S3_SECRET_ACCESS_KEY: _, ...some } = s3
-    expect(faultsOf(some)).toEqual([
+    expect(violationsOf(some)).toEqual([
       expect.stringMatching(/^HERMOD_S3_SECRET_ACCESS_KEY is missing beside HERMOD_S3_ENDPOINT, /),
     ])
-    expect(faultsOf({ HERMOD_S3_BUCKET: 'files' })).toHaveLength(3)
+    expect(violationsOf({ HERMOD_S3_BUCKET: 'files' })).toHaveLength(3)
   })
 
   it.each(['/a/', 'a', '../', 'a//', './', 'A/', 'a/./'])('refuses %s as a prefix', (prefix) => {
-    expect(faultsOf({ HERMOD_S3_PREFIX: prefix })).toEqual([
+    expect(violationsOf({ HERMOD_S3_PREFIX: prefix })).toEqual([
       expect.stringMatching(/^HERMOD_S3_PREFIX must be /),
     ])
   })
@@ -107,7 +107,7 @@ describe('ffmpeg', () => {
 
   it('may be named, and must be a program then', () => {
     expect(loadConfig({ HERMOD_FFMPEG: program, PATH: '' }).config.files.ffmpeg).toBe(program)
-    expect(faultsOf({ HERMOD_FFMPEG: join(folder, 'other/ffmpeg') })).toEqual([
+    expect(violationsOf({ HERMOD_FFMPEG: join(folder, 'other/ffmpeg') })).toEqual([
       expect.stringContaining('is no program'),
     ])
   })

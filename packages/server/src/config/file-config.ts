@@ -73,17 +73,17 @@ const required = ['s3Endpoint', 's3Bucket', 's3AccessKeyId', 's3SecretAccessKey'
 
 /** Settings that do not fit together, as sentences. */
 export function fileContradictions(values: OptionValues): string[] {
-  const faults: string[] = []
+  const violations: string[] = []
   const given = required.filter((key) => values[key] !== null)
   for (const key of required) {
     if (given.length === 0 || given.includes(key)) continue
     const { name, example } = options[key]
     const others = given.map((other) => options[other].name).join(', ')
-    faults.push(`${name} is missing beside ${others}; for example ${name}=${example}`)
+    violations.push(`${name} is missing beside ${others}; for example ${name}=${example}`)
   }
   if (values.ffmpeg !== null && !isExecutable(values.ffmpeg)) {
     const { name, example } = options.ffmpeg
-    faults.push(`${name} (${values.ffmpeg}) is no program; for example ${name}=${example}`)
+    violations.push(`${name} (${values.ffmpeg}) is no program; for example ${name}=${example}`)
   }
-  return faults
+  return violations
 }

@@ -23,7 +23,7 @@ export function createCaches({
   readonly database: Database
   readonly bus: Bus
 }) {
-  function create<Key, Fact extends object>(definition: CacheDefinition<Key, Fact>) {
+  function create<Key, Value extends object>(definition: CacheDefinition<Key, Value>) {
     database.cacheCheck?.register(definition)
     return new InvalidatedCache(definition, cacheInvalidation(bus, definition.name))
   }

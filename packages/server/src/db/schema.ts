@@ -1,6 +1,6 @@
 /**
  * The tables, as the code sees them. Flags are 0 or 1, instants are milliseconds, IDs are 64-bit integers.
- * The key of every table that grows with an application starts with the application, and of messages with the conversation, so that
+ * The key of every table that grows with an app starts with the app, and of messages with the conversation, so that
  * PostgreSQL can partition them.
  */
 import type { Int64 } from '@hermod/protocol'
@@ -68,7 +68,7 @@ export interface AppsTable {
   registration_secret: string
   /** HMAC key of the addresses of files, 32 bytes in base64url, encrypted by lib/secrets/secret-box.ts. */
   file_link_key: string
-  /** JSON of what differs from the defaults in application-model.ts. */
+  /** JSON of what differs from the defaults in domain/apps/app-model.ts. */
   settings: string
   created_at: number
 }
@@ -123,12 +123,12 @@ export interface UsersTable {
 export interface UserBadgesTable {
   app_id: string
   user_id: Int64
-  /** What the icon of the application shows on the user's devices, where it shows as much. */
+  /** What the icon of the app shows on the user's devices, where it shows as much. */
   badge: Generated<number>
 }
 
 /**
- * How many users an application has, and its last broadcast. A transaction that adds users, deletes one or broadcasts has the row locked, as late as
+ * How many users an app has, and its last broadcast. A transaction that adds users, deletes one or broadcasts has the row locked, as late as
  * possible: so all of them are in one order, and each broadcast is for the users who were counted before it.
  */
 export interface UserCountsTable {
@@ -196,11 +196,11 @@ export interface PushBindingsTable {
   paused_until: Generated<number>
 }
 
-/** Credentials of an application at the gateway of a channel. */
+/** Credentials of an app at the gateway of a channel. */
 export interface PushCertificatesTable {
   app_id: string
   certificate_id: Int64
-  /** What devices name as notifier_name; unique in the application. */
+  /** What devices name as notifier_name; unique in the app. */
   name: string
   channel: string
   /** 0 development, 1 production */
@@ -307,7 +307,7 @@ export interface ContactsTable {
   updated_at: number
 }
 
-/** The last application of `applicant_id` to `user_id`. */
+/** The last contact request of `applicant_id` to `user_id`. */
 export interface ContactRequestsTable {
   app_id: string
   user_id: Int64
@@ -469,7 +469,7 @@ export interface MessageChangesTable {
   kind: number
 }
 
-/** Committed facts for consumers, see outbox/. */
+/** Events for consumers, in the order of the commits; see outbox/. */
 export interface OutboxTable {
   app_id: string
   /** Dense from 1, in the order of the commits. */
@@ -480,7 +480,7 @@ export interface OutboxTable {
   created_at: number
 }
 
-/** The last position of each application in the outbox. */
+/** The last position of each app in the outbox. */
 export interface OutboxHeadsTable {
   app_id: string
   position: number
@@ -619,7 +619,7 @@ export interface GroupBlocksTable {
   created_at: number
 }
 
-/** The latest application of each user to each group. */
+/** The latest join request of each user to each group. */
 export interface GroupJoinRequestsTable {
   app_id: string
   group_id: Int64
@@ -706,7 +706,7 @@ export interface FilesTable {
   removal_id: string
 }
 
-/** Files of an application and their bytes together: rows of files. The row is locked last, after every other row but the head of the outbox. */
+/** Files of an app and their bytes together: rows of files. The row is locked last, after every other row but the head of the outbox. */
 export interface FileUsageTable {
   app_id: string
   files: number

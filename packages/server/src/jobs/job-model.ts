@@ -16,7 +16,7 @@ export interface NewJob<Payload> {
   readonly appId: string
   readonly payload: Payload
   /**
-   * What the job is about: there is one unfinished job of a kind and key in an application. Enqueued again while it waits, nothing is
+   * What the job is about: there is one unfinished job of a kind and key in an app. Enqueued again while it waits, nothing is
    * added; while it runs, it runs once more afterwards.
    */
   readonly key?: string

@@ -25,7 +25,7 @@ export class JobStore {
       .execute()
   }
 
-  /** The payloads of the jobs of a kind that an application waits for, in no particular order. */
+  /** The payloads of the jobs of a kind that an app waits for, in no particular order. */
   async listUnfinished(db: Queryable, appId: string, kind: string): Promise<unknown[]> {
     const rows = await db
       .selectFrom('jobs')
@@ -52,7 +52,7 @@ export class JobStore {
   }
 
   /**
-   * Takes jobs of one application that are still due, and that no other node is taking at this moment.
+   * Takes jobs of one app that are still due, and that no other node is taking at this moment.
    * @param jobs what was due, of which at least one
    * @returns null when others have taken all of them
    */
@@ -74,7 +74,7 @@ export class JobStore {
       .updateTable('jobs')
       .set({ owner, run_at: now + leaseMs, attempts: sql`attempts + 1`, updated_at: now })
       .where('app_id', '=', appId)
-      // Named again, so that no plan walks over all jobs of the application.
+      // Named again, so that no plan walks over all jobs of the app.
       .where('job_id', 'in', jobIds)
       .where('job_id', 'in', lockForUpdate(tx, free, { skipLocked: true }))
       .returning(['job_id', 'attempts'])

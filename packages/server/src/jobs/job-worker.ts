@@ -10,7 +10,7 @@ export interface JobHandler {
   readonly kind: string
   /** Runs at once on this node. */
   readonly concurrency: number
-  /** Jobs of one application that one run does together. */
+  /** Jobs of one app that one run does together. */
   readonly jobsPerRun: number
   /** A job that failed or killed its node so often is given up. */
   readonly maxAttempts: number

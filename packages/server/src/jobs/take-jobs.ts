@@ -11,7 +11,7 @@ export interface TakeResult {
 }
 
 /**
- * Takes jobs of one application that are due, those that are due for longest first; one that has failed before comes alone.
+ * Takes jobs of one app that are due, those that are due for longest first; one that has failed before comes alone.
  * Jobs whose deadline has passed or whose attempts are used up are finished instead.
  */
 export async function takeJobs(

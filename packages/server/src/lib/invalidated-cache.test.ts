@@ -1,31 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type CommitScope, InvalidatedCache } from './invalidated-cache.js'
 
-interface Fact {
+interface Value {
   readonly version: number
 }
 
 /** A source whose answers are given by hand, in any order. */
 class Source {
-  readonly #pending: ((fact: Fact | null) => void)[] = []
+  readonly #pending: ((value: Value | null) => void)[] = []
   reads = 0
 
-  readonly read = (): Promise<Fact | null> => {
+  readonly read = (): Promise<Value | null> => {
     this.reads++
     return new Promise((resolve) => this.#pending.push(resolve))
   }
 
-  answer(fact: Fact | null): void {
+  answer(value: Value | null): void {
     const [resolve] = this.#pending.splice(0, 1)
     if (!resolve) throw new Error('nobody reads')
-    resolve(fact)
+    resolve(value)
   }
 }
 
 /** A transaction that is committed at once. */
 const tx: CommitScope = { afterCommit: (run) => run() }
 
-let cache: InvalidatedCache<string, Fact>
+let cache: InvalidatedCache<string, Value>
 let source: Source
 let nowMs: number
 
@@ -34,7 +34,7 @@ beforeEach(() => {
   nowMs = 1_000_000
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   cache = new InvalidatedCache({
-    name: 'facts',
+    name: 'values',
     maxEntries: 2,
     maxAgeMs: 1000,
     tables: {},
@@ -53,15 +53,15 @@ function passTime(ms: number): void {
   vi.advanceTimersByTime(ms)
 }
 
-async function loadNow(key: string, fact: Fact | null): Promise<Fact | null> {
+async function loadNow(key: string, value: Value | null): Promise<Value | null> {
   const loading = cache.load(key, source.read)
-  source.answer(fact)
+  source.answer(value)
   return loading
 }
 
 describe('InvalidatedCache', () => {
   it('keeps what is read at once, but not that there is nothing', async () => {
-    const read = vi.fn((): Fact | null => ({ version: 1 }))
+    const read = vi.fn((): Value | null => ({ version: 1 }))
     expect(await cache.load('a', read)).toEqual({ version: 1 })
     expect(await cache.load('a', read)).toEqual({ version: 1 })
     expect(read).toHaveBeenCalledOnce()
@@ -72,7 +72,7 @@ describe('InvalidatedCache', () => {
     expect(read).toHaveBeenCalledTimes(3)
   })
 
-  it('reads a fact once and then knows it', async () => {
+  it('reads a value once and then knows it', async () => {
     expect(cache.get('a')).toBeUndefined()
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
     expect(cache.get('a')).toEqual({ version: 1 })
@@ -91,13 +91,13 @@ describe('InvalidatedCache', () => {
     expect(source.reads).toBe(1)
   })
 
-  it('keeps the facts of different keys apart', async () => {
+  it('keeps the values of different keys apart', async () => {
     await loadNow('a', { version: 1 })
     await loadNow('b', { version: 2 })
     expect([cache.get('a'), cache.get('b')]).toEqual([{ version: 1 }, { version: 2 }])
   })
 
-  it('reads again once a fact is too old', async () => {
+  it('reads again once a value is too old', async () => {
     await loadNow('a', { version: 1 })
     passTime(900)
     expect(cache.get('a')).toEqual({ version: 1 })
@@ -127,17 +127,17 @@ describe('InvalidatedCache', () => {
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
   })
 
-  it('forgets a fact as soon as the change is committed, and says which cache that was', async () => {
+  it('forgets a value as soon as the change is committed, and says which cache that was', async () => {
     await loadNow('a', { version: 1 })
     const open: { run: () => void; cache: string }[] = []
     cache.forget({ afterCommit: (run, cache) => void open.push({ run, cache }) }, 'a')
     expect(cache.get('a')).toEqual({ version: 1 })
-    expect(open.map(({ cache }) => cache)).toEqual(['facts'])
+    expect(open.map(({ cache }) => cache)).toEqual(['values'])
     for (const { run } of open) run()
     expect(cache.get('a')).toBeUndefined()
   })
 
-  it('keeps nothing of a read during which the fact was forgotten, since it may be older than the change', async () => {
+  it('keeps nothing of a read during which the value was forgotten, since it may be older than the change', async () => {
     const before = cache.load('a', source.read)
     cache.forget(tx, 'a')
     const after = cache.load('a', source.read)
@@ -149,7 +149,7 @@ describe('InvalidatedCache', () => {
     expect(cache.get('a')).toEqual({ version: 2 })
   })
 
-  it('is bounded: the fact unused for longest gives way', async () => {
+  it('is bounded: the value unused for longest gives way', async () => {
     await loadNow('a', { version: 1 })
     await loadNow('b', { version: 2 })
     cache.get('a')

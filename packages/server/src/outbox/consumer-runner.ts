@@ -20,14 +20,14 @@ export interface ConsumerRunnerOptions {
   readonly positions: Positions
   readonly turn: Turn
   readonly observer: ConsumerObserver
-  /** How long an application of which handling failed is left alone at first; each further failure doubles it. */
+  /** How long an app of which handling failed is left alone at first; each further failure doubles it. */
   readonly retryMs: number
 }
 
 const rowsPerStep = 100
 /** A step hands over so many events, and at least one row. */
 const eventsPerStep = 1_000
-/** Applications that are handled at once. */
+/** Apps that are handled at once. */
 const maxApps = 8
 const maxRetryMs = 60_000
 /** For so long after another node had the turn, wakes do not ask for it. */
@@ -39,10 +39,10 @@ interface ConsumerFailures {
   isResting: boolean
 }
 
-/** Brings one consumer through the outboxes of all applications, each in its order and independent of the others. */
+/** Brings one consumer through the outboxes of all apps, each in its order and independent of the others. */
 export class ConsumerRunner {
   readonly #wanted = new Set<string>()
-  /** Applications that the consumer did not want when it was asked last; only looking asks again. */
+  /** Apps that the consumer did not want when it was asked last; only looking asks again. */
   readonly #unwanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, ConsumerFailures>()
@@ -62,7 +62,7 @@ export class ConsumerRunner {
     await this.poll()
   }
 
-  /** Something was appended for the application. */
+  /** Something was appended for the app. */
   wake(appId: string): void {
     if (!this.#isRunning || this.#unwanted.has(appId)) return
     this.#wanted.add(appId)

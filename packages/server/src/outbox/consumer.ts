@@ -2,9 +2,9 @@ import type { Event, EventPayloads } from '@hermod/protocol/events'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event & {
-  /** Names the event within its application, also when it comes again. */
+  /** Names the event within its app, also when it comes again. */
   readonly id: string
-  /** Its place in the outbox of the application; the messages of one batch share theirs. */
+  /** Its place in the outbox of the app; the messages of one batch share theirs. */
   readonly position: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -20,17 +20,17 @@ export interface Consumer {
    */
   readonly isDurable: boolean
   /**
-   * Whether events of the application are of any use now. While they are not, they are passed over unread, at most once a second. Left
+   * Whether events of the app are of any use now. While they are not, they are passed over unread, at most once a second. Left
    * out: they always are.
    */
   wants?(appId: string): Promise<boolean>
   /**
-   * Takes events of one application in their order. When it rejects, the same events come again, and so they do after a crash: handling
+   * Takes events of one app in their order. When it rejects, the same events come again, and so they do after a crash: handling
    * an event twice must do no harm.
    * @param signal aborted when the node stops or another node has taken over
    */
   handle(events: readonly DeliveredEvent[], signal: AbortSignal): Promise<void>
-  /** Events of the application were purged before this consumer had seen them; comes before the next events. */
+  /** Events of the app were purged before this consumer had seen them; comes before the next events. */
   missed(appId: string): Promise<void>
 }
 

@@ -49,7 +49,7 @@ const outboxRow = rowOf(
 
 /**
  * Appends rows as the last statements of a transaction: the heads stay locked until its commit, so it must lock nothing afterwards.
- * Messages that are not all above the last broadcast of their application are refused by its head (rule E9).
+ * Messages that are not all above the last broadcast of their app are refused by its head (rule E9).
  * @param createdAt milliseconds since 1970
  */
 export async function appendToOutbox(

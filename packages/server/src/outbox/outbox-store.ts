@@ -11,7 +11,7 @@ export interface OutboxRow {
   readonly createdAt: number
 }
 
-/** How far a consumer is in the outbox of an application, and how far that goes. */
+/** How far a consumer is in the outbox of an app, and how far that goes. */
 export interface ConsumerProgress {
   readonly appId: string
   readonly position: number
@@ -36,7 +36,7 @@ export class OutboxStore {
   }
 
   /**
-   * Takes the next positions of an application; until the commit no other transaction can.
+   * Takes the next positions of an app; until the commit no other transaction can.
    * @param broadcastId of a broadcast among what is appended: later messages have IDs above it
    * @returns the last position
    */
@@ -80,7 +80,7 @@ export class OutboxStore {
       .execute()
   }
 
-  /** Of one application in the order of their positions, at most `limit`. */
+  /** Of one app in the order of their positions, at most `limit`. */
   listAfter(db: Queryable, appId: string, after: number, limit: number): Soon<OutboxRow[]> {
     return this.#page.all(db, { appId, after, limit })
   }
@@ -112,13 +112,13 @@ export class OutboxStore {
       .execute()
   }
 
-  /** The last position of each application that has one. */
+  /** The last position of each app that has one. */
   async heads(db: Queryable): Promise<ReadonlyMap<string, number>> {
     const rows = await db.selectFrom('outbox_heads').select(['app_id', 'position']).execute()
     return new Map(rows.map(({ app_id, position }) => [app_id, position]))
   }
 
-  /** The last position of an application; 0 = nothing was ever appended. */
+  /** The last position of an app; 0 = nothing was ever appended. */
   async head(db: Queryable, appId: string): Promise<number> {
     const row = await db
       .selectFrom('outbox_heads')
@@ -128,7 +128,7 @@ export class OutboxStore {
     return row?.position ?? 0
   }
 
-  /** The greatest ID of a broadcast in any of these applications; 0 = there is none. */
+  /** The greatest ID of a broadcast in any of these apps; 0 = there is none. */
   async lastBroadcastId(db: Queryable, appIds: readonly string[]): Promise<number> {
     const row = await db
       .selectFrom('outbox_heads')
@@ -138,7 +138,7 @@ export class OutboxStore {
     return row?.id ?? 0
   }
 
-  /** The first position that is kept of an application; null = none is. */
+  /** The first position that is kept of an app; null = none is. */
   async firstKept(db: Queryable, appId: string): Promise<number | null> {
     const row = await db
       .selectFrom('outbox')
@@ -173,7 +173,7 @@ export class OutboxStore {
       .execute()
   }
 
-  /** The applications in which something lies ahead of the consumer. */
+  /** The apps in which something lies ahead of the consumer. */
   listBehind(db: Queryable, consumer: string): Promise<ConsumerProgress[]> {
     return db
       .selectFrom('outbox_heads as h')
@@ -189,7 +189,7 @@ export class OutboxStore {
       .execute()
   }
 
-  /** How far each consumer that has ever moved is in one application. */
+  /** How far each consumer that has ever moved is in one app. */
   async positionsIn(db: Queryable, appId: string): Promise<ReadonlyMap<string, number>> {
     const rows = await db
       .selectFrom('outbox_positions')

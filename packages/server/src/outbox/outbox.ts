@@ -9,7 +9,7 @@ export interface OutboxOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly clock: Clock
-  /** Called after the commit of a transaction that appended to the outbox of this application. */
+  /** Called after the commit of a transaction that appended to the outbox of this app. */
   appended(appId: string): void
 }
 
@@ -17,7 +17,7 @@ export interface OutboxOptions {
 const positionsPerStep = 1_000
 
 /**
- * Records what happened in the transaction in which it happens. Positions of an application are dense and in the order of the commits:
+ * Records what happened in the transaction in which it happens. Positions of an app are dense and in the order of the commits:
  * they are taken by the last statements of a transaction, under a lock that lasts until its commit.
  */
 export class Outbox {
@@ -37,7 +37,7 @@ export class Outbox {
   }
 
   /**
-   * Until the transaction ends nobody else appends anything of the application. It must lock nothing afterwards.
+   * Until the transaction ends nobody else appends anything of the app. It must lock nothing afterwards.
    * @returns the greatest ID of a message that was ever sent; 0 = none was
    */
   lock(tx: Tx, appId: string): Promise<number> {
@@ -58,7 +58,7 @@ export class Outbox {
     })
   }
 
-  /** Of these applications: what is appended now is refused where its messages have IDs up to this one; 0 = any is taken. */
+  /** Of these apps: what is appended now is refused where its messages have IDs up to this one; 0 = any is taken. */
   lastBroadcastId(appIds: readonly string[]): Soon<number> {
     const { database, store } = this.options
     return database.read((db) => store.lastBroadcastId(db, appIds))

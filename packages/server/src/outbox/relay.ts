@@ -48,7 +48,7 @@ export class OutboxRelay {
     this.#timer.unref()
   }
 
-  /** Something was appended for the application, on this node or another one. */
+  /** Something was appended for the app, on this node or another one. */
   wake(appId: string): void {
     for (const runner of this.#runners) runner.wake(appId)
   }

@@ -16,7 +16,7 @@ import { adminPrincipal, operatorPrincipal, type Principal, userPrincipal } from
 const rules = Object.keys(callerRules) as CallerRule[]
 const appRules = rules.filter((rule) => rule !== 'operator' && rule !== 'ticket')
 
-/** Two applications, `home` and `closed`, with a few tokens at home. */
+/** Two apps, `home` and `closed`, with a few tokens at home. */
 const authenticator: Authenticator = {
   async requireApp(appId) {
     if (appId === 'closed') throw new AppError('app_inactive')

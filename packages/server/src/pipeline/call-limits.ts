@@ -16,7 +16,7 @@ export interface Limiters {
   readonly addresses: Limiter<string>
   /** By address: Admin tokens that were not valid lately, until they turn out to be. */
   readonly newAdminTokens: Limiter<string>
-  /** The service gives every ID once, whatever the application. */
+  /** The service gives every ID once, whatever the app. */
   readonly users: Pick<UserAllowances, 'begin'>
   readonly apps: Limiter<string>
 }
@@ -24,11 +24,11 @@ export interface Limiters {
 const maxAdminTokens = 10_000
 
 /**
- * The limits of calls (rules A2, A2a): by address before authentication, by user and application after it. A valid Admin token passes
- * all of them, since an application server is one address with much traffic; so does an operator.
+ * The limits of calls (rules A2, A2a): by address before authentication, by user and app after it. A valid Admin token passes
+ * all of them, since an app server is one address with much traffic; so does an operator.
  *
  * An Admin token that was valid when it was last checked goes straight to authentication, however much its address sends. Any other one
- * draws on a bucket of its own and gets that back when it is valid, so that an application server is heard behind an address that is
+ * draws on a bucket of its own and gets that back when it is valid, so that an app server is heard behind an address that is
  * used up, and made-up tokens ask the database no more often than calls of another kind. Those that fail count for the address as well.
  */
 export class CallLimits {
@@ -77,7 +77,7 @@ export class CallLimits {
     const { users, apps } = this.limiters
     const payerId = payerOf(principal)
     const allowance = payerId === systemUserId ? unlimited : users.begin(payerId)
-    // Calls count here, and not what they cost: else the debts of a few users would keep all others of the application waiting.
+    // Calls count here, and not what they cost: else the debts of a few users would keep all others of the app waiting.
     const waitSeconds = apps.take(principal.appId)
     if (waitSeconds > 0) allowance.end()
     requireNoWait('too_many_requests', waitSeconds)

@@ -35,7 +35,7 @@ interface Field {
  * @returns a function that throws AppError invalid_parameter naming every violation of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
-  const { body, takesFile, faults } = operation
+  const { body, takesFile, violationsOf } = operation
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
   const readAll = (query: QueryParameters, body: Readonly<Parameters>) => {
@@ -45,7 +45,7 @@ export function compileParameters(operation: Operation): ReadParameters {
       const value = readField(field, query, body, violations)
       if (value !== undefined) params[field.name] = value
     }
-    if (faults) violations.push(...faults(params))
+    if (violationsOf) violations.push(...violationsOf(params))
     if (violations.length > 0) throw invalid(violations)
     return params
   }

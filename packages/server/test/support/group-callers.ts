@@ -13,7 +13,7 @@ import {
 import type { GroupFixture } from './walk-fixtures-groups.js'
 
 /** An operation that asks for a right. */
-export type JudgedOperation = Operation & { readonly right: keyof typeof groupRights }
+export type OperationWithRight = Operation & { readonly right: keyof typeof groupRights }
 
 /** A call by a user's own token, or by an Admin token with the headers that it may have. */
 export interface GroupCallerKind {
@@ -59,7 +59,7 @@ export function isBelow(a: GroupRole, b: GroupRole): boolean {
 /** How the caller stands in the group; for what is personal, how the user does. */
 export function roleOf(
   { token, as, hasGroupHeader }: GroupCallerKind,
-  { right }: JudgedOperation,
+  { right }: OperationWithRight,
 ): GroupRole {
   const own = as ?? 'outsider'
   if (token === 'user' || (groupRights[right] as GroupRight).isPersonal) return own
@@ -68,14 +68,17 @@ export function roleOf(
 }
 
 /** The user_id header is missing. */
-export function lacksUser({ token, as }: GroupCallerKind, { callers }: JudgedOperation): boolean {
+export function lacksUser(
+  { token, as }: GroupCallerKind,
+  { callers }: OperationWithRight,
+): boolean {
   return token === 'admin' && as === undefined && callerRules[callers].subject === 'required'
 }
 
 /** What the table of rights refuses the caller with, or null. */
 export function refusalOf(
   kind: GroupCallerKind,
-  operation: JudgedOperation,
+  operation: OperationWithRight,
   { settings, isOpen, isOwnThing }: GroupCircumstances,
 ): ErrorName | null {
   if (lacksUser(kind, operation)) return 'invalid_parameter'
@@ -108,13 +111,16 @@ const pointless: Readonly<Record<string, Partial<Record<GroupRole, ErrorName>>>>
   'group.invite.handle': notInvited,
 }
 
-export function pointlessFor({ as }: GroupCallerKind, { id }: JudgedOperation): ErrorName | null {
+export function pointlessFor(
+  { as }: GroupCallerKind,
+  { id }: OperationWithRight,
+): ErrorName | null {
   return (as && pointless[id]?.[as]) ?? null
 }
 
 /** Fixtures of operations that ask for a right, with the right known to be there. */
-export function isJudged(
+export function needsRight(
   fixture: GroupFixture,
-): fixture is GroupFixture & { readonly operation: JudgedOperation } {
+): fixture is GroupFixture & { readonly operation: OperationWithRight } {
   return fixture.operation.right !== undefined
 }

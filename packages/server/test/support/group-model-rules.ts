@@ -1,7 +1,7 @@
 /** What each call about a group does to the model, and who may make it (rules C4, F3). */
 import type { ErrorName } from '@hermod/protocol'
 import {
-  admit,
+  addUsers,
   block,
   count,
   deletedUser,
@@ -107,7 +107,7 @@ function appoint({ state, users, actor }: Turn, role: number, kind: string): Res
 
 /** A user comes in, by own will or not; the call fails with the reason when that is not possible. */
 function enter(state: State, actor: number, user: number, isOwnWill: boolean): ErrorName | null {
-  return first(admit(state, actor, [user], isOwnWill))
+  return first(addUsers(state, actor, [user], isOwnWill))
 }
 
 function apply({ state, actor, text }: Turn): Result {
@@ -141,7 +141,7 @@ function invite({ state, actor, rank, users, text }: Turn): Result {
   for (const user of invited)
     state.invitations[user] = { status: pending, isClosed: false, reason: text, from: actor }
   if (invited.length > 0) tell(state, 'invited', actor, invited)
-  const direct = admit(
+  const direct = addUsers(
     state,
     actor,
     users.filter((user) => !state.isCautious[user]),
@@ -325,7 +325,7 @@ export const rules = {
     },
   },
   joinByQr: { right: 'join', run: joinByQr },
-  add: { right: 'admin', run: ({ state, actor, users }) => admit(state, actor, users, false) },
+  add: { right: 'admin', run: ({ state, actor, users }) => addUsers(state, actor, users, false) },
   kick: {
     right: 'admin',
     run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')),

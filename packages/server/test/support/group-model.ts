@@ -140,7 +140,7 @@ export function refusal(state: State, user: number, isOwnWill: boolean): ErrorNa
   return isOwnWill && (state.kicks[user] as number) > maxKicks ? 'kicked_too_often' : null
 }
 
-export function admit(
+export function addUsers(
   state: State,
   actor: number,
   users: readonly number[],

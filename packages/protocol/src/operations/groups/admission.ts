@@ -50,9 +50,9 @@ export const handleJoinRequest = operation({
   methods: putOrPost,
   path: '/group/apply/handle',
   tag: admission,
-  summary: 'Approves or rejects a membership application.',
+  summary: 'Approves or rejects a join request.',
   callers: 'groupMember',
-  right: 'admit',
+  right: 'add',
   body: {
     approval: boolean({ description: 'true approves, false rejects' }),
     ...group,
@@ -71,12 +71,11 @@ export const listJoinRequests = operation({
   methods: post,
   path: '/group/application_list',
   tag: admission,
-  summary:
-    'Lists the membership applications of the given groups, as far as the caller may manage them.',
+  summary: 'Lists the join requests of the given groups, as far as the caller may manage them.',
   description:
     'Newest first, 100 a page unless asked otherwise, at most 500. Groups that the caller may not manage are passed over.',
   callers: 'groupMember',
-  right: 'admit',
+  right: 'add',
   query: versionedPage,
   body: { group_list: lookUpList('group IDs') },
   data: array(GroupApplication),

@@ -39,11 +39,7 @@ export const createGroup = operation({
     user_list: optional(list(int64(), { description: 'users invited' })),
   },
   data: GroupRecord,
-  errors: [
-    'application_group_limit_reached',
-    'created_group_limit_reached',
-    'joined_group_limit_reached',
-  ],
+  errors: ['app_group_limit_reached', 'created_group_limit_reached', 'joined_group_limit_reached'],
 })
 
 /**

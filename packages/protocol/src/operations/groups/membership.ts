@@ -91,7 +91,7 @@ export const addGroupMembers = operation({
   tag: members,
   summary: 'Adds users to a group without asking them.',
   callers: 'groupMember',
-  right: 'admit',
+  right: 'add',
   body: groupAndUsers,
   data: UserResults,
   errors: adminErrors,

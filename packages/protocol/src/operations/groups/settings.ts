@@ -83,7 +83,7 @@ export const setHistoryVisible = groupSetting(
 /** Counts for requests from then on; open ones stay open (rule F4). */
 export const setApplyApproval = groupSetting(
   'require_admin_approval',
-  'Sets how membership applications are answered.',
+  'Sets how join requests are answered.',
   {
     apply_approval: intEnum(meaningsOf(applyApproval)),
   },

@@ -187,7 +187,7 @@ export const startPushTask = operation({
     'distribution_strategy is ospush_only. Images are fetched by the gateways and the devices, not by the service.',
   callers: 'admin',
   body: { audience, setting: optional(setting), message },
-  faults: notifyFaults,
+  violationsOf: notifyFaults,
   data: PushTask,
   errors: ['audience_too_long', 'push_not_enabled'],
 })

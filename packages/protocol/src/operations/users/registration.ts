@@ -93,7 +93,7 @@ export const registerAnonymousUser = operation({
     password,
     cid: optional(
       id(
-        'a user to become a contact of; the user is asked by an application unless an Admin token is used; 0: none',
+        'a user to become a contact of; the user gets a contact request unless an Admin token is used; 0: none',
       ),
     ),
   },

@@ -53,7 +53,7 @@ export const updateSettings = operation({
 export const setAuthMode = settingWriter(
   'auth_mode',
   '/user/authmode',
-  'Sets how contact applications are answered.',
+  'Sets how contact requests are answered.',
   intEnum(meaningsOf(authMode), { description: 'friend-add verification' }),
 )
 

@@ -20,7 +20,7 @@ export function tokenHandlers({ tokens }: Pick<HandlerServices, 'tokens'>): Hand
     { principal, userAgent, address }: CallContext<'anyone'>,
   ) => {
     const device = device_guid ? { deviceGuid: device_guid } : {}
-    // An application server logs in users from everywhere, so its address says nothing about who guesses.
+    // An app server logs in users from everywhere, so its address says nothing about who guesses.
     const from = { userAgent, address: principal.kind === 'admin' ? null : address }
     return data(
       toRecord(await tokens.logIn({ appId: principal.appId, name, password, ...from, ...device })),

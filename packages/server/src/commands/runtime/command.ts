@@ -101,9 +101,9 @@ export interface CommonOptions {
   readonly url?: string
 }
 
-/** Options of a subcommand that is about one application, see {@link ofApp}. */
+/** Options of a subcommand that is about one app, see {@link ofApp}. */
 export interface AppOptions extends CommonOptions {
-  /** The ID of the application. */
+  /** The ID of the app. */
   readonly app: string
 }
 
@@ -166,7 +166,7 @@ export function operatingCommand(parent: Command, usage: string, description: st
   return printingCommand(parent, usage, description).addOption(urlOption())
 }
 
-/** The subcommand with the application it is about, which must be named. */
+/** The subcommand with the app it is about, which must be named. */
 export function ofApp(command: Command): Command {
   return command.requiredOption('--app <app_id>', 'the application')
 }

@@ -41,7 +41,7 @@ export interface BatchObservers {
 export interface MessagingOptions {
   readonly config: Pick<ServerConfig, 'messages' | 'writer'>
   readonly batchObservers: BatchObservers
-  /** The application has new messages. */
+  /** The app has new messages. */
   readonly appended: (appId: string) => void
   readonly accounts: AccountService
   readonly apps: AppService

@@ -65,7 +65,7 @@ class WatchedTransaction {
     for (const write of writes)
       for (const { name, tables } of this.#caches) {
         const table = tables[write.table]
-        if (table && changesFact(table, write)) this.#changed.set(name, write)
+        if (table && changesValue(table, write)) this.#changed.set(name, write)
       }
   }
 
@@ -81,7 +81,7 @@ class WatchedTransaction {
   }
 }
 
-function changesFact({ columns, inserts, deletes }: CachedTable, write: Write): boolean {
+function changesValue({ columns, inserts, deletes }: CachedTable, write: Write): boolean {
   if (write.kind === 'delete') return deletes !== false
   if (write.kind === 'insert' && !inserts) return false
   return write.columns.some((column) => columns.includes(column))

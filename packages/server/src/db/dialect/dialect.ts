@@ -57,13 +57,13 @@ export interface BulkUpdate extends BulkWrite {
 }
 
 /**
- * Appends rows to a log whose positions are dense for each application. The heads hold the last position of each, and stay locked until
+ * Appends rows to a log whose positions are dense for each app. The heads hold the last position of each, and stay locked until
  * the transaction ends.
  */
 export interface BulkAppend {
   /** Moves the heads on; returns app_id and position. */
   readonly heads: BulkInsert
-  /** Each row has app_id, and as its position how many rows of the application come after it. */
+  /** Each row has app_id, and as its position how many rows of the app come after it. */
   readonly rows: BulkInsert
 }
 

@@ -70,7 +70,7 @@ describe('bulk statements of PostgreSQL', () => {
     expect(parameters(rows)).toEqual(['{1,2,3,4}', '{1,1,2,1}', '{"a","b"}', '{"long",null}'])
   })
 
-  it('insert only the rows with a property, and lock what they are judged by', () => {
+  it('insert only the rows with a property, and lock what decides about them', () => {
     const { table, columns } = insert
     const where: BulkInsert['where'] = (lock) =>
       `exists (select 1 from users u where u.id = v.user_id ${lock('for key share')})`

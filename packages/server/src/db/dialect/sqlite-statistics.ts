@@ -9,7 +9,7 @@ interface IndexRow {
   readonly first_column: string
 }
 
-/** A large application, of the sizes that make a wrong plan slow. */
+/** A large app, of the sizes that make a wrong plan slow. */
 const rows = 1_000_000
 const rowsOfPartialIndex = 10_000
 const rowsPerOwner = 100
@@ -17,7 +17,7 @@ const rowsPerOwner = 100
 const rowsPerPair = 10
 
 /**
- * Tells the planner what to expect of the tables before they contain anything. Without it SQLite supposes that an application has ten rows
+ * Tells the planner what to expect of the tables before they contain anything. Without it SQLite supposes that an app has ten rows
  * of each, and walks all of them where an index knows better. `ANALYZE` replaces it by what is there.
  */
 export async function seedStatistics(db: Kysely<never>): Promise<void> {

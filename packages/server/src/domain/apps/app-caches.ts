@@ -4,9 +4,9 @@ import type { App, StoredAdminToken } from './app-model.js'
 
 const bounds = { maxEntries: 10_000, maxAgeMs: 1_000 }
 
-/** Applications, by app_id. */
+/** Apps, by app_id. */
 export const appCache: CacheDefinition<string, App> = {
-  name: 'applications',
+  name: 'apps',
   ...bounds,
   tables: {
     apps: {

@@ -1,6 +1,6 @@
 import type { AppSettings } from '@hermod/protocol'
 
-/** An application; times in ms. */
+/** An app; times in ms. */
 export interface App {
   readonly appId: string
   readonly name: string
@@ -15,7 +15,7 @@ export interface App {
   readonly createdAt: number
 }
 
-/** Settings of an application whose operator never changed one. */
+/** Settings of an app whose operator never changed one. */
 export const defaultAppSettings: AppSettings = {
   contact_application_days: 7,
   contact_limit: 5_000,

@@ -13,7 +13,7 @@ export interface AppSecretsOptions {
   readonly secretBox: SecretBox
 }
 
-/** A secret in the row of an application. */
+/** A secret in the row of an app. */
 interface AppSecret {
   readonly column: string
   /** As it is stored; null: there is none. */
@@ -33,9 +33,9 @@ const fileLinkKey: AppSecret = {
 }
 const linkKeyBytes = 32
 
-/** Seals and opens the secrets of applications. */
+/** Seals and opens the secrets of apps. */
 export class AppSecrets {
-  /** Links are read by the hundred; an application is read anew every second, and with it its key. */
+  /** Links are read by the hundred; an app is read anew every second, and with it its key. */
   readonly #linkKeys = new WeakMap<App, Buffer>()
 
   constructor(private readonly options: AppSecretsOptions) {}

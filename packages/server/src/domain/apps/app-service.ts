@@ -54,7 +54,7 @@ const defaultAppId = 'hermod'
 /** What settings are of the system, by their names. */
 const systemProperties = { system_name: 'nick_name', system_avatar: 'avatar' } as const
 
-/** Applications and the tokens of those who run them (rule C6). */
+/** Apps and the tokens of those who run them (rule C6). */
 export class AppService {
   constructor(private readonly options: AppServiceOptions) {}
 
@@ -77,7 +77,7 @@ export class AppService {
   }
 
   /**
-   * Makes transactions that keep to a limit of the application follow each other.
+   * Makes transactions that keep to a limit of the app follow each other.
    * @throws AppError app_not_found
    */
   async lockForUpdate(tx: Tx, appId: string): Promise<App> {
@@ -92,7 +92,7 @@ export class AppService {
   }
 
   /**
-   * Creates an application with a first Admin token.
+   * Creates an app with a first Admin token.
    * @returns the token in clear, the only time it is shown
    * @throws AppError app_exists
    */
@@ -151,7 +151,7 @@ export class AppService {
     return secrets.openFileLinkKey(app)
   }
 
-  /** Ends all addresses of files of the application: here at once, on other nodes within a second. @throws AppError app_not_found */
+  /** Ends all addresses of files of the app: here at once, on other nodes within a second. @throws AppError app_not_found */
   async renewFileLinkKey(appId: string): Promise<void> {
     const { database, store, secrets } = this.options
     await database.transaction(async (tx) => {
@@ -218,7 +218,7 @@ export class AppService {
   }
 
   /**
-   * Makes the server ready without a human: creates the application and the token that the configuration names. On a used store it
+   * Makes the server ready without a human: creates the app and the token that the configuration names. On a used store it
    * changes nothing but to add a token that is not there yet.
    * @returns what was made because it was not given
    */
@@ -254,8 +254,8 @@ export class AppService {
   }
 
   /**
-   * On a store without any application, creates one with an Admin token, and an operator token unless one is configured.
-   * @returns null when there is an application already
+   * On a store without any app, creates one with an Admin token, and an operator token unless one is configured.
+   * @returns null when there is an app already
    */
   async createFirst(): Promise<FirstApp | null> {
     const { database, store, operatorToken: configured } = this.options

@@ -5,7 +5,7 @@ import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { type App, parseSettings, type StoredAdminToken } from './app-model.js'
 
-/** Applications, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
+/** Apps, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class AppStore {
   constructor(
     private readonly caches: {
@@ -23,7 +23,7 @@ export class AppStore {
     return row ? toApp(row) : null
   }
 
-  /** Keeps other changes of the application, and what else locks it, waiting until the transaction ends. */
+  /** Keeps other changes of the app, and what else locks it, waiting until the transaction ends. */
   async lockForUpdate(tx: Tx, appId: string): Promise<App | null> {
     const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
     const row = await lockForUpdate(tx, found).executeTakeFirst()
@@ -89,7 +89,7 @@ export class AppStore {
       .execute()
   }
 
-  /** @returns false when the application has no such token */
+  /** @returns false when the app has no such token */
   async revokeAdminToken(
     tx: Tx,
     appId: string,

@@ -45,7 +45,7 @@ export interface ContactEntry extends Contact {
   readonly authQuestion: string
 }
 
-/** The system, user 0, which takes no applications (rule E11b). */
+/** The system, user 0, which takes no contact requests (rule E11b). */
 export function systemEntry({
   system_name: nickName,
   system_avatar: avatar,
@@ -67,7 +67,7 @@ export function systemEntry({
   }
 }
 
-/** How a user takes applications. */
+/** How a user answers contact requests. */
 export interface AuthRule {
   readonly authMode: number
   readonly authAnswer: string
@@ -96,7 +96,7 @@ export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBloc
   return isBlocked ? relation.blocked : state
 }
 
-/** @returns what becomes of an application: contacts at once, or a question to the user */
+/** @returns what becomes of a contact request: contacts at once, or a question to the user */
 export function checkContactRequest(
   rule: AuthRule,
   answer: string | undefined,

@@ -14,7 +14,7 @@ interface Pair {
   readonly applicantId: Int64
 }
 
-/** Applications to become a contact; the last one of each applicant to each user. */
+/** Contact requests; the last one of each applicant to each user. */
 export class ContactRequestStore {
   async find(db: Queryable, { appId, userId, applicantId }: Pair): Promise<ContactRequest | null> {
     const row = await db

@@ -41,10 +41,10 @@ export class MessageRules {
   async #check(
     recipient: UserState,
     senderId: Int64,
-    judgement: Soon<boolean>,
+    strangersRefused: Soon<boolean>,
   ): Promise<ErrorName | null> {
     const { appId, userId, hasBlocks } = recipient
-    const refusesStrangers = await judgement
+    const refusesStrangers = await strangersRefused
     if (!hasBlocks && !refusesStrangers) return null
     const { state, isBlocked } = await this.#relation(appId, userId, senderId)
     if (isBlocked) return 'blocked_by_recipient'

@@ -40,7 +40,7 @@ interface DeviceUse {
 
 const maxUserAgentLength = 512
 
-/** Installations of an application, and the tokens of push gateways that are bound to them (rule D6). */
+/** Installations of an app, and the tokens of push gateways that are bound to them (rule D6). */
 export class DeviceService {
   constructor(private readonly options: DeviceServiceOptions) {}
 

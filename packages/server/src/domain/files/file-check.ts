@@ -44,7 +44,7 @@ export class FileCheck {
   constructor(private readonly options: FileCheckOptions) {}
 
   /**
-   * What is noted to name files. Applications whose latest events have not been followed yet are left out: a second check tells.
+   * What is noted to name files. Apps whose latest events have not been followed yet are left out: a second check tells.
    * @param db one view of the data
    * @param limit more faults than these are not looked for
    */
@@ -101,7 +101,7 @@ export class FileCheck {
     ]
   }
 
-  /** Files and blobs of an application side by side: in the order of the keys, which is that of the file IDs. */
+  /** Files and blobs of an app side by side: in the order of the keys, which is that of the file IDs. */
   async *#walk(appId: string): AsyncGenerator<Seen> {
     const files = this.#files(appId)
     const listed = this.#blobs(appId)

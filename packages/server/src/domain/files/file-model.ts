@@ -10,7 +10,7 @@ export interface FileKey {
 /** For whom a file is. */
 export type FileRecipient =
   | { readonly type: 'user' | 'group'; readonly id: Int64 }
-  /** Everybody in the application: avatars. */
+  /** Everybody in the app: avatars. */
   | { readonly type: 'everybody'; readonly id: 0 }
 
 /** A file that is whole in the store; nothing of it ever changes. */
@@ -122,7 +122,7 @@ export function isPassing(key: string): boolean {
   return key.startsWith(incomingPrefix) || key.startsWith('check/')
 }
 
-/** What the keys of all files of an application begin with. */
+/** What the keys of all files of an app begin with. */
 export function appPrefix(appId: string): string {
   return `app-${appId}/`
 }

@@ -6,7 +6,7 @@ import { padded } from '../../lib/chunks.js'
 import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
 
-/** A place in the order in which the files of an application came. */
+/** A place in the order in which the files of an app came. */
 export interface FilePlace {
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -153,7 +153,7 @@ export class FileStore {
       .execute()
   }
 
-  /** Files of any application that belong to a removal, at most `limit`. */
+  /** Files of any app that belong to a removal, at most `limit`. */
   async listLeaving(
     db: Queryable,
     limit: number,

@@ -1,13 +1,13 @@
 import type { Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 
-/** How many files an application has, and their bytes together; renditions do not count. */
+/** How many files an app has, and their bytes together; renditions do not count. */
 export interface UsedSpace {
   readonly files: number
   readonly bytes: number
 }
 
-/** The usage of each application: what the rows of files add up to. */
+/** The usage of each app: what the rows of files add up to. */
 export class FileUsageStore {
   async find(db: Queryable, appId: string): Promise<UsedSpace> {
     const row = await db
@@ -18,7 +18,7 @@ export class FileUsageStore {
     return row ?? { files: 0, bytes: 0 }
   }
 
-  /** Whether there is a usage: from the first ticket of the application on, see {@link lock}. */
+  /** Whether there is a usage: from the first ticket of the app on, see {@link lock}. */
   async isKept(db: Queryable, appId: string): Promise<boolean> {
     const row = await db
       .selectFrom('file_usage')
@@ -28,7 +28,7 @@ export class FileUsageStore {
     return row !== undefined
   }
 
-  /** Of all applications that ever had a ticket, by their IDs. */
+  /** Of all apps that ever had a ticket, by their IDs. */
   async list(db: Queryable): Promise<(UsedSpace & { readonly appId: string })[]> {
     return db
       .selectFrom('file_usage')

@@ -56,7 +56,7 @@ export class OperatorFileService {
     return { file, holders: named.map((reference: FileReference) => holderText(reference)) }
   }
 
-  /** Of every application, by its ID. */
+  /** Of every app, by its ID. */
   async usage(): Promise<(UsedSpace & { readonly appId: string })[]> {
     const { database, usage, apps } = this.options
     const kept = await database.read((db) => usage.list(db))

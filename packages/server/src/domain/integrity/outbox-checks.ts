@@ -7,7 +7,7 @@ import type { FaultRow, IntegrityCheck } from './integrity-check.js'
 const rowsPerPage = 200
 const conversationsPerStatement = 200
 
-/** Positions of an application are dense from the first row that is kept up to its head; no consumer is beyond that. */
+/** Positions of an app are dense from the first row that is kept up to its head; no consumer is beyond that. */
 export const outboxChecks: readonly IntegrityCheck[] = [
   {
     name: 'outbox_positions',
@@ -46,7 +46,7 @@ interface OutboxPlace {
   readonly position: number
 }
 
-/** Ranges of messages in the outbox whose conversations are not there, by application and position. */
+/** Ranges of messages in the outbox whose conversations are not there, by app and position. */
 async function listLostRanges(db: Queryable, limit: number): Promise<FaultRow[]> {
   const faults: FaultRow[] = []
   for (let after: OutboxPlace | null = null; faults.length < limit; ) {

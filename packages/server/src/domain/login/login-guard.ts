@@ -20,7 +20,7 @@ export interface LoginAttempt {
   readonly appId: string
   /** null: no user has the name that was given. */
   readonly userId: Int64 | null
-  /** null: an application server gives it on behalf of its users, so the address says nothing about who tries. */
+  /** null: an app server gives it on behalf of its users, so the address says nothing about who tries. */
   readonly address: string | null
 }
 
@@ -173,7 +173,7 @@ function userKey({ appId, userId }: LoginAttempt): string | null {
   return userId === null ? null : `${appId}/${userId}`
 }
 
-/** Apart from the user's other failures, so that guesses from outside do not keep users waiting who log in through an application server. */
+/** Apart from the user's other failures, so that guesses from outside do not keep users waiting who log in through an app server. */
 function serverKey(user: string): string {
   return `${user} server`
 }

@@ -40,7 +40,7 @@ const stranger = { appId: 'app', address: '198.51.100.1' } as const
 const login = { purpose: 'login', ...stranger } as const
 const registration = { purpose: 'registration', ...stranger } as const
 
-/** With the Admin token of an application. */
+/** With the Admin token of an app. */
 function ofServer(appId: string, purpose: LoginPurpose = 'registration'): LoginRequest {
   return { purpose, appId, address: null }
 }

@@ -5,14 +5,14 @@ import { networkOf } from '../../lib/limits/network.js'
 /** What somebody waits for; new passwords, and what disables and deletes users, count as logins. */
 export type LoginPurpose = 'login' | 'registration'
 
-/** Those that take turns: strangers who log in, strangers who register, and application servers with an Admin token. */
+/** Those that take turns: strangers who log in, strangers who register, and app servers with an Admin token. */
 export const loginLines = ['login', 'registration', 'admin'] as const
 export type LoginLine = (typeof loginLines)[number]
 
 /** Who logs in or registers, or has it done. */
 export interface LoginCaller {
   readonly appId: string
-  /** The client's network address; null: the application's own server asks. */
+  /** The client's network address; null: the app's own server asks. */
   readonly address: string | null
 }
 
@@ -28,7 +28,7 @@ export interface LoginQueueOptions {
   readonly parallel: number
   /** How many may wait, half of them for logins and half for registrations; those with an Admin token are not among them. */
   readonly maxWaiting: number
-  /** The same for the Admin tokens of one application. */
+  /** The same for the Admin tokens of one app. */
   readonly maxWaitingOfApp: number
 }
 
@@ -40,8 +40,8 @@ const retryAfterSeconds = 2
 /**
  * The lines in which logins and registrations wait for a step that takes long: for their password to be hashed, which costs more than all
  * else that a stranger can ask for, and then for the database. They are bounded: what
- * finds its own full is refused. The lines take turns, and in each of them so do client addresses or applications, so that nobody waits
- * for more than a few of those of another one, however many there are. An application server registers and logs in users by the
+ * finds its own full is refused. The lines take turns, and in each of them so do client addresses or apps, so that nobody waits
+ * for more than a few of those of another one, however many there are. An app server registers and logs in users by the
  * hundred, so it has a bound of its own, and no flood of strangers uses that up.
  */
 export class LoginQueue {

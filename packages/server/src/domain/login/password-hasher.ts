@@ -38,7 +38,7 @@ export class PasswordHasher {
     })
   }
 
-  /** Of new users of an application, in the order of the passwords; few of them wait at a time, as long as it takes. */
+  /** Of new users of an app, in the order of the passwords; few of them wait at a time, as long as it takes. */
   async hashMany(appId: string, passwords: readonly string[]): Promise<string[]> {
     const hashes = new Array<string>(passwords.length)
     const rest = passwords.entries()

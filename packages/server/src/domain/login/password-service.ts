@@ -37,7 +37,7 @@ export interface PasswordChange {
 /** What a user proves to be the user with. */
 export interface PasswordProof {
   readonly password: string
-  /** null: an application server passes it on. */
+  /** null: an app server passes it on. */
   readonly address: string | null
 }
 

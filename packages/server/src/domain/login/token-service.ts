@@ -42,7 +42,7 @@ export interface Login {
   readonly password: string
   readonly deviceGuid?: string
   readonly userAgent: string
-  /** null: an application server logs its users in. */
+  /** null: an app server logs its users in. */
   readonly address: string | null
 }
 

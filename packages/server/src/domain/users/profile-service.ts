@@ -32,7 +32,7 @@ export interface ProfileUpdate {
   readonly changes: ProfileChanges
 }
 
-/** Fields of which no two users of an application have the same value. */
+/** Fields of which no two users of an app have the same value. */
 export type UniqueField = 'mobile' | 'email' | 'username'
 
 /** A new value of one of a user's unique fields. */

@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url'
 import type { Int64 } from '@hermod/protocol'
 import type { UserSettingsTable } from '../../db/schema.js'
 
-/** Who, of which application. */
+/** Who, of which app. */
 export interface UserKey {
   readonly appId: string
   readonly userId: Int64
@@ -137,7 +137,7 @@ export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
   return /^\+?\d+$/.test(name) ? 'mobile' : 'username'
 }
 
-/** The `sign` of /user/register/push when the application sets a registration secret (rule D8). */
+/** The `sign` of /user/register/push when the app sets a registration secret (rule D8). */
 export function registrationSign(
   registrationSecret: string,
   appId: string,

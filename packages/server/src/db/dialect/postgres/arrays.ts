@@ -9,7 +9,7 @@ function encodeNumber(value: unknown): string {
   return value === null ? 'null' : String(value)
 }
 
-/** Values that follow each other are often the same, such as the key of the application. */
+/** Values that follow each other are often the same, such as the key of the app. */
 function quoter(): (value: unknown) => string {
   let last: unknown = null
   let quoted = 'null'

@@ -50,7 +50,7 @@ export function readLinkText(key: Buffer, text: string): FileLink | null {
 /**
  * The file that the text of a link is about, no matter who signed it and whether or not it has expired: so what refers to a file stays the same
  * when keys are renewed. A text that was made up can keep a file, but nobody gets one by it.
- * @returns null when it is no link of the application
+ * @returns null when it is no link of the app
  */
 export function linkedFileId(appId: string, text: string): string | null {
   const [linkAppId, fileId] = claimedList(text) ?? []

@@ -12,7 +12,7 @@ export interface FileSignerOptions {
 
 /**
  * Makes and reads tickets and links. The keys of tickets change when the secret key is rotated. Links stand in messages for years, so every
- * application has a key of its own for them, which only the operator ends.
+ * app has a key of its own for them, which only the operator ends.
  */
 export class FileSigner {
   readonly #tickets: PurposeKeys
@@ -34,7 +34,7 @@ export class FileSigner {
     return this.#unlessOver(readTicketText(this.#tickets.accepted, text))
   }
 
-  /** @returns null for a text that is no link of the application, or whose time is over */
+  /** @returns null for a text that is no link of the app, or whose time is over */
   async readLink(appId: string, text: string): Promise<FileLink | null> {
     const { apps } = this.options
     if (linkedFileId(appId, text) === null) return null

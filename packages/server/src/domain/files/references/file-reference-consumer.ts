@@ -20,12 +20,12 @@ export class FileReferenceConsumer implements Consumer {
 
   constructor(private readonly references: FileReferenceService) {}
 
-  /** An application that has never asked for a ticket has no files. */
+  /** An app that has never asked for a ticket has no files. */
   wants(appId: string): Promise<boolean> {
     return this.references.areUsedIn(appId)
   }
 
-  /** The events are of one application. */
+  /** The events are of one app. */
   async handle(events: readonly DeliveredEvent[]): Promise<void> {
     const [first] = events
     if (!first) return

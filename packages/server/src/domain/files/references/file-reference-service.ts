@@ -33,7 +33,7 @@ const holdersPerStep = 500
 export class FileReferenceService {
   constructor(private readonly options: FileReferenceServiceOptions) {}
 
-  /** Whether the application has ever given out a ticket: before, nothing can name a file. */
+  /** Whether the app has ever given out a ticket: before, nothing can name a file. */
   async areUsedIn(appId: string): Promise<boolean> {
     const { database, usage } = this.options
     return database.read((db) => usage.isKept(db, appId))
@@ -76,7 +76,7 @@ export class FileReferenceService {
     for await (const holders of this.#holders(read, appId)) await this.refresh(appId, holders)
   }
 
-  /** All differences of an application, in steps; together with how many holders were looked at. */
+  /** All differences of an app, in steps; together with how many holders were looked at. */
   async *differences(
     db: Queryable,
     appId: string,

@@ -62,7 +62,7 @@ const findSharedFiles: BulkSelect = {
 
 /**
  * Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. The avatar of the
- * system, user 0, is a setting of the application.
+ * system, user 0, is a setting of the app.
  */
 export class NamingTextStore {
   readonly #messages: PreparedPage<MessagePlace, NamingMessage>

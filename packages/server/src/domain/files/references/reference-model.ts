@@ -3,7 +3,7 @@ import { sql } from '../../../db/kysely.js'
 import { linkedFileId } from '../credentials/file-links.js'
 import { isFileId } from '../file-model.js'
 
-/** Something that can name files, within its application. */
+/** Something that can name files, within its app. */
 export interface FileHolder {
   /** As {@link fileReferenceKind}. */
   readonly kind: number
@@ -61,7 +61,7 @@ export function sharedFileHolder(groupId: Int64, sharedFileId: Int64): FileHolde
   }
 }
 
-/** The files of an application that a text names: by their addresses, and avatars and shared files by their bare names too. */
+/** The files of an app that a text names: by their addresses, and avatars and shared files by their bare names too. */
 export function referencesOf(appId: string, { holder, text }: NamingText): FileReference[] {
   const linked = mayNameFiles(text)
     ? Array.from(text.matchAll(signature), ([, link = '']) => linkedFileId(appId, link))
@@ -72,12 +72,12 @@ export function referencesOf(appId: string, { holder, text }: NamingText): FileR
   return [...fileIds].map((fileId) => ({ ...holder, appId, fileId }))
 }
 
-/** Names a reference within its application. */
+/** Names a reference within its app. */
 export function referenceName(reference: FileReference): string {
   return `${reference.fileId} ${holderName(reference)}`
 }
 
-/** Names what holds a file within its application. */
+/** Names what holds a file within its app. */
 export function holderName({ kind, lowId, highId, itemId }: FileHolder): string {
   return `${kind} ${lowId} ${highId} ${itemId}`
 }

@@ -99,7 +99,7 @@ export class FileRemoval {
     return new Set(files.map((file) => originalKey({ appId, ...file })))
   }
 
-  /** While nobody else notes a file of the application, or what names one. */
+  /** While nobody else notes a file of the app, or what names one. */
   async #inTurn(appId: string, find: (tx: Tx) => Promise<readonly StoredFile[]>): Promise<void> {
     const { database, files, usage, jobs } = this.options
     await database.transaction(async (tx) => {

@@ -10,7 +10,7 @@ import type { FileRemoval } from './file-removal.js'
 /** A file that a removal is about to take. */
 type LeavingFile = Awaited<ReturnType<FileStore['listLeaving']>>[number]
 
-/** How far the outbox of an application goes, and how far a consumer is in it. */
+/** How far the outbox of an app goes, and how far a consumer is in it. */
 export interface OutboxPlaces {
   head(db: Queryable, appId: string): Promise<number>
   positionOf(db: Queryable, consumer: string, appId: string): Promise<number>
@@ -42,7 +42,7 @@ export class UnnamedFiles {
 
   constructor(private readonly options: UnnamedFilesOptions) {}
 
-  /** Looks at a limited number of files, those of one application after those of another. */
+  /** Looks at a limited number of files, those of one app after those of another. */
   async run(signal: AbortSignal): Promise<void> {
     const { database, usage } = this.options
     await this.#finishInterrupted(signal)

@@ -50,7 +50,7 @@ export class DownloadService {
     return this.#download(file, wanted)
   }
 
-  /** An avatar, which everybody in the application may have. @throws AppError file_not_found, and those of {@link RenditionService} */
+  /** An avatar, which everybody in the app may have. @throws AppError file_not_found, and those of {@link RenditionService} */
   async avatar(appId: string, objectName: string, wanted: WantedForm): Promise<FileAnswer> {
     const { database, files } = this.options
     const file = await database.read((db) => files.find(db, { appId, fileId: objectName }))

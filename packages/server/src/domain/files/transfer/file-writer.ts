@@ -10,12 +10,12 @@ import type { StoredFile } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 
-/** A file that is in the store, and what its ticket and its application ask of it. */
+/** A file that is in the store, and what its ticket and its app ask of it. */
 export interface UploadedFile {
   readonly file: StoredFile
   /** What the owner's credential epoch must be. */
   readonly credentialEpoch: number
-  /** Most bytes of the application; 0: no limit */
+  /** Most bytes of the app; 0: no limit */
   readonly quotaBytes: number
 }
 
@@ -74,7 +74,7 @@ export class FileWriter {
     return this.#queue.idle()
   }
 
-  /** One transaction; the rows of applications are locked by ID. */
+  /** One transaction; the rows of apps are locked by ID. */
   #commit(uploads: readonly UploadedFile[]): Promise<ItemOutcome[]> {
     const byApp = [...groupBy(uploads, ({ file }) => file.appId)].sort(([a], [b]) => compare(a, b))
     return this.options.database.transaction(async (tx) => {

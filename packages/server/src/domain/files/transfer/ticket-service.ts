@@ -165,7 +165,7 @@ export class TicketService {
   }
 
   /**
-   * @returns how many bytes the application may still store now; infinite where it has no quota
+   * @returns how many bytes the app may still store now; infinite where it has no quota
    * @throws AppError file_quota_reached
    */
   async requireRoom({ appId, settings }: App): Promise<number> {
@@ -221,7 +221,7 @@ export class TicketService {
     return { ...(form ?? { url: addresses.upload(text), fields: {} }), downloadUrl }
   }
 
-  /** From before the first ticket of an application on, what names its files is noted (rule J6). */
+  /** From before the first ticket of an app on, what names its files is noted (rule J6). */
   async #follow(appId: string): Promise<void> {
     const { database, usage } = this.options
     if (this.#followed.has(appId)) return

@@ -129,7 +129,7 @@ export class UploadService {
     return ticket
   }
 
-  /** What the application allows now, if that is less than when the ticket was made. @throws AppError file_quota_reached */
+  /** What the app allows now, if that is less than when the ticket was made. @throws AppError file_quota_reached */
   async #room({ appId, maxBytes }: FileTicket): Promise<Room> {
     const { apps, tickets } = this.options
     const app = await apps.get(appId)
@@ -190,7 +190,7 @@ export class UploadService {
 interface Room {
   /** By the size of a file. */
   readonly maxBytes: number
-  /** By what was left of the quota at the beginning; what is left at the end is judged when the file is noted. */
+  /** By what was left of the quota at the beginning; what is left at the end is checked when the file is noted. */
   readonly quotaBytes: number
 }
 

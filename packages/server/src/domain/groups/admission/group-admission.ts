@@ -5,7 +5,7 @@ import type { GroupPage, ListTotals } from '../core/group-page.js'
 const maxPage = 500
 const defaultPage = 100
 
-/** An application or an invitation that can still be answered. */
+/** A join request or an invitation that can still be answered. */
 export function isAdmissionOpen(
   { status, expiresAt }: { readonly status: number; readonly expiresAt: number },
   now: number,

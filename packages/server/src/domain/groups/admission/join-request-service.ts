@@ -62,23 +62,17 @@ export class JoinRequestService {
     isApproved: boolean,
   ): Promise<void> {
     const { access, joinRequests, memberships, outbox } = this.options
-    await access.change(
-      caller,
-      groupId,
-      'admit',
-      { userIds: [applicantId] },
-      async (tx, context) => {
-        const { group, now } = context
-        const joinRequest = await joinRequests.find(tx, group, applicantId)
-        if (!joinRequest || !isAdmissionOpen(joinRequest, now))
-          throw new AppError('join_request_not_open')
-        if (isApproved)
-          requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
-        else await joinRequests.settle(tx, group, [applicantId], { status: 'rejected', now })
-        const kind = isApproved ? 'request_accepted' : 'request_declined'
-        outbox.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
-      },
-    )
+    await access.change(caller, groupId, 'add', { userIds: [applicantId] }, async (tx, context) => {
+      const { group, now } = context
+      const joinRequest = await joinRequests.find(tx, group, applicantId)
+      if (!joinRequest || !isAdmissionOpen(joinRequest, now))
+        throw new AppError('join_request_not_open')
+      if (isApproved)
+        requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
+      else await joinRequests.settle(tx, group, [applicantId], { status: 'rejected', now })
+      const kind = isApproved ? 'request_accepted' : 'request_declined'
+      outbox.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
+    })
   }
 
   /**
@@ -93,7 +87,7 @@ export class JoinRequestService {
     const { database, access, joinRequests } = this.options
     const { appId } = caller
     const asked = storePage(page, 2)
-    const managed = (await access.readMany(caller, groupIds, 'admit')).map(({ group }) => group)
+    const managed = (await access.readMany(caller, groupIds, 'add')).map(({ group }) => group)
     const managedIds = managed.map(({ groupId }) => groupId)
     const [found, version] = await database.read((db) =>
       Promise.all([

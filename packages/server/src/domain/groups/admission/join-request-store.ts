@@ -77,7 +77,7 @@ const requestRow = rowOf(
   }),
 )
 
-/** Applications for membership; of each user to each group the latest one. The row of the group counts them. */
+/** Join requests; of each user to each group the latest one. The row of the group counts them. */
 export class JoinRequestStore extends AdmissionStore<JoinRequestRow, JoinRequest> {
   constructor(database: Database) {
     super(database, joinRequests)

@@ -64,7 +64,7 @@ export class GroupService {
   /**
    * The caller is the owner and a member.
    * @param caller for a user
-   * @throws AppError invalid_parameter, user_not_found, user_deleted, application_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
+   * @throws AppError invalid_parameter, user_not_found, user_deleted, app_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
    */
   async create(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -145,7 +145,7 @@ export class GroupService {
     return this.options.access.readMany(caller, groupIds, 'info')
   }
 
-  /** The newest public groups of the application, newest first. */
+  /** The newest public groups of the app, newest first. */
   async listPublic({ appId }: GroupCaller): Promise<Int64[]> {
     const { database, groups } = this.options
     return database.read((db) => groups.listPublic(db, appId, maxPublicGroups))
@@ -219,7 +219,7 @@ export class GroupService {
     const { apps, groups } = this.options
     const { settings } = await apps.lockForUpdate(tx, appId)
     if (settings.group_limit > 0 && (await groups.count(tx, { appId })) >= settings.group_limit)
-      throw new AppError('application_group_limit_reached')
+      throw new AppError('app_group_limit_reached')
   }
 
   async #requireFewJoined(

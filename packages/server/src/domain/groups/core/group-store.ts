@@ -103,7 +103,7 @@ export class GroupStore {
     return rows.map((row) => row.group_id)
   }
 
-  /** How many groups the application, or a user of it, has; dissolved ones are left out. */
+  /** How many groups the app, or a user of it, has; dissolved ones are left out. */
   async count(
     tx: Tx,
     { appId, ownerId }: { readonly appId: string; readonly ownerId?: Int64 },

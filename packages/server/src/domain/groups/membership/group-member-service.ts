@@ -57,7 +57,7 @@ export class GroupMemberService {
     userIds: readonly Int64[],
   ): Promise<ItemOutcome[]> {
     const { access, memberships } = this.options
-    return access.change(caller, groupId, 'admit', { userIds }, (tx, context) =>
+    return access.change(caller, groupId, 'add', { userIds }, (tx, context) =>
       memberships.add(tx, context, userIds, { isOwnWill: false }),
     )
   }

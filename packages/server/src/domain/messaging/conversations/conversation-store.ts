@@ -31,7 +31,7 @@ type PlaceRow = {
   readonly isDue: number
 }
 
-/** A conversation on a walk over those of an application. */
+/** A conversation on a walk over those of an app. */
 export interface WalkedConversation extends Conversation {
   /** Something of it is to be removed. */
   readonly isDue: boolean
@@ -89,7 +89,7 @@ const unreadAbove = (
 export const hiddenFrom = (userId: Int64) =>
   sql<number>`case when c.low_id = ${userId} then c.low_hidden_msg_id else c.high_hidden_msg_id end`
 
-/** Where history_visible is off a member sees nothing of what was there before (rule F4a: judged when reading). */
+/** Where history_visible is off a member sees nothing of what was there before (rule F4a: checked when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
 /** Nothing is unread in a chatroom, and in a group that is dissolved. */
 const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}`
@@ -473,7 +473,7 @@ export class ConversationStore {
   }
 
   /**
-   * Conversations and broadcast streams of an application, in the order of their keys.
+   * Conversations and broadcast streams of an app, in the order of their keys.
    * @param page.after the last one of the page before; null for the first page
    * @param page.beforeId messages with smaller IDs are to be removed
    */

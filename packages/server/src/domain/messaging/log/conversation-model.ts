@@ -6,7 +6,7 @@ export const everybodyId = -1
 
 /**
  * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
- * IDs of users and groups never collide inside an application.
+ * IDs of users and groups never collide inside an app.
  */
 export interface ConversationKey {
   readonly appId: string

@@ -5,7 +5,7 @@ import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated
 import type { Soon } from '../../../lib/soon.js'
 import type { BroadcastMarkStore } from './broadcast-mark-store.js'
 
-/** The users of an application, or the system, who have ever sent a broadcast. */
+/** The users of an app, or the system, who have ever sent a broadcast. */
 type BroadcastSenders = ReadonlySet<Int64>
 
 /** Who has sent broadcasts, by app_id. A sender's first one changes it, and every one notes itself in the count of users. */

@@ -42,7 +42,7 @@ export interface MarkWriterOptions {
   readonly maxBatchMoves: number
   readonly maxQueuedMoves: number
   readonly observer: BatchObserver
-  /** Called after the commit of events of this application. */
+  /** Called after the commit of events of this app. */
   appended(appId: string): void
 }
 

@@ -74,8 +74,8 @@ interface NamedMessage {
   readonly messageId: Int64
 }
 
-/** A message in the hands of the actor. */
-interface Held {
+/** A message that the actor may see, with its conversation locked until the transaction ends. */
+interface LockedMessage {
   readonly actor: Actor
   readonly conversation: Conversation
   readonly message: LoggedMessage
@@ -129,15 +129,15 @@ export class MessageOperations {
       if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
       await this.#requireKind(tx, appId, peerId, targetType)
       const editKind = editKinds.get(contentType)
-      const held = await this.#hold(tx, actor, peerId, messageId)
+      const locked = await this.#lockForUpdate(tx, actor, peerId, messageId)
       await (editKind
-        ? this.#edit(tx, held, editKind, request)
-        : this.#recall(tx, held, recallSeconds))
+        ? this.#edit(tx, locked, editKind, request)
+        : this.#recall(tx, locked, recallSeconds))
     })
   }
 
   /**
-   * Withdraws a message for everybody; the sender within the application's window, owner and admins of a group those of members below
+   * Withdraws a message for everybody; the sender within the app's window, owner and admins of a group those of members below
    * them, an Admin token always.
    * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
    *   member_required; user_deleted when the caller was deleted meanwhile
@@ -149,7 +149,7 @@ export class MessageOperations {
     }
     const recallSeconds = await this.#recallSeconds(actor)
     await this.options.database.transaction(async (tx) =>
-      this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds),
+      this.#recall(tx, await this.#lockForUpdate(tx, actor, peerId, messageId), recallSeconds),
     )
   }
 
@@ -185,7 +185,7 @@ export class MessageOperations {
   }
 
   /**
-   * What may be sent to a user is not judged as what may be sent to a group, so a target must be what it is called.
+   * What may be sent to a user is checked by other rules than what may be sent to a group, so a target must be what it is called.
    * @throws AppError user_not_found, group_not_found
    */
   async #requireKind(
@@ -210,7 +210,12 @@ export class MessageOperations {
    * Locks the conversation first, as a send does, and then finds the message. The deletion of the actor waits until the transaction ends,
    * or has ended: it locks the conversations with others before the user, if they are open, and those of groups after the user.
    */
-  async #hold(tx: Tx, actor: Actor, peerId: Int64, messageId: Int64): Promise<Held> {
+  async #lockForUpdate(
+    tx: Tx,
+    actor: Actor,
+    peerId: Int64,
+    messageId: Int64,
+  ): Promise<LockedMessage> {
     const { store, conversationStore, conversations } = this.options
     const conversation = await conversations.findBegun(tx, actor, peerId)
     if (conversation.isGroup) await this.#keepFromDeletion(tx, actor)
@@ -221,7 +226,7 @@ export class MessageOperations {
     if (message) return { actor, conversation, message }
     const broadcast = conversation.isGroup
       ? null
-      : await this.#holdBroadcast(tx, actor, peerId, messageId)
+      : await this.#lockBroadcastForUpdate(tx, actor, peerId, messageId)
     if (broadcast) return broadcast
     throw new AppError(locked ? 'message_not_found' : 'conversation_not_found')
   }
@@ -236,12 +241,12 @@ export class MessageOperations {
    * @returns null when there are no broadcasts
    * @throws AppError no_permission, message_not_found
    */
-  async #holdBroadcast(
+  async #lockBroadcastForUpdate(
     tx: Tx,
     actor: Actor,
     peerId: Int64,
     messageId: Int64,
-  ): Promise<Held | null> {
+  ): Promise<LockedMessage | null> {
     const { store, conversationStore, broadcastMarks } = this.options
     const { appId, isAdminToken } = actor
     if (!isAdminToken) {
@@ -273,29 +278,29 @@ export class MessageOperations {
     else await groupRules.requireMember(tx, { appId, groupId }, userId)
   }
 
-  async #recall(tx: Tx, held: Held, recallSeconds: number | null): Promise<void> {
+  async #recall(tx: Tx, locked: LockedMessage, recallSeconds: number | null): Promise<void> {
     const { store, receiptRequests, groupRules, clock } = this.options
-    const { actor, conversation, message } = held
+    const { actor, conversation, message } = locked
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
     const group = { appId: actor.appId, groupId: conversation.lowId }
     if (conversation.isGroup && !isOwn && !actor.isAdminToken)
       await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
-    else requireSender(held)
+    else requireSender(locked)
     if (recallSeconds === null) throw new AppError('recall_disabled')
     // The window is the sender's (rule E7).
     if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
-    await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
+    await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    await this.#note(tx, held, alterationKinds.recalled)
-    this.#tell(tx, held, 'message.recalled')
+    await this.#note(tx, locked, alterationKinds.recalled)
+    this.#tell(tx, locked, 'message.recalled')
   }
 
-  async #edit(tx: Tx, held: Held, kind: EditKind, edit: EditedTexts): Promise<void> {
+  async #edit(tx: Tx, locked: LockedMessage, kind: EditKind, edit: EditedTexts): Promise<void> {
     const { store, clock, maxMessageBytes } = this.options
-    const { conversation, message } = held
-    requireSender(held)
+    const { conversation, message } = locked
+    requireSender(locked)
     // A command was acted on when it arrived.
     if (message.contentType === contentType.command)
       throw new AppError('message_type_refused', 'a command cannot be edited')
@@ -305,12 +310,16 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    await this.#note(tx, held, alterationKinds.edited)
-    this.#tell(tx, held, editEvents[kind])
+    await this.#note(tx, locked, alterationKinds.edited)
+    this.#tell(tx, locked, editEvents[kind])
   }
 
   /** Numbers what was done to the message, for readers who follow the conversation. */
-  async #note(tx: Tx, { conversation, message }: Held, kind: AlterationKind): Promise<void> {
+  async #note(
+    tx: Tx,
+    { conversation, message }: LockedMessage,
+    kind: AlterationKind,
+  ): Promise<void> {
     const { changes, conversationStore } = this.options
     const { messageId, seq } = message
     const recalledSeq = kind === alterationKinds.recalled ? seq : null
@@ -318,11 +327,11 @@ export class MessageOperations {
     await changes.append(tx, conversation, { messageId, kind, ...end })
   }
 
-  #tell(tx: Tx, held: Held, kind: MessageEventKind): void {
-    const { conversation, message } = held
+  #tell(tx: Tx, locked: LockedMessage, kind: MessageEventKind): void {
+    const { conversation, message } = locked
     const about = {
       appId: conversation.appId,
-      actorId: responsibleFor(held),
+      actorId: responsibleFor(locked),
       userIds: conversation.isGroup ? [] : readersOf(conversation),
     }
     this.options.outbox.append(
@@ -336,12 +345,12 @@ export class MessageOperations {
 }
 
 /** @throws AppError no_permission */
-function requireSender({ actor, message }: Held): void {
+function requireSender({ actor, message }: LockedMessage): void {
   if (!actor.isAdminToken && message.senderId !== actor.userId)
     throw new AppError('no_permission', 'only the sender may do this')
 }
 
 /** A caller with an Admin token changes the message of another user as the administrator. */
-function responsibleFor({ actor, message }: Held): Int64 {
+function responsibleFor({ actor, message }: LockedMessage): Int64 {
   return actor.isAdminToken && actor.userId !== message.senderId ? systemUserId : actor.userId
 }

@@ -356,7 +356,7 @@ export class ConversationService {
   /**
    * The broadcasts in a conversation, of the other party.
    * @param about.isExpected what is looked for is not elsewhere, so it is not left to a cache whether there are any
-   * @param about.isLikely the same, where the application has broadcasts of anybody: reads show those that the cache does not know yet
+   * @param about.isLikely the same, where the app has broadcasts of anybody: reads show those that the cache does not know yet
    * @returns null when there are none
    */
   #findStream(

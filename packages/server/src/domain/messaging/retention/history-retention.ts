@@ -32,7 +32,7 @@ export interface RemovedRows {
   readonly changes: number
 }
 
-/** What one walk over the conversations of an application did. */
+/** What one walk over the conversations of an app did. */
 export interface RetentionWalk extends RemovedRows {
   readonly appId: string
   readonly historyDays: number
@@ -52,7 +52,7 @@ export interface RetentionObserver {
 }
 
 const dayMs = 86_400_000
-/** An application whose limit has not changed is walked over so often. */
+/** An app whose limit has not changed is walked over so often. */
 const walkEveryMs = 3_600_000
 const conversationsPerPage = 200
 const pagePauseMs = 5
@@ -65,16 +65,16 @@ const restFactor = 2
 const nothing: RemovedRows = { messages: 0, recalled: 0, changes: 0 }
 
 /**
- * Removes messages that are older than their application keeps them, from the oldest on, with all that belongs to them (rule E14, decision
+ * Removes messages that are older than their app keeps them, from the oldest on, with all that belongs to them (rule E14, decision
  * page 035). It can be ended or killed at any moment: what is left is found by the next walk.
  */
 export class HistoryRetention {
-  /** When walks over applications came to their ends, by app_id, and for which limit. */
+  /** When walks over apps came to their ends, by app_id, and for which limit. */
   readonly #walked = new Map<string, { readonly historyDays: number; readonly at: number }>()
 
   constructor(private readonly options: HistoryRetentionOptions) {}
 
-  /** Walks over the applications that have a limit and were not walked over within the last hour. */
+  /** Walks over the apps that have a limit and were not walked over within the last hour. */
   async run(signal: AbortSignal, observer: RetentionObserver): Promise<void> {
     const { apps, clock } = this.options
     for (const { appId, settings } of await apps.list()) {

@@ -37,7 +37,7 @@ export interface BroadcastRequest extends MessageContent {
   readonly fromUserId: Int64 | undefined
 }
 
-/** Messages to all users of an application, each stored once (rule E9, decision page 028). */
+/** Messages to all users of an app, each stored once (rule E9, decision page 028). */
 export class BroadcastService {
   constructor(private readonly options: BroadcastServiceOptions) {}
 

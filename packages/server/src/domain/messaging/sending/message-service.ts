@@ -70,7 +70,7 @@ export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
 
   /**
-   * Judges each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
+   * Checks each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
    * something to another one; see MessageOperations.perform.
    *
    * @returns the message ID when there is exactly one recipient, and the targets that did not take the message
@@ -89,9 +89,9 @@ export class MessageService {
       return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
-    const judge = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
-    const judged = targets.map(judge)
-    const refusals = judged.some(isPromise) ? await Promise.all(judged) : (judged as SendRefusal[])
+    const refusalOf = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
+    const asked = targets.map(refusalOf)
+    const refusals = asked.some(isPromise) ? await Promise.all(asked) : (asked as SendRefusal[])
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     const accepted =
       firstRefusal === null ? targets : targets.filter((_, index) => refusals[index] === null)
@@ -115,12 +115,12 @@ export class MessageService {
     const { appId } = caller
     const { contentType, targetType, targets } = request
     // An edit is something new to read, so a user who takes no messages of the sender takes no edits either.
-    const judged =
+    const peerId =
       !caller.isAdminToken && contentType >= operationType.append && targets.length === 1
         ? targets[0]
         : undefined
     const refusal =
-      judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
+      peerId === undefined ? null : await this.#editRefusal(appId, peerId, targetType, senderId)
     if (refusal && (await this.#findSent(appId, senderId, request)) === null)
       throw new AppError(refusal)
     const actor = { appId, userId: senderId, isAdminToken: caller.isAdminToken }

@@ -22,7 +22,7 @@ export interface MessageWriterOptions {
   readonly maxQueuedBytes: number
   readonly observer: BatchObserver
   readonly outbox: Pick<Outbox, 'lastBroadcastId'>
-  /** Called after the commit of messages of this application. */
+  /** Called after the commit of messages of this app. */
   appended(appId: string): void
 }
 

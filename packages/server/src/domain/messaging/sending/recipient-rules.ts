@@ -36,11 +36,11 @@ export class RecipientRules {
     const { accounts, rules, groupRules } = this.options
     if (type === 'group')
       return groupRules.refusal({ appId, groupId: id }, sender.userId, sender.isAdminToken)
-    const judge = (state: UserState | null) => {
+    const refusalIn = (state: UserState | null) => {
       if (!state) return 'user_not_found'
       if (state.isDeleted) return 'user_deleted'
       return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
     }
-    return whenKnown(accounts.findState(appId, id), judge)
+    return whenKnown(accounts.findState(appId, id), refusalIn)
   }
 }

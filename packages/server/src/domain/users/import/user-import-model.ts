@@ -73,7 +73,7 @@ export function createPassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-/** Who has a name that is unique in an application. */
+/** Who has a name that is unique in an app. */
 export interface NameOwner {
   readonly field: 'username_key' | 'mobile' | 'email_key'
   readonly value: string

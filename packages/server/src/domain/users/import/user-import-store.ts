@@ -86,7 +86,7 @@ export class UserImportStore {
   }
 }
 
-// A subquery for each value: a condition with all values would make PostgreSQL read every user of the application.
+// A subquery for each value: a condition with all values would make PostgreSQL read every user of the app.
 function ownersOf(appId: string, field: string, values: readonly string[]): RawBuilder<unknown> {
   const given = sql.join(padded(values).map((value) => sql`(${value})`))
   const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`

@@ -51,7 +51,7 @@ export interface ContactConnector {
   /** Without asking. @throws AppError user_not_found, user_deleted, contact_limit_reached */
   connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
   /**
-   * As the peer wants to be asked: at once, or by an application that the peer answers.
+   * As the peer wants to be asked: at once, or by a contact request that the peer answers.
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
    */
   request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>

@@ -2,14 +2,14 @@ import type { Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 
-/** How many users an application has, deleted ones left out, and the ID of its last broadcast; 0 = none. */
+/** How many users an app has, deleted ones left out, and the ID of its last broadcast; 0 = none. */
 export interface UserCount {
   readonly users: number
   readonly lastBroadcastId: number
 }
 
 /**
- * The counts of users, with the last broadcast: the row of an application puts registrations, deletions and broadcasts into one order
+ * The counts of users, with the last broadcast: the row of an app puts registrations, deletions and broadcasts into one order
  * (decision page 028). It is locked last, after every other row but the head of the outbox.
  */
 export class UserCountStore {
