@@ -65,7 +65,7 @@ for (const backend of testBackends()) {
       ])
     }
 
-    /** What would do something, were it not for the bad value beside it. */
+    /** Parameters that would do something without the bad value beside them. */
     function goodValue({ name, schema }: Parameter): unknown {
       const real: Record<string, unknown> = {
         app_id: server.appId,

@@ -263,7 +263,7 @@ for (const backend of testBackends()) {
         expect(await broadcast(await anApplication(server), 'hello')).toBe(0)
       })
 
-      it('is everybody, whoever blocks the sender or takes nothing from strangers', async () => {
+      it('is everybody, also those who block the sender or take nothing from strangers', async () => {
         await alice.api.succeed('POST', '/roster/block', { body: { user_id: bot.id } })
         await bob.api.succeed('POST', '/user/stranger_chat', { query: { value: 2 } })
         await broadcast(admin, 'hello', { from_user_id: bot.id })

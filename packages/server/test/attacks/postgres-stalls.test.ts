@@ -19,7 +19,7 @@ const postgres = testBackends().find(
 )
 const timeoutMs = 120_000
 const patienceMs = 30_000
-/** A statement may take 5 s, and whoever waits for its connection may wait as long. */
+/** A statement may take 5 s, and another one that waits for its connection may wait as long. */
 const answerMs = 8_000
 const soonMs = 1_500
 const env = { HERMOD_CHECK_ANSWERS: 'on' }

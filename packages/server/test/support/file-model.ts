@@ -112,7 +112,7 @@ export class FileModel {
     }
   }
 
-  /** Whoever the session was of, by the server that runs now. */
+  /** The caller with the token of the session, at the server that runs now. */
   #api({ token }: Session): Api {
     return this.watched.api.as(token)
   }

@@ -52,7 +52,7 @@ export class MessageRules {
   }
 
   /**
-   * Whether a user may send to another one, were it by the user's own token.
+   * Whether a user may send to another one with a token of its own.
    * @throws AppError user_not_found, user_deleted for either of them
    */
   async mayMessage(appId: string, senderId: Int64, recipientId: Int64): Promise<boolean> {
