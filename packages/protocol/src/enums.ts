@@ -40,10 +40,10 @@ export function meaningsOf<Meaning extends string>(values: {
 /** Whether an application answers its callers; 40003 while it is disabled. */
 export const appStatus = enumeration({ normal: [0, 'normal'], disabled: [1, 'disabled'] })
 
-/** Status of a user (contract, "States and transitions"); a disabled user can neither log in nor send (rule D4). */
+/** Status of a user; a disabled user can neither log in nor send (rule D4). */
 export const userStatus = enumeration({ normal: [0, 'normal'], disabled: [1, 'ban'] })
 
-/** What a device runs on (contract, "Device entry"); `unknown` until a connection says more (rule D6). */
+/** What a device runs on; `unknown` until a connection says more (rule D6). */
 export const platform = enumeration({
   unknown: [0, 'not known'],
   ios: [1, 'ios'],
@@ -54,7 +54,7 @@ export const platform = enumeration({
   web: [6, 'web'],
 })
 
-/** auth_mode: what a user asks of others who want to become a contact (contract, "User settings"). */
+/** auth_mode: what a user asks of others who want to become a contact (docs/reference/operations.md, "User settings"). */
 export const authMode = enumeration({
   open: [0, 'anyone can add'],
   consent: [1, 'consent required'],
@@ -78,7 +78,7 @@ export const strangerChatDefault = enumeration({
 /** What became of one entry of an import; `exists` counts as a success. */
 export const userImportResults = ['created', 'exists', 'updated', 'failed'] as const
 
-/** What became of one user or file of a group operation (contract, "per-user result"). */
+/** What became of one user or file of a group operation (rule F4a). */
 export const itemOutcomes = ['success', 'fail'] as const
 
 // Contacts
@@ -122,7 +122,7 @@ const operationTable = {
   replace: [12, 'REPLACE'],
 } as const
 
-/** What a broadcast may contain (contract, "Messages and conversations"). */
+/** What a broadcast may contain (docs/reference/operations.md, "Messages"). */
 export const broadcastContentType = enumeration(broadcastContentTable)
 
 /** What a message may contain: the number is `content_type` of a sent message, the meaning `ctype` of a stored one. */
@@ -137,7 +137,7 @@ export const sendContentType = enumeration({ ...contentTable, ...operationTable 
 /** type of a send and to_type of an upload: what the target IDs are; one call has targets of one type. */
 export const targetType = enumeration({ user: [1, 'user'], group: [2, 'group'] })
 
-/** type of a broadcast: the contract knows one (contract, "Messages and conversations"). */
+/** type of a broadcast: there is one (docs/reference/operations.md, "Messages"). */
 export const broadcastTarget = enumeration({ users: [targetType.user, 'regular user'] })
 
 // Groups

@@ -9,8 +9,7 @@ const tag = 'Devices'
 const deviceSn = int32({ description: 'device serial number' })
 
 /**
- * By serial number, always the whole list, so there is no cursor. Contract: user operations; rule
- * D6.
+ * By serial number, always the whole list, so there is no cursor (rule D6).
  */
 export const listDevices = operation({
   id: 'user.device.list',

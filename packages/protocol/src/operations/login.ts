@@ -25,7 +25,7 @@ function tokenOperation<B extends TProperties>(
 
 /**
  * A new token each time; earlier ones stay valid until they expire or are ended (rule C6). Failed
- * attempts are slowed down (rule D2). Contract: token operations.
+ * attempts are slowed down (rule D2).
  */
 export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in with a user ID.', {
   user_id: id('user ID'),

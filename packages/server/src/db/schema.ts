@@ -336,7 +336,7 @@ export interface DevicesTable {
   /** Counts up per user from 1; never used again. */
   device_sn: number
   device_guid: string
-  /** 0 unknown, else as in the Device entry of the contract. */
+  /** A value of `platform` of the protocol. */
   platform: number
   user_agent: string
   push_token: string

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { citedRules, citingErrors, danglingCitations, statedRules } from './citations.js'
+import {
+  citedRules,
+  citingErrors,
+  danglingCitations,
+  danglingSections,
+  statedRules,
+} from './citations.js'
 
 const rules = statedRules('# Behaviour\n\n- **E5** Unread are …\n- **E8a** Content …\n')
 
@@ -21,9 +27,30 @@ describe('citations of rules', () => {
     ])
   })
 
-  it('of documents outside the repository are named', () => {
-    const text = 'the table of document 3, part 2'
+  it.each([
+    'the table of document 3, part 2',
+    'What a device runs on (contract, "Device entry").',
+    '/** As in the contract,\n * "Device entry". */',
+    '/** Always the whole list. Contract: user operations. */',
+  ])('of documents outside the repository are named: %s', (text) => {
     expect(danglingCitations([{ path: 'a.ts', text }], rules)).toHaveLength(1)
+  })
+})
+
+describe('citations of sections', () => {
+  const pages = { 'docs/a.md': '# A\n\n## Devices\n' }
+
+  it('lead to a heading of the page, also over the lines of a comment', () => {
+    const text = '/** See docs/a.md,\n * "Devices". */'
+    expect(danglingSections([{ path: 'a.ts', text }], pages)).toEqual([])
+  })
+
+  it('are named with their file when the page has no such heading or is not there', () => {
+    const text = 'docs/a.md, "Device entry"; docs/b.md, "Devices"'
+    expect(danglingSections([{ path: 'a.ts', text }], pages)).toEqual([
+      'a.ts cites "Device entry" of docs/a.md, which is not there',
+      'a.ts cites "Devices" of docs/b.md, which is not there',
+    ])
   })
 })
 

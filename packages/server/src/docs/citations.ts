@@ -1,6 +1,6 @@
 /**
- * Citations of the numbered rules of docs/reference/behaviour.md: each must lead to a rule that is stated there, and none may be in a text
- * that callers of the API see. Pure; generate.ts reads the files.
+ * Citations of the numbered rules of docs/reference/behaviour.md and of sections of pages: each must lead to what is there, and none of a
+ * rule may be in a text that callers of the API see. Pure; generate.ts reads the files.
  */
 
 /** A text and where it is from, for what is said of it. */
@@ -15,7 +15,11 @@ const citation = new RegExp(
   `\\b(?:rules?|decisions?)(?:\\s|\\*)+(${number}(?:(?:,|\\s|\\*|and|to|or)+${number})*)\\b`,
   'gi',
 )
-const outside = /\bdocument [1-9]\b/i
+// `docs/reference/operations.md, "Devices"`.
+const section = /(?<![\w/])([\w.-]+(?:\/[\w.-]+)*\.md),(?:\s|\*)+"([^"\n]+)"/g
+const heading = /^#+ (.+)$/gm
+// A numbered document, and a heading or a topic of the contract: no page of the repository.
+const outside = /\b[Dd]ocument [1-9]\b|\b[Cc]ontract,(?:\s|\*)+"|\bContract:\s/
 const stated = new RegExp(`^[#*\\-| ]*\\**(${number})\\b`, 'gm')
 const literal = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
 const errorText = /\bAppError\(\s*'[a-z_]+',\s*/g
@@ -45,6 +49,25 @@ export function danglingCitations(
       ),
     ...(outside.test(text) ? [`${path} cites a document that is not in the repository`] : []),
   ])
+}
+
+/**
+ * @param pages by their paths in the repository
+ * @returns a line for each cited section that its page does not have, or whose page is not there
+ */
+export function danglingSections(
+  texts: readonly CitingText[],
+  pages: Readonly<Record<string, string>>,
+): string[] {
+  return texts.flatMap(({ path, text }) =>
+    [...text.matchAll(section)]
+      .filter(([, page = '', name = '']) => !headingsOf(pages[page]).has(name))
+      .map(([, page, name]) => `${path} cites "${name}" of ${page}, which is not there`),
+  )
+}
+
+function headingsOf(page = ''): ReadonlySet<string> {
+  return new Set([...page.matchAll(heading)].map(([, name]) => name as string))
 }
 
 /** @returns a line for each text of an error that cites a rule: callers see it, and cannot look the rule up */

@@ -1,6 +1,7 @@
 /**
  * Writes docs/reference from the definitions that the server runs, or with --check fails when a page is not current, a
- * citation of a rule leads nowhere, a text for callers cites one, or the guide for developers names a file that is not there.
+ * citation of a rule or a section leads nowhere, a text for callers cites one, or the guide for developers or a comment names
+ * a file that is not there.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,9 +10,15 @@ import { errorCatalogue, operations } from '@hermod/protocol'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { configReference } from '../config/reference.js'
 import { builtOperationIds } from '../context/handlers.js'
-import { type CitingText, citingErrors, danglingCitations, statedRules } from './citations.js'
+import {
+  type CitingText,
+  citingErrors,
+  danglingCitations,
+  danglingSections,
+  statedRules,
+} from './citations.js'
 import { renderGroupRights } from './group-rights.js'
-import { missingPaths } from './named-paths.js'
+import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
@@ -41,29 +48,41 @@ function current(path: string): string | null {
   }
 }
 
-/** The sources and pages of the repository, which may cite rules. */
+/** The sources and pages of the repository, which may cite rules and name files. */
 function citingTexts(): CitingText[] {
-  return ['packages', 'bench', 'docs'].flatMap((top) =>
-    readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
-      .filter((path) => /\.(ts|md)$/.test(path) && !/(^|[/\\])(node_modules|dist)[/\\]/.test(path))
-      // Its samples cite what is nowhere stated.
-      .filter((path) => !path.endsWith('citations.test.ts'))
-      .map((path) => ({
-        path: join(top, path),
-        text: readFileSync(join(root, top, path), 'utf8'),
-      })),
+  const paths = ['packages', 'bench', 'scripts', 'docs'].flatMap((top) =>
+    readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((path) =>
+      join(top, path),
+    ),
   )
+  return [...paths, ...readdirSync(root)]
+    .filter(
+      (path) => /\.(ts|mjs|md)$/.test(path) && !/(^|[/\\])(node_modules|dist)[/\\]/.test(path),
+    )
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
 function problems(): string[] {
-  const texts = citingTexts()
+  const all = citingTexts()
+  // Their samples cite and name what is not there.
+  const texts = all.filter(({ path }) => !/(citations|named-paths)\.test\.ts$/.test(path))
   const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
   return [
     ...stale.map(([name]) => `docs/reference/${name} is not current; run npm run docs`),
     ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
+    ...danglingSections(texts, pagesOf(all)),
     ...citingErrors(errorCatalogue, sources),
     ...missingPaths(guide, current(join(root, guide)) ?? '', isInRepository),
+    ...missingCommentedFiles(
+      texts.filter(({ path }) => !path.endsWith('.md')),
+      all.map(({ path }) => path),
+    ),
   ]
+}
+
+function pagesOf(texts: readonly CitingText[]): Readonly<Record<string, string>> {
+  const found = texts.filter(({ path }) => path.endsWith('.md'))
+  return Object.fromEntries(found.map(({ path, text }) => [path.replaceAll('\\', '/'), text]))
 }
 
 const stale = Object.entries(pages).filter(([name, text]) => current(join(folder, name)) !== text)

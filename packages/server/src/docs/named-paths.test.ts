@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { missingPaths, namedPaths } from './named-paths.js'
+import { commentedFiles, missingCommentedFiles, missingPaths, namedPaths } from './named-paths.js'
 
 it('paths of a page are files and folders in backticks, each once', () => {
   const page =
@@ -15,5 +15,27 @@ it('other text in backticks is no path of a page', () => {
 it('a path that does not exist is reported with its page', () => {
   expect(missingPaths('guide.md', '`a/b.ts` and `a/c.ts`', (path) => path === 'a/b.ts')).toEqual([
     'guide.md names a/c.ts, which does not exist',
+  ])
+})
+
+it('files that comments of a source name are found with and without their folders, and nothing else of the source', () => {
+  const source = [
+    '/** See db/locking.ts and',
+    ' * docs/decisions/028-broadcasts.md; every <x>-store.ts. */',
+    "import { a } from './other.ts'",
+    "const url = 'https://example.com/page.md'",
+    'run() // as in model.ts, unlike https://example.com/page.md',
+  ].join('\n')
+  expect(commentedFiles(source)).toEqual([
+    'db/locking.ts',
+    'docs/decisions/028-broadcasts.md',
+    'model.ts',
+  ])
+})
+
+it('a file that a comment names by the end of its path exists, another one is reported', () => {
+  const sources = [{ path: 'a.ts', text: '// db/locking.ts, locking.ts, old/locking.ts' }]
+  expect(missingCommentedFiles(sources, ['src/db/locking.ts'])).toEqual([
+    'a.ts names old/locking.ts in a comment, which does not exist',
   ])
 })

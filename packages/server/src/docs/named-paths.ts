@@ -1,7 +1,9 @@
-/** Paths that a page names in backticks. Pure; generate.ts knows the files. */
+/** Paths that pages name in backticks and sources in their comments. Pure; generate.ts knows the files. */
 
 const named = /`([\w@.-]+(?:\/[\w@.-]+)*\/?)`/g
 const file = /^[\w.-]+(?:\/[\w.-]+)+\.(?:ts|mjs|md|json)$/
+const comment = /\/\*[\s\S]*?\*\/|(?<![:\w'"`/])\/\/.*$/gm
+const namedFile = /(?<![\w@./<>*-])[\w@][\w@./-]*\.(?:ts|mjs|md)\b/g
 const folder = /^[\w.-]+(?:\/[\w.-]+)*\/$/
 
 /** The files and folders that a page names: what has a slash and ends as a file does, or ends with a slash. */
@@ -19,4 +21,32 @@ export function missingPaths(
   return namedPaths(page)
     .filter((path) => !exists(path))
     .map((path) => `${name} names ${path}, which does not exist`)
+}
+
+/** The files that the comments of a source name: `locking.ts` as well as `db/locking.ts`. */
+export function commentedFiles(source: string): string[] {
+  const comments = [...source.matchAll(comment)].map(([text]) => text)
+  return [...new Set(comments.flatMap((text) => text.match(namedFile) ?? []))]
+}
+
+/**
+ * @param files the paths of all files; a name in a comment is the end of one of them
+ * @returns a line for each file that a comment names and that is not there
+ */
+export function missingCommentedFiles(
+  sources: readonly { readonly path: string; readonly text: string }[],
+  files: readonly string[],
+): string[] {
+  const ends = new Set(files.flatMap(endsOf))
+  return sources.flatMap(({ path, text }) =>
+    commentedFiles(text)
+      .filter((named) => !ends.has(named))
+      .map((named) => `${path} names ${named} in a comment, which does not exist`),
+  )
+}
+
+/** The path, and what is left of it without its first folders. */
+function endsOf(path: string): string[] {
+  const parts = path.split(/[/\\]/)
+  return parts.map((_, index) => parts.slice(index).join('/'))
 }

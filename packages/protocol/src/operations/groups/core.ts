@@ -62,7 +62,7 @@ export const destroyGroup = operation({
 
 /**
  * msg_mute_mode and msg_push_mode are the caller's own. Public groups, chatrooms and groups with an
- * invitation are open to outsiders too. Contract: group creation, information and settings.
+ * invitation are open to outsiders too.
  */
 export const getGroup = operation({
   id: 'group.info',

@@ -98,8 +98,7 @@ export const addGroupMembers = operation({
 })
 
 /**
- * A ban that runs goes on if the user comes back. The group is told. Contract: admins, members,
- * bans, blacklist.
+ * A ban that runs goes on if the user comes back. The group is told.
  */
 export const leaveGroup = operation({
   id: 'group.leave',
@@ -114,7 +113,7 @@ export const leaveGroup = operation({
   errors: [...oneGroupErrors, 'not_group_member', 'owner_cannot_leave'],
 })
 
-/** "" means none. Contract: group creation, information and settings. */
+/** "" means none. */
 export const setDisplayName = operation({
   id: 'group.display_name.update',
   methods: putOrPost,

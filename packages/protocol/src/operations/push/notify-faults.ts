@@ -1,4 +1,4 @@
-/** What the schema of /push/notify cannot say (contract, "Push"; rule G3). */
+/** What the schema of /push/notify cannot say (docs/reference/operations.md, "Push"; rule G3). */
 import { androidChannels } from '../../enums.js'
 
 type Fields = Readonly<Record<string, unknown>>

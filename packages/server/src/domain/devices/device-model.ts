@@ -10,7 +10,7 @@ export interface DeviceKey extends UserKey {
 /** A device as its user sees it. */
 export interface Device {
   readonly deviceSn: number
-  /** 0 unknown, else as in the Device entry of the contract. */
+  /** A value of `platform` of the protocol. */
   readonly platform: number
   readonly userAgent: string
 }

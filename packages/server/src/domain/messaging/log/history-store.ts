@@ -142,7 +142,7 @@ const seqUpTo = (param: Param<ConversationKey>, id: RawBuilder<unknown>) =>
   sql<number>`coalesce((select m.seq from messages m where m.app_id = ${param('appId')} and m.low_id = ${param('lowId')}
     and m.high_id = ${param('highId')} and m.msg_id <= ${id} order by m.msg_id desc limit 1), 0)`
 
-/** Reads of the message log. How messages get into it: messages/store-batch.ts. */
+/** Reads of the message log. How messages get into it: messaging/sending/store-batch.ts. */
 export class HistoryStore {
   readonly #page
   readonly #groupPage
