@@ -14,7 +14,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 
 const password = 'correct horse'
-const tokenEnded = 402
 const beyondUsernames = 'username must consist of letters, digits, underscores and CJK ideographs'
 const devicesPerUser = 3
 
@@ -644,9 +643,9 @@ for (const backend of testBackends()) {
         expect(await Promise.all(stay.map(({ token }) => codeOfToken(token)))).toEqual(
           Array(stay.length).fill(200),
         )
-        expect(await codeOfToken(third.token)).toBe(tokenEnded)
+        expect(await codeOfToken(third.token)).toBe(answerCode.token_expired)
         expect((await open(user, 'third')).push_token).not.toBe(third.push_token)
-        expect(await codeOfToken(first.token)).toBe(tokenEnded)
+        expect(await codeOfToken(first.token)).toBe(answerCode.token_expired)
         expect(await codeOfToken(second.token)).toBe(200)
       })
 
@@ -862,9 +861,9 @@ for (const backend of testBackends()) {
         })
         const ended = [first.token, extra.token, second.token]
         expect(await Promise.all(ended.map(codeOfToken))).toEqual([
-          tokenEnded,
-          tokenEnded,
-          tokenEnded,
+          answerCode.token_expired,
+          answerCode.token_expired,
+          answerCode.token_expired,
         ])
         expect(await codeOfToken(bystander.token)).toBe(200)
         for (const user of [first, second]) {
@@ -879,15 +878,15 @@ for (const backend of testBackends()) {
         }
         const send = { content: 'hi', content_type: 0, targets: [bystander.id], type: 1 }
         expect(await first.api.call('POST', '/message/send', { body: send })).toMatchObject({
-          code: tokenEnded,
+          code: answerCode.token_expired,
         })
 
         expect(await enable([first.id])).toMatchObject({ status: 200, code: 200, data: true })
         expect(await codeOfToken((await logIn(first)).data.token)).toBe(200)
         expect(await Promise.all(ended.map(codeOfToken))).toEqual([
-          tokenEnded,
-          tokenEnded,
-          tokenEnded,
+          answerCode.token_expired,
+          answerCode.token_expired,
+          answerCode.token_expired,
         ])
         expect(await logIn(second)).toMatchObject({ code: answerCode.user_disabled })
       })
@@ -943,7 +942,7 @@ for (const backend of testBackends()) {
         const [, ...answers] = await Promise.all([disable([user.id]), ...logins])
         for (const { code, data } of answers) {
           expect([200, answerCode.user_disabled]).toContain(code)
-          if (code === 200) expect(await codeOfToken(data.token)).toBe(tokenEnded)
+          if (code === 200) expect(await codeOfToken(data.token)).toBe(answerCode.token_expired)
         }
         expect(await logIn(user)).toMatchObject({ code: answerCode.user_disabled })
       })

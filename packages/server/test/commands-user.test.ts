@@ -638,7 +638,7 @@ function oneUser(place: Place): void {
     const disabled = { user_id: Number(id), username: 'alice', status: 1 }
     expect(await place.json(['disable', appId, 'alice'])).toEqual(disabled)
     expect(await place.json(['disable', appId, id])).toEqual(disabled)
-    expect(await call()).toBe(402)
+    expect(await call()).toBe(answerCode.token_expired)
     expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.user_disabled)
     expect((await place.run(['disable', appId, id])).out).toMatch(/^status +disabled$/m)
     for (const who of ['ALICE', id])
@@ -661,7 +661,7 @@ function oneUser(place: Place): void {
       code: 1,
       err: 'hermod: user does not exist\n',
     })
-    expect(await call()).toBe(402)
+    expect(await call()).toBe(answerCode.token_expired)
     expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.user_not_found)
     expect(JSON.parse((await place.run(['enable', appId, id, '--json'])).err)).toMatchObject({
       code: answerCode.user_deleted,
@@ -677,7 +677,7 @@ function oneUser(place: Place): void {
     const result = await place.run(['reset-password', appId, 'alice', '--password-stdin'], secret)
     expect(result).toMatchObject({ code: 0, err: '' })
     expect(result.out).not.toContain(secret)
-    expect(await call()).toBe(402)
+    expect(await call()).toBe(answerCode.token_expired)
     expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.password_incorrect)
     expect((await place.logIn(appId, 'alice', secret)).code).toBe(200)
     const made = await place.json(['reset-password', appId, id])

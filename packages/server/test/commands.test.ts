@@ -303,7 +303,7 @@ function effectsAtOnce(place: Place): void {
     )
     await api.as(token).succeed('GET', '/user/list')
     await place.run('token', 'revoke', String(tokenId), '--app', appId)
-    expect((await api.as(token).call('GET', '/user/list')).code).toBe(402)
+    expect((await api.as(token).call('GET', '/user/list')).code).toBe(answerCode.token_expired)
   })
 
   test('an application that is disabled refuses every call until it is normal again', async () => {

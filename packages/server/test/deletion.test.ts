@@ -25,7 +25,6 @@ import type { SqlRow } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
-const tokenEnded = 402
 
 /**
  * What becomes of the rows of every table that name a deleted user. A new table gets a line here; one that holds anything personal
@@ -458,9 +457,13 @@ for (const backend of testBackends()) {
     it('ends the tokens at once and is seen by users who look the user up', async () => {
       const second = await api.login(alice, 'phone')
       await remove(alice.api)
-      expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: tokenEnded })
-      expect(await second.api.call('GET', '/user/profile')).toMatchObject({ code: tokenEnded })
-      expect(await remove(alice.api)).toMatchObject({ code: tokenEnded })
+      expect(await alice.api.call('GET', '/user/profile')).toMatchObject({
+        code: answerCode.token_expired,
+      })
+      expect(await second.api.call('GET', '/user/profile')).toMatchObject({
+        code: answerCode.token_expired,
+      })
+      expect(await remove(alice.api)).toMatchObject({ code: answerCode.token_expired })
       const admin = api.admin({ userId: alice.id })
       const lookUps: [string, Promise<Answer>][] = [
         ['deletion', remove(admin)],
@@ -509,7 +512,12 @@ for (const backend of testBackends()) {
       expect(codes.filter((code) => code === 200)).toHaveLength(1)
       expect(
         codes.every((code) =>
-          [200, tokenEnded, answerCode.user_deleted, answerCode.password_incorrect].includes(code),
+          [
+            200,
+            answerCode.token_expired,
+            answerCode.user_deleted,
+            answerCode.password_incorrect,
+          ].includes(code),
         ),
       ).toBe(true)
     })
@@ -547,7 +555,9 @@ for (const backend of testBackends()) {
           ),
         ).toEqual([])
         for (const token of tokens)
-          expect((await api.as(token).call('GET', '/user/profile')).code).toBe(tokenEnded)
+          expect((await api.as(token).call('GET', '/user/profile')).code).toBe(
+            answerCode.token_expired,
+          )
         const [row] = await query(
           `select username, nick_name, last_device_sn from users where user_id = ${user.id}`,
         )

@@ -13,7 +13,6 @@ import { recordedEvents } from './support/recorded-events.js'
 import type { Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
-const tokenEnded = 402
 const devicesPerUser = 20
 
 for (const backend of testBackends()) {
@@ -197,7 +196,7 @@ for (const backend of testBackends()) {
       expect(await codesOfTokens(sessions)).toEqual(Array(devicesPerUser).fill(200))
 
       const last = await api.login(first, 'one too many')
-      expect(await codesOfTokens([third])).toEqual([tokenEnded])
+      expect(await codesOfTokens([third])).toEqual([answerCode.token_expired])
       const others = [first, second, ...sessions.slice(3), secondAgain, firstAgain, plain, last]
       expect(await codesOfTokens(others)).toEqual(Array(others.length).fill(200))
       const serials = await serialsOf(plain.api)
@@ -229,7 +228,10 @@ for (const backend of testBackends()) {
             query: { device_sn: 2 },
           })
           expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-          expect(await codesOfTokens([second, secondAgain])).toEqual([tokenEnded, tokenEnded])
+          expect(await codesOfTokens([second, secondAgain])).toEqual([
+            answerCode.token_expired,
+            answerCode.token_expired,
+          ])
           expect(await codesOfTokens([first, plain, other])).toEqual([200, 200, 200])
           expect(await serialsOf(plain.api)).toEqual([1])
           expect(await bindingsOf(first)).toEqual([`${first.id}/1/certificate/kept of ${first.id}`])
@@ -244,7 +246,7 @@ for (const backend of testBackends()) {
       it('works for the own one', async () => {
         const [session] = (await withDevices(1)) as [Session]
         await session.api.succeed('DELETE', '/user/device/remove', { query: { device_sn: 1 } })
-        expect(await codesOfTokens([session])).toEqual([tokenEnded])
+        expect(await codesOfTokens([session])).toEqual([answerCode.token_expired])
         expect(await serialsOf(api.admin({ userId: session.id }))).toEqual([])
       })
 
@@ -258,11 +260,15 @@ for (const backend of testBackends()) {
         ])
         const serials = await serialsOf(caller)
         const codes = await codesOfTokens(logins)
-        expect(codes.filter((code) => code !== 200 && code !== tokenEnded)).toEqual([])
+        expect(codes.filter((code) => code !== 200 && code !== answerCode.token_expired)).toEqual(
+          [],
+        )
         expect(serials).toHaveLength(codes.includes(200) ? 1 : 0)
         for (const device_sn of serials)
           await caller.succeed('POST', '/user/device/remove', { query: { device_sn } })
-        expect(await codesOfTokens([session, ...logins])).toEqual(Array(7).fill(tokenEnded))
+        expect(await codesOfTokens([session, ...logins])).toEqual(
+          Array(7).fill(answerCode.token_expired),
+        )
       })
     })
 
@@ -274,11 +280,15 @@ for (const backend of testBackends()) {
           const plain = await api.login(first)
           const answer = await first.api.call(method, '/user/kick', { query: { device_sn: 2 } })
           expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-          expect(await codesOfTokens([first, second, plain])).toEqual([200, tokenEnded, 200])
+          expect(await codesOfTokens([first, second, plain])).toEqual([
+            200,
+            answerCode.token_expired,
+            200,
+          ])
           const again = await api.login(second, 'guid 2')
           expect(again.record.push_token).toBe(second.record.push_token)
           expect(await serialsOf(again.api)).toEqual([1, 2])
-          expect(await codesOfTokens([second, again])).toEqual([tokenEnded, 200])
+          expect(await codesOfTokens([second, again])).toEqual([answerCode.token_expired, 200])
           expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
         },
       )
@@ -290,9 +300,9 @@ for (const backend of testBackends()) {
         await bind(plain.api, 1, `token of ${first.id}`)
         await plain.api.succeed('PUT', '/user/kick')
         expect(await codesOfTokens([...sessions, plain])).toEqual([
-          tokenEnded,
-          tokenEnded,
-          tokenEnded,
+          answerCode.token_expired,
+          answerCode.token_expired,
+          answerCode.token_expired,
         ])
         expect(await codesOfTokens([other, await api.login(first)])).toEqual([200, 200])
         expect(await serialsOf(api.admin({ userId: first.id }))).toEqual([1, 2])

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import type { ByteRange } from '../dist/lib/system/byte-range.js'
 import {
   contentOf,
@@ -144,7 +145,7 @@ describe('a file', () => {
   })
 
   it('that fails is an envelope, and a failure of the call', async () => {
-    expect(envelopeOf(await get(''))).toMatchObject({ code: 50000, data: null })
+    expect(envelopeOf(await get(''))).toMatchObject({ code: answerCode.internal_error, data: null })
     const broken = async () => {
       throw new Error('disk failed')
     }
@@ -157,9 +158,13 @@ describe('a file', () => {
         'application/json; charset=utf-8',
       ])
       expect(got.headers).not.toHaveProperty('etag')
-      expect(envelopeOf(got).code).toBe(50000)
+      expect(envelopeOf(got).code).toBe(answerCode.internal_error)
     }
-    expect(server.codes).toEqual([50000, 50000, 50000])
+    expect(server.codes).toEqual([
+      answerCode.internal_error,
+      answerCode.internal_error,
+      answerCode.internal_error,
+    ])
   })
 
   it('takes app_id and access-token from the query too, and from the headers first', async () => {
@@ -169,14 +174,14 @@ describe('a file', () => {
     expect((await at(`&${userInQuery}`)).body.equals(small)).toBe(true)
     expect((await at('&app_id=home', user)).body.equals(small)).toBe(true)
     const wrong = { ...user, 'access-token': 'hmu_other' }
-    expect(await code(at(`&${userInQuery}`, wrong))).toBe(10008)
-    expect(await code(at(''))).toBe(10002)
-    expect(await code(at(`&${userInQuery}&access-token=hmu_valid`))).toBe(10008)
+    expect(await code(at(`&${userInQuery}`, wrong))).toBe(answerCode.token_invalid)
+    expect(await code(at(''))).toBe(answerCode.invalid_parameter)
+    expect(await code(at(`&${userInQuery}&access-token=hmu_valid`))).toBe(answerCode.token_invalid)
     expect(server.seen).toHaveLength(2)
     const plain = (query: string, headers = {}) =>
       send(`${server.url}/test/plain?${query}`, 'POST', headers)
-    expect(await code(plain(userInQuery))).toBe(10002)
-    expect(await code(plain(userInQuery, { app_id: 'home' }))).toBe(10003)
+    expect(await code(plain(userInQuery))).toBe(answerCode.invalid_parameter)
+    expect(await code(plain(userInQuery, { app_id: 'home' }))).toBe(answerCode.token_missing)
   })
 })
 

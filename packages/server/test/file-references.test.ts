@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { missesSwift } from './support/blob-stores.js'
 import { FileModel } from './support/file-model.js'
 import { S3OfServer } from './support/file-stores.js'
@@ -29,9 +30,6 @@ import { SmallDisk } from './support/system-faults.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
-const notFound = 14001
-const storageFull = 14013
-const storageFailed = 20000
 const dayHours = 24
 
 for (const backend of testBackends()) {
@@ -81,7 +79,7 @@ for (const backend of testBackends()) {
     }
 
     const isThere = async (url: string) =>
-      (await fetchAs(watched.api, alice.token, url)) !== notFound
+      (await fetchAs(watched.api, alice.token, url)) !== answerCode.file_not_found
 
     describe('are', () => {
       it('messages to users, groups and chatrooms, until they are recalled', async () => {
@@ -263,7 +261,7 @@ for (const backend of testBackends()) {
           if (looks === 0) await send(named)
           else seen.push(await fetchAs(watched.api, bob.token, unnamed))
         })
-        expect(seen).toEqual([notFound])
+        expect(seen).toEqual([answerCode.file_not_found])
         expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
         expect(await isThere(unnamed)).toBe(false)
         await expectAgreement()
@@ -290,7 +288,7 @@ for (const backend of testBackends()) {
         await followed(watched.sql)
         await keepUp(watched.place, dayHours + 1)
         expect(await fetched(named)).toEqual(png)
-        expect(await fetched(unnamed)).toBe(notFound)
+        expect(await fetched(unnamed)).toBe(answerCode.file_not_found)
         await expectAgreement()
       })
 
@@ -300,7 +298,8 @@ for (const backend of testBackends()) {
         const nameOne = async (url: string) => {
           await sleep(random.integer(0, 800))
           await send(url)
-          if ((await fetchAs(watched.api, bob.token, url)) !== notFound) kept.push(url)
+          if ((await fetchAs(watched.api, bob.token, url)) !== answerCode.file_not_found)
+            kept.push(url)
         }
         for (let round = 0; round < 6; round++) {
           const urls = await Promise.all(Array.from({ length: 30 }, () => aFile()))
@@ -486,14 +485,14 @@ for (const backend of testBackends()) {
         await send(url)
         const deleted = await hermod('delete', fileId, '--app', appId)
         expect(deleted).toMatchObject({ code: 0, out: `The file ${fileId} is deleted.\n` })
-        expect(await fetchAs(watched.api, bob.token, url)).toBe(notFound)
+        expect(await fetchAs(watched.api, bob.token, url)).toBe(answerCode.file_not_found)
         await waitFor(
           () => !blobsIn(watched.server.dataDir).some((path) => path.includes(fileId)),
           { what: 'the end of the bytes', timeoutMs: 10_000 },
         )
         const again = await hermod('delete', fileId, '--app', appId, '--json')
         expect(again.code).toBe(1)
-        expect(JSON.parse(again.err)).toMatchObject({ code: notFound })
+        expect(JSON.parse(again.err)).toMatchObject({ code: answerCode.file_not_found })
       })
     })
   })
@@ -554,7 +553,7 @@ for (const backend of testBackends()) {
       await followed(watched.sql)
       const free = disk.fill()
       const refused = await upload(watched.api, ticket, Buffer.alloc(1_000_000))
-      expect([storageFull, storageFailed]).toContain(refused.code)
+      expect([answerCode.file_storage_full, answerCode.storage_failed]).toContain(refused.code)
       expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
       free()
       await waitFor(async () => (await upload(watched.api, ticket, png)).code === 200, {
@@ -565,7 +564,7 @@ for (const backend of testBackends()) {
       await sendText(alice.api, bob.id, 'x', { attachment: ticket.download_url })
       await followed(watched.sql)
       await keepUp(watched.place, dayHours + 1)
-      expect(await fetchAs(watched.api, bob.token, unnamed)).toBe(notFound)
+      expect(await fetchAs(watched.api, bob.token, unnamed)).toBe(answerCode.file_not_found)
       for (const url of [named, ticket.download_url])
         expect(await fetchAs(watched.api, bob.token, url)).toEqual(png)
       expect(await integrityFaults(watched.server)).toEqual([])

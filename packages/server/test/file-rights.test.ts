@@ -1,6 +1,7 @@
 /** Who may upload what for whom, and who may have it, on both databases (rules J1, J3). */
 import { type Api, type Json, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   fetchAs,
   fetchBytes,
@@ -15,15 +16,6 @@ import {
 import { aGroup, groupCall } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
 
-const code = {
-  noPermission: 10010,
-  tokenMissing: 10003,
-  tokenInvalid: 10008,
-  tokenExpired: 402,
-  signatureInvalid: 14000,
-  notFound: 14001,
-  typeInvalid: 14002,
-} as const
 const hourMs = 3_600_000
 
 /** The bytes of the file, or the code of the refusal. */
@@ -77,14 +69,16 @@ for (const backend of testBackends()) {
       const url = await sendFile(alice.api, { to_id: bob.id }, png)
       expect(await outcomeOf(alice.token, url)).toBe('file')
       expect(await outcomeOf(bob.token, url)).toBe('file')
-      expect(await outcomeOf(carol.token, url)).toBe(code.noPermission)
-      expect(await outcomeOf(null, `${url}&app_id=${watched.server.appId}`)).toBe(code.tokenMissing)
-      expect(await outcomeOf('hmu_nobody', url)).toBe(code.tokenInvalid)
+      expect(await outcomeOf(carol.token, url)).toBe(answerCode.no_permission)
+      expect(await outcomeOf(null, `${url}&app_id=${watched.server.appId}`)).toBe(
+        answerCode.token_missing,
+      )
+      expect(await outcomeOf('hmu_nobody', url)).toBe(answerCode.token_invalid)
       expect(await adminOutcome(url, {})).toBe('file')
       expect(await adminOutcome(url, { user_id: String(bob.id) })).toBe('file')
-      expect(await adminOutcome(url, { user_id: String(carol.id) })).toBe(code.noPermission)
+      expect(await adminOutcome(url, { user_id: String(carol.id) })).toBe(answerCode.no_permission)
       const group = await aGroup(alice, { members: [bob] })
-      expect(await adminOutcome(url, { group_id: String(group) })).toBe(code.noPermission)
+      expect(await adminOutcome(url, { group_id: String(group) })).toBe(answerCode.no_permission)
     })
 
     it('of one user to another: also when one of them has blocked the other since, or is gone', async () => {
@@ -92,10 +86,12 @@ for (const backend of testBackends()) {
       const url = await sendFile(alice.api, { to_id: bob.id }, png)
       await bob.api.succeed('POST', '/roster/block', { query: { user_id: alice.id } })
       expect(await outcomeOf(bob.token, url)).toBe('file')
-      expect((await ticketFor(alice.api, { to_id: bob.id })).code).toBe(13004)
+      expect((await ticketFor(alice.api, { to_id: bob.id })).code).toBe(
+        answerCode.blocked_by_recipient,
+      )
       await alice.api.succeed('POST', '/user/delete', { body: { password: alice.password } })
       expect(await outcomeOf(bob.token, url)).toBe('file')
-      expect(await outcomeOf(alice.token, url)).toBe(code.tokenExpired)
+      expect(await outcomeOf(alice.token, url)).toBe(answerCode.token_expired)
     })
 
     it('in a group: members, and nobody who has left, was kicked, was blocked, or never was there', async () => {
@@ -104,12 +100,12 @@ for (const backend of testBackends()) {
       const url = await sendFile(owner.api, { to_id: group, to_type: targets.group }, png)
       const all = [owner, member, leaver, kicked, blocked]
       for (const { token } of all) expect(await outcomeOf(token, url)).toBe('file')
-      expect(await outcomeOf(outsider.token, url)).toBe(code.noPermission)
+      expect(await outcomeOf(outsider.token, url)).toBe(answerCode.no_permission)
       await leaver.api.succeed('POST', '/group/leave', { query: { group_id: group } })
       await groupCall(owner.api, '/group/kick', group, { user_list: [kicked.id] })
       await groupCall(owner.api, '/group/block', group, { user_list: [blocked.id] })
       const after = await Promise.all(all.map(({ token }) => outcomeOf(token, url)))
-      const { noPermission } = code
+      const { no_permission: noPermission } = answerCode
       expect(after).toEqual(['file', 'file', noPermission, noPermission, noPermission])
       expect(await adminOutcome(url, { group_id: String(group) })).toBe('file')
       const other = await aGroup(member)
@@ -129,7 +125,7 @@ for (const backend of testBackends()) {
       })
       await joinLater(group, late, 2 * hourMs)
       await joinLater(group, soon, hourMs / 2)
-      expect(await outcomeOf(late.token, url)).toBe(code.noPermission)
+      expect(await outcomeOf(late.token, url)).toBe(answerCode.no_permission)
       expect(await outcomeOf(late.token, shared)).toBe('file')
       // The message that names the file may have come as late as its ticket allows.
       expect(await outcomeOf(soon.token, url)).toBe('file')
@@ -146,11 +142,16 @@ for (const backend of testBackends()) {
         query: { file_sign: signOf(url), to_id: group },
       })
       const outcomes = [alice, bob, carol, dave].map(({ token }) => outcomeOf(token, forwarded))
-      expect(await Promise.all(outcomes)).toEqual(['file', 'file', 'file', code.noPermission])
+      expect(await Promise.all(outcomes)).toEqual([
+        'file',
+        'file',
+        'file',
+        answerCode.no_permission,
+      ])
       const onward = await dave.api.call('GET', '/file/upload/forward', {
         query: { file_sign: signOf(forwarded), to_id: alice.id },
       })
-      expect(onward.code).toBe(code.noPermission)
+      expect(onward.code).toBe(answerCode.no_permission)
     })
 
     it('that is an avatar: everybody in the application, and nobody of another one', async () => {
@@ -161,13 +162,13 @@ for (const backend of testBackends()) {
       const chat = await sendFile(alice.api, { to_id: bob.id }, png)
       const [, fileId] = JSON.parse(Buffer.from(signOf(chat).slice(0, -43), 'base64url').toString())
       const bare = `${api.options.url}/file/download/avatar?object_name=${fileId}`
-      expect(await outcomeOf(alice.token, bare)).toBe(code.notFound)
+      expect(await outcomeOf(alice.token, bare)).toBe(answerCode.file_not_found)
       const { data: other } = await operator.succeed('POST', '/operator/v1/app/create')
       for (const url of [ticket.download_url, chat]) {
         const { body } = await fetchBytes(url, {
           headers: { app_id: other.app_id, 'access-token': other.admin_token },
         })
-        expect([code.notFound, code.signatureInvalid]).toContain(
+        expect([answerCode.file_not_found, answerCode.file_signature_invalid]).toContain(
           (JSON.parse(body.toString()) as Json).code,
         )
       }
@@ -185,18 +186,24 @@ for (const backend of testBackends()) {
       expect(await asked(alice, { to_id: group })).toBe(200)
       expect(await asked(alice, { to_id: bob.id })).toBe(200)
       expect(await asked(alice, { to_id: alice.id })).toBe(200)
-      expect(await asked(alice, { to_id: group, to_type: targets.user })).toBe(10000)
-      expect(await asked(alice, { to_id: bob.id, to_type: targets.group })).toBe(20001)
-      expect(await asked(alice, { to_id: 7 })).toBe(10000)
-      expect(await asked(alice, { to_id: stranger.id })).toBe(13005)
-      expect(await asked(banned, { to_id: group })).toBe(13008)
-      expect(await asked(stranger, { to_id: group })).toBe(20002)
+      expect(await asked(alice, { to_id: group, to_type: targets.user })).toBe(
+        answerCode.user_not_found,
+      )
+      expect(await asked(alice, { to_id: bob.id, to_type: targets.group })).toBe(
+        answerCode.group_not_found,
+      )
+      expect(await asked(alice, { to_id: 7 })).toBe(answerCode.user_not_found)
+      expect(await asked(alice, { to_id: stranger.id })).toBe(answerCode.stranger_refused)
+      expect(await asked(banned, { to_id: group })).toBe(answerCode.member_banned)
+      expect(await asked(stranger, { to_id: group })).toBe(answerCode.not_group_member)
       const shared = { to_id: group, file_type: fileTypes.sharedPlain }
       expect(await asked(alice, shared)).toBe(200)
-      expect(await asked(stranger, shared)).toBe(20011)
-      expect(await asked(alice, { ...shared, to_type: targets.user })).toBe(code.typeInvalid)
+      expect(await asked(stranger, shared)).toBe(answerCode.member_required)
+      expect(await asked(alice, { ...shared, to_type: targets.user })).toBe(
+        answerCode.file_type_invalid,
+      )
       await stranger.api.succeed('POST', '/user/delete', { body: { password: stranger.password } })
-      expect(await asked(alice, { to_id: stranger.id })).toBe(10021)
+      expect(await asked(alice, { to_id: stranger.id })).toBe(answerCode.user_deleted)
     })
 
     it('is the avatar of a group by those who may change it', async () => {
@@ -205,8 +212,8 @@ for (const backend of testBackends()) {
       const asked = async (by: Api) =>
         (await by.call('GET', '/file/upload/avatar/group', { query: { group_id: group } })).code
       expect(await asked(owner.api)).toBe(200)
-      expect(await asked(member.api)).toBe(20012)
-      expect(await asked(outsider.api)).toBe(20012)
+      expect(await asked(member.api)).toBe(answerCode.group_admin_required)
+      expect(await asked(outsider.api)).toBe(answerCode.group_admin_required)
       expect(await asked(api.admin())).toBe(200)
       const { data: ticket } = await api
         .admin()

@@ -1,6 +1,7 @@
 /** Clients that send files straight to a store that speaks S3, and fetch them there; and a store that fails. */
 import { type Answer, type Api, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { missesSwift } from './support/blob-stores.js'
 import { S3OfServer } from './support/file-stores.js'
 import {
@@ -17,15 +18,6 @@ import {
 } from './support/files.js'
 import { WatchedServer } from './support/watched-server.js'
 
-const codes = {
-  storageFailed: 10009,
-  notFound: 14001,
-  typeInvalid: 14002,
-  fileMissing: 14005,
-  quotaReached: 14007,
-  ticketInvalid: 14008,
-  tooManyRequests: 42900,
-} as const
 const succeeded = { code: 200, data: true, message: null }
 
 for (const backend of testBackends()) {
@@ -79,7 +71,7 @@ for (const backend of testBackends()) {
       })
       const { status, location } = await sendForm(ticket, png)
       expect(status).toBe(303)
-      expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+      expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
       expect((await follow(location)).envelope).toEqual(succeeded)
       expect((await follow(location)).envelope).toEqual(succeeded)
       const found = await fetchBytes(withCredentials(api, bob.token, ticket.download_url))
@@ -122,8 +114,10 @@ for (const backend of testBackends()) {
     it('an upload that never came, that is something else, or whose ticket is forged is no file', async () => {
       const ticket = await ticketOf({ file_type: fileTypes.picture })
       const { location } = await sendForm(ticket, Buffer.from('words'))
-      expect((await follow(location)).code).toBe(codes.typeInvalid)
-      expect((await follow(location.replace('ticket=', 'ticket=x'))).code).toBe(codes.ticketInvalid)
+      expect((await follow(location)).code).toBe(answerCode.file_type_invalid)
+      expect((await follow(location.replace('ticket=', 'ticket=x'))).code).toBe(
+        answerCode.upload_ticket_invalid,
+      )
       const other = (await sendForm(await ticketOf(), png)).location
       const unsent = new URL(other)
       const [unused] = [await ticketOf()]
@@ -133,8 +127,8 @@ for (const backend of testBackends()) {
         (each: Record<string, string>) => each.success_action_redirect ?? [],
       )
       unsent.search = new URL(redirect[0]).search
-      expect((await follow(unsent.href)).code).toBe(codes.fileMissing)
-      expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+      expect((await follow(unsent.href)).code).toBe(answerCode.file_missing)
+      expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
     })
 
     it('an upload beyond the quota of the application is no file, and is not read', async () => {
@@ -149,7 +143,7 @@ for (const backend of testBackends()) {
       const before = await own()
       await set(Number(usage?.bytes) + png.length - 1)
       try {
-        expect((await follow(location)).code).toBe(codes.quotaReached)
+        expect((await follow(location)).code).toBe(answerCode.file_quota_reached)
         expect(await own()).toEqual(before)
         await set(Number(usage?.bytes) + png.length)
         expect((await follow(location)).envelope).toEqual(succeeded)
@@ -169,7 +163,7 @@ for (const backend of testBackends()) {
         const anonymous = { token: null, appId: null }
         return (await limited.api.call('GET', pathOf(location), anonymous)).code
       }
-      expect([await codeOf(), await codeOf()]).toEqual([200, codes.tooManyRequests])
+      expect([await codeOf(), await codeOf()]).toEqual([200, answerCode.too_many_requests])
     })
 
     it('a store that is down is named, and what was stored is there afterwards', async () => {
@@ -180,7 +174,7 @@ for (const backend of testBackends()) {
         { kind: 'error', status: 503, code: 'SlowDown' },
       ] as const) {
         store.s3.proxy.fail(fault)
-        expect((await follow(location)).code).toBe(codes.storageFailed)
+        expect((await follow(location)).code).toBe(answerCode.object_storage_failed)
         store.s3.proxy.recover()
       }
       expect((await follow(location)).envelope).toEqual(succeeded)
@@ -212,9 +206,11 @@ for (const backend of testBackends()) {
         const url = await sendFile(alice.api, { to_id: alice.id }, png)
         const ticket = (await ticketFor(alice.api, { to_id: alice.id })).envelope.data
         store.s3.proxy.fail({ kind: 'down' })
-        expect((await upload(api, ticket, png)).code).toBe(codes.storageFailed)
-        expect(await fetchAs(api, alice.token, url)).toBe(codes.storageFailed)
-        expect(await fetchAs(api, alice.token, url, { image_type: 2 })).toBe(codes.storageFailed)
+        expect((await upload(api, ticket, png)).code).toBe(answerCode.object_storage_failed)
+        expect(await fetchAs(api, alice.token, url)).toBe(answerCode.object_storage_failed)
+        expect(await fetchAs(api, alice.token, url, { image_type: 2 })).toBe(
+          answerCode.object_storage_failed,
+        )
         store.s3.proxy.recover()
         expect((await upload(api, ticket, png)).code).toBe(200)
         expect(await fetchAs(api, alice.token, url)).toEqual(png)
@@ -224,7 +220,7 @@ for (const backend of testBackends()) {
       it('never come with other bytes than were sent', async () => {
         const url = await sendFile(alice.api, { to_id: alice.id }, Buffer.alloc(40_000, 1))
         store.s3.proxy.fail({ kind: 'wrong_answer' })
-        expect(await fetchAs(watched.api, alice.token, url)).toBe(codes.storageFailed)
+        expect(await fetchAs(watched.api, alice.token, url)).toBe(answerCode.object_storage_failed)
       })
     },
   )

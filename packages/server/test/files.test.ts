@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { UploadTicket } from '@hermod/protocol'
 import { type Answer, type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { fileSignature } from '../dist/domain/files/credentials/file-credentials.js'
 import { type FileLink, linkText } from '../dist/domain/files/credentials/file-links.js'
 import { type FileTicket, ticketText } from '../dist/domain/files/credentials/file-tickets.js'
@@ -31,23 +32,6 @@ import { aGroup } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const secretKey = 'the-tests-know-it-as-well-as-the-service'
-const codes = {
-  noPermission: 10010,
-  tokenInvalid: 10008,
-  tokenMissing: 10003,
-  signatureInvalid: 14000,
-  notFound: 14001,
-  typeInvalid: 14002,
-  tooLarge: 14003,
-  formInvalid: 14004,
-  fileMissing: 14005,
-  nameInvalid: 14006,
-  quotaReached: 14007,
-  ticketInvalid: 14008,
-  ticketUsed: 14009,
-  noSuchForm: 14010,
-  noConverter: 14012,
-} as const
 const dayMs = 24 * 3_600_000
 
 /** Whether the last part of a key is that of a file as it was uploaded. */
@@ -166,11 +150,17 @@ for (const { backend, kind } of places) {
 
       it('ends in no thumbnail of what is no picture, and in no mp3 of what is no voice', async () => {
         const url = await sendFile(alice.api, { to_id: bob.id }, Buffer.from('words'))
-        expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBe(codes.noSuchForm)
-        expect(await fetchAs(api, bob.token, url, { format: 'mp3' })).toBe(codes.noSuchForm)
+        expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBe(
+          answerCode.rendition_unavailable,
+        )
+        expect(await fetchAs(api, bob.token, url, { format: 'mp3' })).toBe(
+          answerCode.rendition_unavailable,
+        )
         const damaged = Buffer.concat([png.subarray(0, 30), Buffer.alloc(40)])
         const picture = await sendFile(alice.api, { to_id: bob.id }, damaged)
-        expect(await fetchAs(api, bob.token, picture, { image_type: 2 })).toBe(codes.noSuchForm)
+        expect(await fetchAs(api, bob.token, picture, { image_type: 2 })).toBe(
+          answerCode.rendition_unavailable,
+        )
       })
 
       it('leads voice as amr to those who want it so', async () => {
@@ -186,7 +176,7 @@ for (const { backend, kind } of places) {
         const url = await sendFile(alice.api, to, amr(1))
         const wanted = () => fetchAs(api, bob.token, url, { format: 'mp3' })
         if (spawnSync('ffmpeg', ['-version']).error)
-          return expect(await wanted()).toBe(codes.noConverter)
+          return expect(await wanted()).toBe(answerCode.voice_conversion_unavailable)
         const mp3 = await wanted()
         // The eleven bits with which each frame begins.
         expect((mp3 as Buffer).readUInt16BE() >> 5).toBe(0x7ff)
@@ -203,15 +193,17 @@ for (const { backend, kind } of places) {
             query: { file_sign: signOf(url), ...query },
           })
         const to = { to_id: carol.id, to_type: targets.user }
-        expect(await fetchAs(api, carol.token, url)).toBe(codes.noPermission)
-        expect((await forward(carol, to)).code).toBe(codes.noPermission)
+        expect(await fetchAs(api, carol.token, url)).toBe(answerCode.no_permission)
+        expect((await forward(carol, to)).code).toBe(answerCode.no_permission)
         const { data: forwarded } = await forward(bob, to)
         expect(forwarded).toMatch(/\/file\/download\/chat\?file_sign=[\w-]+$/)
         expect(await fetchAs(api, carol.token, forwarded)).toEqual(Buffer.from('plain'))
-        expect(await fetchAs(api, carol.token, url)).toBe(codes.noPermission)
+        expect(await fetchAs(api, carol.token, url)).toBe(answerCode.no_permission)
         expect(await fetchAs(api, alice.token, forwarded)).toEqual(Buffer.from('plain'))
-        expect((await forward(bob, { to_id: 7 })).code).toBe(10000)
-        expect((await forward(bob, { ...to, file_sign: 'x' })).code).toBe(codes.signatureInvalid)
+        expect((await forward(bob, { to_id: 7 })).code).toBe(answerCode.user_not_found)
+        expect((await forward(bob, { ...to, file_sign: 'x' })).code).toBe(
+          answerCode.file_signature_invalid,
+        )
       })
 
       it('has credentials in the query of a forward and of the ticket for the avatar of a group', async () => {
@@ -245,7 +237,7 @@ for (const { backend, kind } of places) {
           expect(await fetchAs(api, bob.token, url)).toEqual(png)
         expect(await fetchAs(api, bob.token, avatar, { image_type: 2 })).toBeInstanceOf(Buffer)
         expect(await fetchAs(api, null, `${bare}&app_id=${watched.server.appId}`)).toBe(
-          codes.tokenMissing,
+          answerCode.token_missing,
         )
         const { data: forwarded } = await bob.api.succeed('GET', '/file/upload/forward', {
           query: { file_sign: signOf(avatar), to_id: carol.id },
@@ -272,9 +264,9 @@ for (const { backend, kind } of places) {
         )
         const winners = texts.filter((_, index) => answers[index]?.code === 200)
         expect(winners.length).toBe(1)
-        for (const { code } of answers) expect([200, codes.ticketUsed]).toContain(code)
+        for (const { code } of answers) expect([200, answerCode.upload_ticket_used]).toContain(code)
         expect(String(await fetchAs(api, bob.token, ticket.download_url))).toBe(winners[0])
-        expect((await upload(api, ticket, png)).code).toBe(codes.ticketUsed)
+        expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_used)
         expect(String(await fetchAs(api, bob.token, ticket.download_url))).toBe(winners[0])
         await expectOrder()
       })
@@ -296,7 +288,7 @@ for (const { backend, kind } of places) {
         ]) {
           const path = `/file/upload?ticket=${each}`
           const answer = await api.call('POST', path, { ...formOf(png), token: null, appId: null })
-          expect(answer.code, each).toBe(codes.ticketInvalid)
+          expect(answer.code, each).toBe(answerCode.upload_ticket_invalid)
         }
         await expectOrder()
       })
@@ -322,9 +314,13 @@ for (const { backend, kind } of places) {
             token: null,
             appId: null,
           })
-        expect((await send(aTicket({ expiresAt: Date.now() - 1 }))).code).toBe(codes.ticketInvalid)
-        expect((await send(aTicket({ credentialEpoch: 1 }))).code).toBe(codes.ticketInvalid)
-        expect((await send(aTicket({ ownerId: 7 }))).code).toBe(codes.ticketInvalid)
+        expect((await send(aTicket({ expiresAt: Date.now() - 1 }))).code).toBe(
+          answerCode.upload_ticket_invalid,
+        )
+        expect((await send(aTicket({ credentialEpoch: 1 }))).code).toBe(
+          answerCode.upload_ticket_invalid,
+        )
+        expect((await send(aTicket({ ownerId: 7 }))).code).toBe(answerCode.upload_ticket_invalid)
         expect((await send(aTicket({ appId: 'nowhere' }))).code).not.toBe(200)
         expect((await send(aTicket({ fileId: '1'.repeat(26) }))).code).toBe(200)
 
@@ -333,8 +329,8 @@ for (const { backend, kind } of places) {
         await alice.api.succeed('POST', '/user/change_password', {
           body: { old_password: alice.password, new_password: 'battery staple' },
         })
-        expect((await slow.finish()).code).toBe(codes.ticketInvalid)
-        expect((await upload(api, ticket, png)).code).toBe(codes.ticketInvalid)
+        expect((await slow.finish()).code).toBe(answerCode.upload_ticket_invalid)
+        expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_invalid)
         await expectOrder()
       })
 
@@ -342,8 +338,8 @@ for (const { backend, kind } of places) {
         const ticket = await ticketOf(alice.api, { to_id: bob.id })
         const slow = new SlowUpload(api, ticket, Buffer.alloc(300_000, 1))
         await alice.api.succeed('POST', '/user/delete', { body: { password: alice.password } })
-        expect((await slow.finish()).code).toBe(codes.ticketInvalid)
-        expect((await upload(api, ticket, png)).code).toBe(codes.ticketInvalid)
+        expect((await slow.finish()).code).toBe(answerCode.upload_ticket_invalid)
+        expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_invalid)
         await expectOrder()
       })
 
@@ -374,21 +370,25 @@ for (const { backend, kind } of places) {
       const end = '--boundary-of-the-form--\r\n'
 
       it.each<[string, () => string | Buffer, number]>([
-        ['without a file', () => fieldPart + end, codes.fileMissing],
-        ['with nothing at all', () => end, codes.fileMissing],
-        ['with two files', () => filePart + filePart + end, codes.formInvalid],
-        ['with a field after the file', () => filePart + fieldPart + end, codes.formInvalid],
-        ['without an end', () => filePart, codes.formInvalid],
-        ['with a file of 0 bytes', () => formOf(Buffer.alloc(0)).rawBody, codes.fileMissing],
+        ['without a file', () => fieldPart + end, answerCode.file_missing],
+        ['with nothing at all', () => end, answerCode.file_missing],
+        ['with two files', () => filePart + filePart + end, answerCode.upload_form_invalid],
+        [
+          'with a field after the file',
+          () => filePart + fieldPart + end,
+          answerCode.upload_form_invalid,
+        ],
+        ['without an end', () => filePart, answerCode.upload_form_invalid],
+        ['with a file of 0 bytes', () => formOf(Buffer.alloc(0)).rawBody, answerCode.file_missing],
         [
           'with a name of 300 characters',
           () => formOf(png, { name: 'n'.repeat(300) }).rawBody,
-          codes.nameInvalid,
+          answerCode.file_name_invalid,
         ],
         [
           'with a control character in the name',
           () => formOf(png, { name: 'a\u0001b' }).rawBody,
-          codes.nameInvalid,
+          answerCode.file_name_invalid,
         ],
       ])('%s is refused by name, and nothing of it stays', async (_, form, code) => {
         const before = await rows()
@@ -399,7 +399,7 @@ for (const { backend, kind } of places) {
 
       it('that is no form is refused', async () => {
         for (const type of ['application/json', 'multipart/form-data', 'text/plain; boundary=x'])
-          expect((await send(whole, type)).code, type).toBe(codes.formInvalid)
+          expect((await send(whole, type)).code, type).toBe(answerCode.upload_form_invalid)
       })
 
       it('has the last part of its name, whatever folders it claims', async () => {
@@ -433,9 +433,9 @@ for (const { backend, kind } of places) {
       ])('of %s is refused, and nothing of it stays', async (_, file_type, content) => {
         const ticket = await ticketOf(alice.api, { to_id: bob.id, file_type })
         expect((await upload(api, ticket, content, { name: 'red.png' })).code).toBe(
-          codes.typeInvalid,
+          answerCode.file_type_invalid,
         )
-        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
         await expectOrder()
         const right = file_type === fileTypes.picture ? png : amr(1)
         if (file_type !== fileTypes.video) expect((await upload(api, ticket, right)).code).toBe(200)
@@ -443,7 +443,9 @@ for (const { backend, kind } of places) {
 
       it('of words as an avatar is refused', async () => {
         const { data: ticket } = await alice.api.succeed('GET', '/file/upload/avatar/user')
-        expect((await upload(api, ticket, Buffer.from('words'))).code).toBe(codes.typeInvalid)
+        expect((await upload(api, ticket, Buffer.from('words'))).code).toBe(
+          answerCode.file_type_invalid,
+        )
         await expectOrder()
       })
 
@@ -454,7 +456,7 @@ for (const { backend, kind } of places) {
         await waitFor(isArriving, { what: 'the file on its way', timeoutMs: 10_000 })
         slow.cut()
         await waitFor(() => !isArriving(), { what: 'nothing on its way', timeoutMs: 10_000 })
-        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
         await expectOrder()
         expect((await upload(api, ticket, png)).code).toBe(200)
       })
@@ -467,7 +469,11 @@ for (const { backend, kind } of places) {
           const ticket = await ticketOf(alice.api, { to_id: bob.id })
           for (const size of [1_001, 200_000, 3_000_000]) {
             const answer = await upload(api, ticket, Buffer.alloc(size, 1))
-            expect([size, answer.status, answer.code]).toEqual([size, 200, codes.tooLarge])
+            expect([size, answer.status, answer.code]).toEqual([
+              size,
+              200,
+              answerCode.file_too_large,
+            ])
           }
           const { files, bytes } = await rows()
           expect({ files, bytes }).toEqual({ files: before.files + 1, bytes: before.bytes + 1_000 })
@@ -488,11 +494,15 @@ for (const { backend, kind } of places) {
             tickets.map((ticket) => upload(api, ticket, Buffer.alloc(1_000, 1))),
           )
           expect(answers.filter(({ code }) => code === 200).length).toBe(5)
-          expect(answers.filter(({ code }) => code === codes.quotaReached).length).toBe(7)
+          expect(answers.filter(({ code }) => code === answerCode.file_quota_reached).length).toBe(
+            7,
+          )
           expect(await usage()).toEqual({ files: before.files + 5, bytes: before.bytes + 5_000 })
-          expect((await ticketFor(alice.api, { to_id: bob.id })).code).toBe(codes.quotaReached)
+          expect((await ticketFor(alice.api, { to_id: bob.id })).code).toBe(
+            answerCode.file_quota_reached,
+          )
           expect((await alice.api.call('GET', '/file/upload/avatar/user')).code).toBe(
-            codes.quotaReached,
+            answerCode.file_quota_reached,
           )
           await expectOrder()
         } finally {
@@ -515,7 +525,7 @@ for (const { backend, kind } of places) {
       })
 
       async function expectNothing(): Promise<void> {
-        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(answerCode.file_not_found)
         await waitFor(() => !blobsIn(watched.server.dataDir).some(isOnItsWay), {
           what: 'nothing on its way',
           timeoutMs: 10_000,
@@ -526,7 +536,7 @@ for (const { backend, kind } of places) {
       it('is refused before it comes when its length says so', async () => {
         const before = await usage()
         const early = new SlowUpload(api, ticket, Buffer.alloc(left + 1_100_000), 0)
-        expect((await early.answered).code).toBe(codes.quotaReached)
+        expect((await early.answered).code).toBe(answerCode.file_quota_reached)
         early.cut()
         await expectNothing()
         expect(await usage()).toEqual(before)
@@ -535,11 +545,11 @@ for (const { backend, kind } of places) {
       it('is refused as soon as more has come than is left, and its ticket works again', async () => {
         const content = Buffer.alloc(left + 900_000, 1)
         const slow = new SlowUpload(api, ticket, content, 0.6)
-        expect((await slow.answered).code).toBe(codes.quotaReached)
+        expect((await slow.answered).code).toBe(answerCode.file_quota_reached)
         slow.cut()
         await expectNothing()
         expect((await upload(api, ticket, content.subarray(0, left + 1))).code).toBe(
-          codes.quotaReached,
+          answerCode.file_quota_reached,
         )
         await expectNothing()
         expect((await upload(api, ticket, content.subarray(0, left))).code).toBe(200)
@@ -550,7 +560,7 @@ for (const { backend, kind } of places) {
         await set({ file_max_bytes: 1_000 })
         try {
           const early = new SlowUpload(api, ticket, Buffer.alloc(left + 1_100_000), 0)
-          expect((await early.answered).code).toBe(codes.tooLarge)
+          expect((await early.answered).code).toBe(answerCode.file_too_large)
           early.cut()
           await expectNothing()
         } finally {
@@ -579,9 +589,9 @@ for (const { backend, kind } of places) {
           aLinkText({ expiresAt: Date.now() - 1 }),
         ]
         for (const each of bad)
-          expect(await fetchAs(api, bob.token, each), each).toBe(codes.signatureInvalid)
+          expect(await fetchAs(api, bob.token, each), each).toBe(answerCode.file_signature_invalid)
         expect(await fetchAs(api, bob.token, url)).toEqual(png)
-        expect(await fetchAs(api, bob.token, aLinkText())).toBe(codes.notFound)
+        expect(await fetchAs(api, bob.token, aLinkText())).toBe(answerCode.file_not_found)
       })
 
       it('works for as many days as the application says', async () => {
@@ -627,17 +637,18 @@ for (const { backend, kind } of places) {
           signed({ lifeMs: 2 * dayMs }),
           `${url}${appId}&store_token=${store_token}&sdk_sign=x`,
         ]
-        for (const each of refused) expect(await fetchAs(api, null, each)).toBe(codes.tokenInvalid)
+        for (const each of refused)
+          expect(await fetchAs(api, null, each)).toBe(answerCode.token_invalid)
         expect(await fetchAs(api, null, `${url}${appId}&store_token=${store_token}`)).toBe(
-          codes.tokenMissing,
+          answerCode.token_missing,
         )
         const other = { secret: carol.record.access_key_secret, token: carol.record.store_token }
-        expect(await fetchAs(api, null, signed(other))).toBe(codes.noPermission)
+        expect(await fetchAs(api, null, signed(other))).toBe(answerCode.no_permission)
         const before = signed()
         await bob.api.succeed('POST', '/user/change_password', {
           body: { old_password: bob.password, new_password: 'battery staple' },
         })
-        expect(await fetchAs(api, null, before)).toBe(codes.tokenInvalid)
+        expect(await fetchAs(api, null, before)).toBe(answerCode.token_invalid)
       })
 
       it('says everything of the file without its bytes to HEAD, and nothing twice to a condition', async () => {

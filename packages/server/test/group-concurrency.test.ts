@@ -26,9 +26,9 @@ const timeoutMs = 240_000
 
 const success = 200
 /** By the code of a call, or by the reason beside a user. */
-const full = [20010, 'group is full']
-const blocked = [20018, 'user is on the block list of the group']
-const alreadyMember = [20017, 'user is already a member of the group']
+const full = [answerCode.group_full, 'group is full']
+const blocked = [answerCode.in_group_block_list, 'user is on the block list of the group']
+const alreadyMember = [answerCode.already_group_member, 'user is already a member of the group']
 
 for (const backend of testBackends()) {
   describe(`groups in a storm on ${backend.name}`, { timeout: timeoutMs }, () => {

@@ -848,10 +848,10 @@ describe('HERMOD_HTTP_STATUS=mirror', () => {
     const user = await api.newSession()
     const expected: readonly (readonly [number, number, Answer])[] = [
       [200, 200, await user.api.call('GET', '/user/profile')],
-      [400, 10002, await api.call('POST', '/token/id', { body: {} })],
-      [401, 10003, await api.call('GET', '/user/profile')],
-      [401, 10008, await api.as('x').call('GET', '/user/profile')],
-      [403, 10010, await user.api.call('GET', '/user/list')],
+      [400, answerCode.invalid_parameter, await api.call('POST', '/token/id', { body: {} })],
+      [401, answerCode.token_missing, await api.call('GET', '/user/profile')],
+      [401, answerCode.token_invalid, await api.as('x').call('GET', '/user/profile')],
+      [403, answerCode.no_permission, await user.api.call('GET', '/user/list')],
       [
         403,
         answerCode.password_incorrect,
@@ -862,9 +862,13 @@ describe('HERMOD_HTTP_STATUS=mirror', () => {
         answerCode.user_not_found,
         await api.call('POST', '/token/id', { body: { user_id: 1, password: 'wrong' } }),
       ],
-      [404, 40000, await api.call('POST', '/token/id', { appId: 'nowhere', body: {} })],
-      [404, 40400, await api.call('GET', '/nowhere')],
-      [405, 40500, await api.call('GET', '/token/id')],
+      [
+        404,
+        answerCode.app_not_found,
+        await api.call('POST', '/token/id', { appId: 'nowhere', body: {} }),
+      ],
+      [404, answerCode.path_not_found, await api.call('GET', '/nowhere')],
+      [405, answerCode.method_not_accepted, await api.call('GET', '/token/id')],
       [
         409,
         answerCode.user_exists,

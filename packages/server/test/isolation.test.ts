@@ -21,7 +21,7 @@ import {
 } from './support/walk-world.js'
 
 /** The caller's own token has ended, or the caller itself: what an operation does to its own user when it is asked to. */
-const endOfCaller = [402, 10014, 10021]
+const endOfCaller = [answerCode.token_expired, answerCode.user_disabled, answerCode.user_deleted]
 const maxLives = 3
 const every = operations.map((operation) => ({ id: operation.id, operation }))
 
@@ -187,7 +187,7 @@ for (const backend of testBackends()) {
                 `${where}: ${method} ${JSON.stringify(asked)} answered ${answer.text.slice(0, 300)}`,
               )
             }
-            if (answer.code >= 50000 && answer.code !== answerCode.not_built)
+            if (answer.code >= answerCode.internal_error && answer.code !== answerCode.not_built)
               leaks.push(`${method} ${JSON.stringify(asked)} answered ${answer.text}`)
           }
         }

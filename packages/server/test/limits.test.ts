@@ -44,7 +44,7 @@ function expectToSayWhen(answers: readonly Answer[]): void {
 
 for (const backend of testBackends()) {
   describe(`limits on ${backend.name}`, () => {
-    it('by user answer code 42900 with HTTP 200 and the time to wait, and concern nobody else', async () => {
+    it('by user answer with HTTP 200 and the time to wait, and concern nobody else', async () => {
       await using server = await backend.startServer(
         limits({ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }),
       )

@@ -255,11 +255,14 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const onSecond = second.api.as(alice.token)
       await sendText(onSecond, bob.id, 'while enabled')
       await first.api.admin().succeed('PUT', '/user/disable', { body: { list: [alice.id] } })
-      expect((await alice.api.call('GET', '/user/profile')).code).toBe(402)
-      const ended = async () => (await onSecond.call('GET', '/user/profile')).code === 402
+      expect((await alice.api.call('GET', '/user/profile')).code).toBe(answerCode.token_expired)
+      const ended = async () =>
+        (await onSecond.call('GET', '/user/profile')).code === answerCode.token_expired
       await waitFor(ended, { what: 'the end of the token on the other node', timeoutMs: 10_000 })
       const body = { type: 1, content_type: 0, targets: [bob.id], content: 'too late' }
-      expect((await onSecond.call('POST', '/message/send', { body })).code).toBe(402)
+      expect((await onSecond.call('POST', '/message/send', { body })).code).toBe(
+        answerCode.token_expired,
+      )
       expect(
         (
           await second.api.call('POST', '/token/id', {

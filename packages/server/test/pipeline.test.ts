@@ -11,7 +11,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 
 const otherAppId = 'other'
-const tokenEnded = 402
 
 for (const backend of testBackends()) {
   describe(`callers on ${backend.name}`, () => {
@@ -153,7 +152,7 @@ for (const backend of testBackends()) {
         const { token } = await newAdminToken(1)
         expect(await profileWith(token, { userId: user.id })).toMatchObject({
           status: 200,
-          code: tokenEnded,
+          code: answerCode.token_expired,
         })
         const lasting = await newAdminToken(4_000_000_000_000)
         expect(await profileWith(lasting.token, { userId: user.id })).toMatchObject({
@@ -167,7 +166,9 @@ for (const backend of testBackends()) {
         expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: 200 })
         expect(await revoke(tokenId)).toMatchObject({ code: 200 })
         for (let round = 0; round < 3; round++)
-          expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: tokenEnded })
+          expect(await profileWith(token, { userId: user.id })).toMatchObject({
+            code: answerCode.token_expired,
+          })
         expect((await newAdminToken()).token).not.toBe(token)
       })
 

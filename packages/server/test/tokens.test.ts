@@ -13,7 +13,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { WatchedServer } from './support/watched-server.js'
 
-const tokenEnded = 402
 const dayMs = 86_400_000
 
 for (const backend of testBackends()) {
@@ -43,25 +42,29 @@ for (const backend of testBackends()) {
         expect(expire - Date.now()).toBeLessThan(2.1 * dayMs)
       })
 
-      it('that expired answers 402, and logging in again gives one that works', async () => {
+      it('that expired is refused, and logging in again gives one that works', async () => {
         const session = await api.newSession()
         const bystander = await api.newSession()
         expect(await codeOfToken(session.token)).toBe(200)
         await sql(
           `update user_tokens set expires_at = ${Date.now() - 1000} where user_id = ${session.id}`,
         )
-        await waitFor(async () => (await codeOfToken(session.token)) === tokenEnded, {
+        await waitFor(async () => (await codeOfToken(session.token)) === answerCode.token_expired, {
           what: 'the end of the token',
           timeoutMs: 10_000,
         })
         const { status, envelope } = await session.api.call('GET', '/user/profile')
         expect([status, envelope]).toEqual([
           200,
-          { code: tokenEnded, data: null, message: 'access-token expired or revoked' },
+          {
+            code: answerCode.token_expired,
+            data: null,
+            message: 'access-token expired or revoked',
+          },
         ])
         expect(await codeOfToken(bystander.token)).toBe(200)
         expect(await codeOfToken((await api.login(session)).token)).toBe(200)
-        expect(await codeOfToken(session.token)).toBe(tokenEnded)
+        expect(await codeOfToken(session.token)).toBe(answerCode.token_expired)
       })
 
       describe('that has many others beside it', () => {
@@ -91,7 +94,7 @@ for (const backend of testBackends()) {
           const last = await api.login(alice)
           expect(await codeOfToken(oldest.token)).toBe(200)
           await api.login(alice)
-          expect(await codeOfToken(oldest.token)).toBe(tokenEnded)
+          expect(await codeOfToken(oldest.token)).toBe(answerCode.token_expired)
           for (const { token } of [tablet, last]) expect(await codeOfToken(token)).toBe(200)
           expect(await countOf(alice, 'device_sn is null and revoked_at is null')).toBe(100)
         })
@@ -118,7 +121,8 @@ for (const backend of testBackends()) {
           )
           const [answers] = await Promise.all([Promise.all(logins), setStatus('disable', user)])
           const issued = answers.filter(({ code }) => code === 200)
-          for (const { data } of issued) expect(await codeOfToken(data.token)).toBe(tokenEnded)
+          for (const { data } of issued)
+            expect(await codeOfToken(data.token)).toBe(answerCode.token_expired)
           for (const { code } of answers)
             expect([answerCode.ok, answerCode.user_disabled]).toContain(code)
           await setStatus('enable', user)
@@ -193,7 +197,7 @@ for (const backend of testBackends()) {
           await tablet.api.call('POST', '/user/kick', { query: { device_sn: 1 } }),
         ).toMatchObject({ code: 200 })
         expect([await codeOfToken(phone.token), await codeOfToken(tablet.token)]).toEqual([
-          tokenEnded,
+          answerCode.token_expired,
           200,
         ])
         expect(pick((await api.login(user)).record)).toEqual(pick(phone.record))

@@ -7,6 +7,7 @@ import { AppError } from '@hermod/protocol'
 import { waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   envelopeOf,
   type FileServer,
@@ -18,6 +19,11 @@ import {
 } from './support/file-server.js'
 
 let server: FileServer
+const {
+  upload_form_invalid: invalid,
+  file_missing: missing,
+  file_name_invalid: nameInvalid,
+} = answerCode
 const boundary = 'a-boundary'
 const formType = { ...user, 'content-type': `multipart/form-data; boundary=${boundary}` }
 const large = randomBytes(2_500_000)
@@ -129,16 +135,14 @@ describe('an upload', () => {
   it('of a caller that is refused is not handed to anybody', async () => {
     const { 'content-type': type } = formType
     const anonymous = await upload(form(file(large)), { app_id: 'home', 'content-type': type })
-    expect(anonymous).toMatchObject({ code: 10003 })
+    expect(anonymous).toMatchObject({ code: answerCode.token_missing })
     const nameless = await send(`${server.url}/test/upload`, 'POST', formType, form(file(large)))
-    expect(envelopeOf(nameless)).toMatchObject({ code: 10002 })
+    expect(envelopeOf(nameless)).toMatchObject({ code: answerCode.invalid_parameter })
     expect(server.seen).toEqual([])
   })
 })
 
 describe('a form', () => {
-  const invalid = 14004
-  const missing = 14005
   const fields = (count: number) =>
     Array.from({ length: count }, (_, index) => field(`f${index}`, 'x'))
 
@@ -189,14 +193,18 @@ describe('a form', () => {
 
   it('that is announced as larger than its limit is a real 413 before anybody is asked', async () => {
     const got = await send(url(), 'POST', formType, Buffer.alloc(maxUploadBytes + 1))
-    expect([got.status, envelopeOf(got).code, server.seen]).toEqual([413, 41300, []])
+    expect([got.status, envelopeOf(got).code, server.seen]).toEqual([
+      413,
+      answerCode.body_too_large,
+      [],
+    ])
   })
 
   it('that grows beyond its limit is a real 413, which a client that goes on to send can read', async () => {
     const head = file('').subarray(0, -2)
     const body = Readable.from([head, large, large, large])
     const got = await send(url(), 'POST', formType, body)
-    expect([got.status, envelopeOf(got).code]).toEqual([413, 41300])
+    expect([got.status, envelopeOf(got).code]).toEqual([413, answerCode.body_too_large])
     expect([server.errors, server.received, server.broken.length]).toEqual([[], [], 1])
   })
 })
@@ -231,17 +239,17 @@ describe('the name of a file', () => {
     ['; filename=".."', null],
     ['; filename="a/.."', null],
     [`; filename="${'n'.repeat(255)}"`, 'n'.repeat(255)],
-    [`; filename="${'n'.repeat(256)}"`, 14006],
-    [`; filename="${'n'.repeat(300)}"`, 14006],
+    [`; filename="${'n'.repeat(256)}"`, nameInvalid],
+    [`; filename="${'n'.repeat(300)}"`, nameInvalid],
     [`; filename="dir/${'图'.repeat(255)}"`, '图'.repeat(255)],
-    ['; filename="a\0b.png"', 14006],
-    ['; filename="a\x07b.png"', 14006],
-    ['; filename="a\x7fb.png"', 14006],
-    [`; filename*=UTF-8''a%0D%0Ab.png`, 14005],
-    [`; filename*=UTF-8''a%00b.png`, 14006],
-    ['; filename="a\u202egnp.exe"', 14006],
-    [Buffer.from('; filename="a\xff\xfe.png"', 'latin1'), 14006],
-    [`; filename*=UTF-8''a%FF.png`, 14006],
+    ['; filename="a\0b.png"', nameInvalid],
+    ['; filename="a\x07b.png"', nameInvalid],
+    ['; filename="a\x7fb.png"', nameInvalid],
+    [`; filename*=UTF-8''a%0D%0Ab.png`, missing],
+    [`; filename*=UTF-8''a%00b.png`, nameInvalid],
+    ['; filename="a\u202egnp.exe"', nameInvalid],
+    [Buffer.from('; filename="a\xff\xfe.png"', 'latin1'), nameInvalid],
+    [`; filename*=UTF-8''a%FF.png`, nameInvalid],
   ])('%j is %j', async (disposition, expected) => {
     expect(await nameOf(disposition)).toBe(expected)
   })
@@ -276,7 +284,7 @@ describe('an upload on its way', () => {
     await waitFor(() => own.seen.length === 1, patience)
     await new Promise((resolve) => setImmediate(resolve))
     goOn(null)
-    expect(envelopeOf(await answer).code).toBe(14004)
+    expect(envelopeOf(await answer).code).toBe(answerCode.upload_form_invalid)
     expect(own.errors).toEqual([])
   })
 
@@ -314,7 +322,7 @@ describe('an upload on its way', () => {
     }
     const body = Readable.from([form(file(large))])
     const got = await send(`${own.url}/test/upload?name=one`, 'POST', formType, body)
-    expect(envelopeOf(got).code).toBe(14003)
+    expect(envelopeOf(got).code).toBe(answerCode.file_too_large)
     expect(own.errors).toEqual([])
   })
 
@@ -325,7 +333,7 @@ describe('an upload on its way', () => {
       const closed = once(socket, 'close')
       socket.write(form(file('a'), file('b')))
       const [answer] = await once(socket, 'data')
-      expect(String(answer)).toContain('"code":14004')
+      expect(String(answer)).toContain(`"code":${answerCode.upload_form_invalid}`)
       await vi.advanceTimersByTimeAsync(29_000)
       expect(server.sockets.size).toBeGreaterThan(0)
       await vi.advanceTimersByTimeAsync(1_000)

@@ -15,7 +15,6 @@ import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
 const otherPassword = 'battery staple'
-const tokenEnded = 402
 const unknownId = 1
 
 for (const backend of testBackends()) {
@@ -413,7 +412,7 @@ for (const backend of testBackends()) {
           await codeOfToken(alice.token),
           await codeOfToken(other.token),
           await codeOfToken(bob.token),
-        ]).toEqual([200, tokenEnded, 200])
+        ]).toEqual([200, answerCode.token_expired, 200])
         expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({
           code: answerCode.password_incorrect,
         })
@@ -468,7 +467,7 @@ for (const backend of testBackends()) {
         const tokens = (await Promise.all(logins))
           .filter(({ code }) => code === 200)
           .map(({ data }) => data.token)
-        for (const token of tokens) expect(await codeOfToken(token)).toBe(tokenEnded)
+        for (const token of tokens) expect(await codeOfToken(token)).toBe(answerCode.token_expired)
       })
 
       it('is changed by an Admin token with the old one, which names nobody as the one who did it', async () => {
@@ -497,7 +496,7 @@ for (const backend of testBackends()) {
           data: true,
         })
         expect([await codeOfToken(alice.token), await codeOfToken(bob.token)]).toEqual([
-          tokenEnded,
+          answerCode.token_expired,
           200,
         ])
         expect(

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ServerProcess, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import {
   Attackers,
   closedFor,
@@ -96,7 +97,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     using connection = await RawConnection.open(server.url)
     connection.send(`${head(server, 'hmu_made_up', [`content-length: ${mebibyte}`])}{`)
     const { status, body } = await connection.answer()
-    expect([status, JSON.parse(body).code]).toEqual([200, 10008])
+    expect([status, JSON.parse(body).code]).toEqual([200, answerCode.token_invalid])
   })
 
   it('are not read for an address that is over its limit', async () => {

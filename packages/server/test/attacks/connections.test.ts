@@ -1,6 +1,7 @@
 /** Connections that take the place of others, and what waits for the disk. */
 import { waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import {
   Attackers,
   closedFor,
@@ -61,7 +62,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
       },
       { what: 'a refusal', ...patience },
     )
-    expect([refused.code, refused.headers['retry-after']]).toEqual([50300, '1'])
+    expect([refused.code, refused.headers['retry-after']]).toEqual([answerCode.unavailable, '1'])
     attackers[Symbol.dispose]()
     await waitFor(async () => (await call().catch(() => null))?.code === 200, {
       what: 'an answer',
@@ -119,7 +120,7 @@ describe.skipIf(process.platform !== 'linux')('messages that wait for a commit',
       expect(refused.length).toBeGreaterThan(0)
       expect(refused.length).toBeLessThan(senders.length)
       for (const { headers, code } of refused)
-        expect([code, headers['retry-after']]).toEqual([50300, '1'])
+        expect([code, headers['retry-after']]).toEqual([answerCode.unavailable, '1'])
     })
     expectUnharmed(figures)
     expect(await metric(server, 'hermod_message_queue_refusals_total')).toBeGreaterThan(0)

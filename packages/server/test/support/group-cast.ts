@@ -1,5 +1,6 @@
 /** A group with a user of every role, and every caller about it. */
 import type { Answer, Api, ServerProcess } from '@hermod/testkit'
+import { answerCode } from './answer-codes.js'
 import { type Person, registerPeople } from './contacts.js'
 import { aGroup, type GroupOptions } from './groups.js'
 
@@ -90,9 +91,8 @@ export function only(
   refusal: number,
   { without = [] }: Without = {},
 ): Codes {
-  const noPermission = 10010
   const codeOf = (name: CallerName) =>
-    name === 'Admin token, another group_id' ? noPermission : refusal
+    name === 'Admin token, another group_id' ? answerCode.no_permission : refusal
   const calling = callerNames.filter((name) => !without.includes(name))
   return Object.fromEntries(
     calling.map((name) => [name, allowed.includes(name) ? 200 : codeOf(name)]),

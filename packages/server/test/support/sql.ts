@@ -25,8 +25,7 @@ export async function openSql({ dataDir, databaseUrl }: DataPlace): Promise<Sql>
 }
 
 function openSqlite(path: string): Sql {
-  const database = new DatabaseSync(path)
-  database.exec('pragma busy_timeout = 10000')
+  const database = new DatabaseSync(path, { timeout: 10_000 })
   return {
     run: async (statement) => database.prepare(statement).all() as SqlRow[],
     [Symbol.asyncDispose]: async () => database.close(),
