@@ -21,6 +21,6 @@ export function watchOutcomes(recorder: Recorder, observer: OutcomeObserver): Re
       )
       return recorder.record(appId, facts, results)
     },
-    sendLater: (appId, batchId, runAt) => recorder.sendLater(appId, batchId, runAt),
+    sendLater: (job, batch) => recorder.sendLater(job, batch),
   }
 }
