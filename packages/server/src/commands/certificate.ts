@@ -225,8 +225,10 @@ function brief(certificate: OperatorPushCertificate): OutputRow {
   return { name, channel, environment, gateway_app_id, expires_at, last_accepted_at, paused_until }
 }
 
-function nextSteps({ name, channel, receipt_url }: OperatorPushCertificate, app: string): string {
+function nextSteps(certificate: OperatorPushCertificate, app: string): string {
+  const { name, channel, receipt_url, receipt_fault } = certificate
   const check = `Try it with hermod certificate check ${name} --app ${app}.`
+  if (receipt_fault !== '') return `${check}\nBeware: ${receipt_fault}.`
   return channel === 'vendor_h' || channel === 'vendor_n'
     ? `${check}\nGive the vendor ${receipt_url} as the address for receipts, and nobody else.`
     : check

@@ -25,6 +25,9 @@ export const OperatorPushCertificate = resource(
     receipt_url: text(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),
+    receipt_fault: text(
+      'why the gateway cannot be told where to send receipts, so that none are asked for; "": it can',
+    ),
     receipt_user: text('callback user that receipts are signed for; "": none'),
     has_receipt_key: boolean({ description: 'receipts without their proof are refused' }),
     expires_at: int64({ description: 'when it expires, ms; 0: never, or nobody can tell' }),

@@ -67,7 +67,8 @@ function filled(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-function toResource({ stored, fingerprint, hasReceiptKey, receiptUrl }: CertificateSummary) {
+function toResource(summary: CertificateSummary) {
+  const { stored, fingerprint, hasReceiptKey, receiptUrl, receiptFault } = summary
   const { options } = stored
   return {
     certificate_id: stored.certificateId,
@@ -86,6 +87,7 @@ function toResource({ stored, fingerprint, hasReceiptKey, receiptUrl }: Certific
     auth_url: options.auth_url ?? '',
     has_ca: options.ca !== undefined,
     receipt_url: receiptUrl,
+    receipt_fault: receiptFault,
     receipt_user: options.receipt_user ?? '',
     has_receipt_key: hasReceiptKey,
     expires_at: stored.expiresAt ?? 0,

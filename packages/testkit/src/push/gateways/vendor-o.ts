@@ -85,6 +85,7 @@ function vendorOMessageProblem(message: JsonMembers): number | null {
   if (shown.click_action_type === 5 && !isTextWithin(shown.click_action_url, 500)) return 22
   if (textMember(shown, 'action_parameters').length > 4000) return 23
   if (!(Number(shown.off_line_ttl) >= 0 && Number(shown.off_line_ttl) <= 864_000)) return 24
+  if (textMember(shown, 'call_back_url').length > 200) return 25
   if ('notify_level' in shown && !('category' in shown)) return 67
   return null
 }

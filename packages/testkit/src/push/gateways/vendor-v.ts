@@ -131,6 +131,7 @@ function vendorVMessageProblem(body: JsonMembers, minTtl: number): number | null
   if (![0, 1].includes(Number(body.classification))) return 10096
   if (typeof body.category === 'string')
     if (system.includes(body.category) !== (body.classification === 1)) return 10097
+  if (textMember(member(body, 'extra'), 'callback').length > 128) return 10150
   const custom = member(body, 'clientCustomMap')
   const isText = Object.values(custom).every((value) => typeof value === 'string')
   return isText && JSON.stringify(custom).length <= 1024 ? null : 10065

@@ -53,6 +53,7 @@ function formProblem(
   const ttl = Number(form.time_to_live)
   if (!(ttl >= 0 && ttl <= dayMs)) return [10017, 'time_to_live']
   if (!/^[\w-]{1,12}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']
+  if (Buffer.byteLength(form['extra.callback'] ?? '') > 128) return [65036, 'callback']
   if (form.pass_through === '1') return null
   if (!isTextWithin(form.title, 49)) return [10017, 'title']
   if (!isTextWithin(form.description, 127)) return [10017, 'description']

@@ -5,6 +5,7 @@ import type { Clock } from '../../../lib/clock.js'
 import { definedOnly } from '../../../lib/defined-only.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { SecretBox } from '../../../lib/secrets/secret-box.js'
+import { receiptAddressFault } from '../../../push/rules/receipt-address.js'
 import type {
   CertificateField,
   CertificateInspection,
@@ -60,6 +61,8 @@ export interface CertificateSummary {
   readonly hasReceiptKey: boolean
   /** Where its gateway is to send receipts, or the path alone; "" when no key opens it. */
   readonly receiptUrl: string
+  /** Why its gateway cannot be told that; "": it can, or needs not be. */
+  readonly receiptFault: string
 }
 
 const receiptSecretBytes = 24
@@ -134,7 +137,9 @@ export class CertificateAdminService {
     const secrets = certificates.secretsOf(stored)
     if (secrets === null)
       return { isOk: false, code: 'unreadable', words: 'no secret key opens its secrets' }
-    return checkOf(await inspector.probe(gatewayCertificate(stored, secrets, publicUrl)))
+    const check = checkOf(await inspector.probe(gatewayCertificate(stored, secrets, publicUrl)))
+    const { receiptFault } = this.#summary(stored)
+    return receiptFault === '' ? check : { ...check, words: `${check.words}; ${receiptFault}` }
   }
 
   async #get(appId: string, name: string): Promise<StoredCertificate> {
@@ -197,10 +202,12 @@ export class CertificateAdminService {
   #summary(stored: StoredCertificate): CertificateSummary {
     const { certificates, publicUrl } = this.options
     const secrets = certificates.secretsOf(stored)
-    if (secrets === null) return { stored, fingerprint: '', hasReceiptKey: false, receiptUrl: '' }
+    if (secrets === null)
+      return { stored, fingerprint: '', hasReceiptKey: false, receiptUrl: '', receiptFault: '' }
     const receiptUrl = (publicUrl ?? '') + receiptPath(stored, secrets)
     const hasReceiptKey = secrets.receipt_key !== undefined
-    return { stored, fingerprint: fingerprintOf(secrets), hasReceiptKey, receiptUrl }
+    const receiptFault = receiptAddressFault(stored.channel, receiptUrl)
+    return { stored, fingerprint: fingerprintOf(secrets), hasReceiptKey, receiptUrl, receiptFault }
   }
 }
 

@@ -2,6 +2,7 @@ import { type Int64, pushEnvironment } from '@hermod/protocol'
 import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
+import { receiptAddressFault } from '../../../push/rules/receipt-address.js'
 import type { GatewayCertificate, VendorChannel } from '../../../push/sender.js'
 
 /** A certificate of an application, opened. */
@@ -130,6 +131,8 @@ export function gatewayCertificate(
 ): GatewayCertificate {
   const { package_name, category, channel_id, badge_class, allows_pass_through } = stored.options
   const endpoint = endpointOf(stored.options)
+  const receiptUrl = publicUrl === null ? null : publicUrl + receiptPath(stored, secrets)
+  const isTold = receiptUrl !== null && receiptAddressFault(stored.channel, receiptUrl) === ''
   return {
     channel: stored.channel,
     environment: stored.environment === pushEnvironment.development ? 'development' : 'production',
@@ -144,7 +147,7 @@ export function gatewayCertificate(
       badgeClass: badge_class,
       allowsPassThrough: allows_pass_through,
     }),
-    ...(publicUrl === null ? {} : { receiptUrl: publicUrl + receiptPath(stored, secrets) }),
+    ...(isTold ? { receiptUrl } : {}),
     ...(endpoint === null ? {} : { endpoint }),
   }
 }
