@@ -113,7 +113,7 @@ const message = object(
     title: words('title', 1024, ['News']),
     body: words('text', 8192, ['There is something new.']),
     attachment_url: words(
-      'URL of an image, audio or video; an image URL ends in jpg, jpeg or png; images under 1 MB',
+      'URL of an image, audio or video; an image URL ends in jpg, jpeg or png; images under 1 MB; vendor_h and vendor_n show those with https only',
       2048,
     ),
     big_text: words('large text where the vendor has it, else body is used', 16_384),
@@ -143,7 +143,7 @@ const message = object(
           subtitle: words('subtitle'),
           ios_gw_collapse_id: optional(
             string({
-              description: 'replaces the notification with the same ID',
+              description: 'replaces the notification with the same ID; printable ASCII',
               maxLength: 64,
               pattern: '^[ -~]*$',
               form: 'printable ASCII characters',
