@@ -92,6 +92,13 @@ for (const backend of testBackends()) {
         { content_type: 4, content: '', attachment: '{"dName":"plan.pdf"}' },
         { body: 'File: plan.pdf' },
       ],
+      ['a video', { content_type: 3, content: '' }, { body: 'Video' }],
+      [
+        'a location',
+        { content_type: 5, content: '', attachment: '{"lat":1,"lon":2,"addr":"Main Street"}' },
+        { body: 'Location: Main Street' },
+      ],
+      ['a message passed on', { content_type: 7, content: 'Hello' }, { body: 'Hello' }],
       [
         'pushMessage',
         { ...content, config: '{"pushMessage":"Look"}' },
@@ -102,7 +109,11 @@ for (const backend of testBackends()) {
         { ...content, config: '{"senderNickname":"Annie"}' },
         { title: 'Annie', body: 'Hello' },
       ],
-      ['pushTitle', { ...content, config: '{"pushTitle":"News"}' }, { title: 'News' }],
+      [
+        'pushTitle before senderNickname',
+        { ...content, config: '{"pushTitle":"News","senderNickname":"Annie"}' },
+        { title: 'News' },
+      ],
       ['pushSilent', { ...content, config: '{"pushSilent":true}' }, { isSilent: true }],
       ['pushBadge', { ...content, config: '{"pushBadge":"+3"}' }, { badge: 3 }],
       [
@@ -110,6 +121,13 @@ for (const backend of testBackends()) {
         { content_type: 6, content: '{}', config: '{"pushMessage":"Call"}' },
         { body: 'Call' },
       ],
+      [
+        'a command with a key for its text',
+        { content_type: 6, content: '{}', config: '{"pushMessageLocKey":"call"}' },
+        { members: expect.objectContaining({ pushMessageLocKey: 'call' }) },
+      ],
+      ['pushBadge that sets', { ...content, config: '{"pushBadge":7}' }, { badge: 7 }],
+      ['pushBadge that is none', { ...content, config: '{"pushBadge":"-1"}' }, { badge: 1 }],
       ['config that is no JSON', { ...content, config: 'pushMessage' }, { body: 'Hello' }],
     ]
     it.each(configs)('show what the sender says: %s', async (_, extras, expected) => {

@@ -1,8 +1,9 @@
-/** Pushes to devices that are connected to the service itself, on both databases (rules G1 and G2). */
+/** Pushes to devices that are connected to the service itself, on both databases (rules G1, G2 and G5). */
 import { type Session, stopSharedCluster, testBackends } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CoreService, type TestCoreChannel } from './support/core-channel.js'
+import { notify } from './support/messaging.js'
 import { PushWorld } from './support/push-world.js'
 
 const message = { title: 'News', body: 'There is something new.' }
@@ -119,6 +120,23 @@ for (const backend of testBackends()) {
       const shown = (user: Session) =>
         core.handedTo(user, taskId).map(({ notification }) => notification.title)
       expect([none, hidden, plain].map(shown)).toEqual([[], [''], [message.title]])
+    })
+
+    it('of messages leave out a device that is connected, and go to the others of its user', async () => {
+      const [here, away] = [token(), token()]
+      const user = await world.user({ vendor_x: here })
+      await world.api.login(user, 'another device')
+      await world.bind(user, 'vendor_x', away, 2)
+      core.connect(user)
+      const message = await notify(world.admin, user.id, 'There is something new.')
+      const [connected, other] = [
+        await world.delivered(message, user.id, 1),
+        await world.delivered(message, user.id, 2),
+      ]
+      expect(connected.steps.at(-1)).toMatchObject({ step: 'suppressed', result: 'connected' })
+      expect(other.steps.at(-1)).toMatchObject({ step: 'tried', result: 'accepted' })
+      expect([wasTold(here), wasTold(away)]).toEqual([false, true])
+      expect(core.handed.filter(({ device }) => device.userId === user.id)).toEqual([])
     })
 
     it('count as received when the app says so, once', async () => {

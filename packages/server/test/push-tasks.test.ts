@@ -362,7 +362,7 @@ for (const backend of testBackends()) {
               audience: { [name]: Array.from({ length: 501 }, (_, index) => `${index + 1}`) },
               message,
             },
-            answerCode.audience_too_long,
+            12005,
             [],
           ],
         ),
@@ -370,6 +370,23 @@ for (const backend of testBackends()) {
         const answer = await world.admin.call('POST', '/push/notify', { body })
         expect(answer.code, answer.text).toBe(code)
         for (const word of words) expect(answer.envelope.message).toContain(word)
+      })
+
+      it('for gateways alone is refused where the application has no certificate', async () => {
+        const { data } = await world.operator.succeed('POST', '/operator/v1/app/create')
+        const other = { appId: data.app_id, token: data.admin_token }
+        const ask = (strategy?: string) =>
+          world.api.call('POST', '/push/notify', {
+            ...other,
+            body: { audience, setting: { distribution_strategy: strategy }, message },
+          })
+        expect((await ask('ospush_only')).envelope).toEqual({
+          code: 12006,
+          data: null,
+          message: expect.any(String),
+        })
+        for (const strategy of ['combined', 'corepush_only', undefined])
+          expect((await ask(strategy)).code).toBe(200)
       })
 
       it('by a user is refused', async () => {

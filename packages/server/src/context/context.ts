@@ -62,6 +62,8 @@ export interface ContextOptions {
   readonly log: Logger
   /** The channel to devices that are connected; unset: no device is. */
   readonly core?: CoreChannel | undefined
+  /** What rules take for the time; unset: that of the machine. */
+  readonly clock?: Clock | undefined
 }
 
 /** The file of the embedded database. */
@@ -153,14 +155,13 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 }
 
 function buildContext(
-  { config, secrets, log, core = noConnections }: ContextOptions,
+  { config, secrets, log, core = noConnections, clock = systemClock }: ContextOptions,
   {
     database,
     providers,
     blobs,
   }: Pick<Context, 'database' | 'providers'> & { readonly blobs: BlobStore },
 ): Omit<Context, 'stop'> {
-  const clock = systemClock
   const bus = new MemoryBus()
   const ids = new IdGenerator(idReservations(database), clock.now)
   const caches = createCaches({ database, bus })

@@ -1,8 +1,9 @@
-/** A service in this process whose connected devices the test decides. */
+/** A service in this process whose connected devices and clock the test decides. */
 import { Api, type Backend, type Session, TempFolder } from '@hermod/testkit'
 import { loadConfig } from '../../dist/config/config.js'
 import { type RunningServer, startService } from '../../dist/context/server/server.js'
 import { createLog } from '../../dist/observability/log.js'
+import type { Clock } from '../../dist/lib/clock.js'
 import type { ConnectedDevice, CoreChannel } from '../../dist/push/core-channel.js'
 import type { PushNotification } from '../../dist/push/sender.js'
 
@@ -72,9 +73,22 @@ export class TestCoreChannel implements CoreChannel {
   }
 }
 
+/** Goes as fast as that of the machine, from where the test sets it. */
+export class TestClock implements Clock {
+  #ahead = 0
+
+  /** @param time milliseconds since 1970; going back is no time that a service knows */
+  set(time: number): void {
+    this.#ahead = time - Date.now()
+  }
+
+  now = (): number => Date.now() + this.#ahead
+}
+
 /** Runs in this process and can be called as one that does not. */
 export class CoreService implements AsyncDisposable {
   readonly core = new TestCoreChannel()
+  readonly clock = new TestClock()
   readonly appId = 'test'
   readonly operatorToken = `hmo_${'b'.repeat(48)}`
   readonly #adminToken = `hma_${'a'.repeat(48)}`
@@ -113,7 +127,10 @@ export class CoreService implements AsyncDisposable {
       HERMOD_BOOTSTRAP_ADMIN_TOKEN: this.#adminToken,
       HERMOD_OPERATOR_TOKEN: this.operatorToken,
     })
-    this.#running = await startService(loaded, createLog('silent'), { core: this.core })
+    this.#running = await startService(loaded, createLog('silent'), {
+      core: this.core,
+      clock: this.clock,
+    })
     const { url } = this.#running
     this.#api = new Api({ url, appId: this.appId, adminToken: this.#adminToken })
   }

@@ -1,5 +1,5 @@
 /** A server with certificates of simulated gateways, and users with devices that are bound to them. */
-import { pushTaskState } from '@hermod/protocol'
+import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import {
   type Api,
   type Backend,
@@ -134,6 +134,20 @@ export class PushWorld {
   async trace(which: Json, userId: number): Promise<Json> {
     const query = { ...which, user_id: userId }
     return (await this.admin.succeed('GET', '/push/trace', { query })).data
+  }
+
+  /** What became of the push of a message on a user's device, once it has come to its end. */
+  async delivered(messageId: number, userId: number, deviceSn = 1): Promise<Json> {
+    const query = { msg_id: messageId, user_id: userId }
+    return waitFor(
+      async () => {
+        const { data } = await this.admin.call('GET', '/push/trace', { query })
+        const device = data?.devices.find((each: Json) => each.device_sn === deviceSn)
+        const isOver = (device?.delivery?.state ?? pushDeliveryState.pending) > 0
+        return isOver && device.delivery
+      },
+      { what: `the end of message ${messageId} on device ${deviceSn}`, timeoutMs: 60_000 },
+    )
   }
 
   /** Waits until a task has these counts and no others but 0. */

@@ -18,14 +18,14 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-/** Opens everything, listens and works. @param parts what takes the place of the service's own */
+/** Opens everything, listens and works. @param own what takes the place of the service's own */
 export function startService(
   { config, secrets }: LoadedConfig,
   log: Logger,
-  { core }: Pick<ContextOptions, 'core'> = {},
+  own: Pick<ContextOptions, 'core' | 'clock'> = {},
 ): Promise<RunningServer> {
   return Lifecycle.start(async (parts) => {
-    const context = parts.add(await openContext({ config, secrets, log, core }), (each) =>
+    const context = parts.add(await openContext({ config, secrets, log, ...own }), (each) =>
       each.stop(),
     )
     const first = await prepareApps(context, { config, secrets })
