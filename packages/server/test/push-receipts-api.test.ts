@@ -104,6 +104,26 @@ for (const backend of testBackends()) {
       },
     )
 
+    it('of a token that has ended are followed also after so many tries that not all are kept', async () => {
+      const { users, taskId } = await sent('vendor_n', [token('gone-')])
+      const [user] = users as [Session]
+      const line = JSON.stringify({
+        at: 1,
+        step: 'tried',
+        result: 'network',
+        reason: 'x'.repeat(300),
+      })
+      await watched.sql.run(
+        `update push_deliveries set steps = steps || '${`${line}\n`.repeat(11)}' where task_id = ${taskId}`,
+      )
+      await simulator.gateways.vendor_n.sendReceipts()
+      expect(await bindings(user)).toEqual([])
+      const { steps } = (await world.trace({ task_id: taskId }, user.id)).devices[0].delivery
+      expect(steps.slice(-2).map(({ step }: Json) => step)).toEqual(['receipt', 'token_cleared'])
+      const leftOut = steps.find(({ step }: Json) => step === 'left_out')
+      expect(leftOut.text).toMatch(/^(One|Here \d) more steps? (is|are) not kept\.$/)
+    })
+
     it('count nothing twice, whether they are repeated one after another or all at once', async () => {
       const tokens = Array.from({ length: 5 }, () => token())
       const { taskId, tag } = await sent('vendor_n', tokens)

@@ -10,7 +10,7 @@ export const PushTraceStep = resource(
   {
     at: instant('when it happened'),
     step: text(
-      'matched, suppressed, channel_chosen, tried, token_cleared, receipt, expired or cancelled',
+      'matched, suppressed, channel_chosen, tried, token_cleared, receipt, expired, cancelled or left_out',
     ),
     text: text('the step as a sentence'),
     channel: optional(text('channel')),

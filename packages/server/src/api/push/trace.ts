@@ -53,6 +53,6 @@ function toTraceDelivery(delivery: Delivery): PushTraceDelivery {
 }
 
 function toStep(step: DeliveryStep): PushTraceStep {
-  const { nextAt, ...others } = step
+  const { nextAt, count: _, ...others } = step
   return definedOnly({ ...others, text: stepWords(step), next_at: nextAt })
 }

@@ -16,6 +16,7 @@ export interface DeliveryStep {
     | 'receipt'
     | 'expired'
     | 'cancelled'
+    | 'left_out'
   readonly channel?: PushChannel
   /** Name of the certificate. */
   readonly certificate?: string
@@ -26,15 +27,60 @@ export interface DeliveryStep {
   readonly reason?: string
   /** Milliseconds since 1970, of a step `tried`: the next try. */
   readonly nextAt?: number
+  /** Of `left_out`: how many steps stood here. */
+  readonly count?: number
 }
 
-/** Later steps are left out, so that a row stays small. */
+/** Of all steps, so that a row stays small. */
 const maxLength = 4_000
+const maxCodeLength = 100
+const maxReasonLength = 300
+/** What is always kept: how the delivery began, with its first try, and how it ended. */
+const firstKept = 3
+const lastKept = 2
 
-/** Adds steps to those of a delivery, which are one JSON text a line. */
+/** Adds steps to those of a delivery, which are one JSON text a line; when they become too many, some amid them are left out. */
 export function withSteps(steps: string, ...added: readonly DeliveryStep[]): string {
-  const lines = added.map((step) => `${JSON.stringify(step)}\n`).join('')
-  return steps.length + lines.length > maxLength ? steps : steps + lines
+  const text = steps + toText(added.map(withShortWords))
+  return text.length <= maxLength ? text : toText(withoutMiddle(readSteps(text)))
+}
+
+function toText(steps: readonly DeliveryStep[]): string {
+  return steps.map((step) => `${JSON.stringify(step)}\n`).join('')
+}
+
+/** Gateways' words may be of any length. */
+function withShortWords(step: DeliveryStep): DeliveryStep {
+  const { code, reason } = step
+  return {
+    ...step,
+    ...(code !== undefined && { code: beginning(code, maxCodeLength) }),
+    ...(reason !== undefined && { reason: beginning(reason, maxReasonLength) }),
+  }
+}
+
+function beginning(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text
+  const characters = [...text.slice(0, 2 * maxCharacters + 1)]
+  return characters.length <= maxCharacters
+    ? text
+    : `${characters.slice(0, maxCharacters - 1).join('')}…`
+}
+
+/** Leaves out as few as it can; receipts, by which repeated ones are known, only where there is nothing else. */
+function withoutMiddle(steps: readonly DeliveryStep[]): DeliveryStep[] {
+  const first = steps.slice(0, firstKept)
+  const others = steps.slice(firstKept)
+  const leftOut = others[0]?.step === 'left_out' ? others.shift() : undefined
+  let { at, count = 0 } = leftOut ?? { at: 0 }
+  for (;;) {
+    const kept = [...first, { at, step: 'left_out' as const, count }, ...others]
+    if (others.length <= lastKept || toText(kept).length <= maxLength) return kept
+    const tried = others.slice(0, -lastKept).findIndex(({ step }) => step !== 'receipt')
+    const [left] = others.splice(Math.max(tried, 0), 1)
+    at = Math.max(at, left?.at ?? 0)
+    count++
+  }
 }
 
 /** Reads what {@link withSteps} wrote. */

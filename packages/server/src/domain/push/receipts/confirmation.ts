@@ -42,10 +42,9 @@ export function confirmed(
     code,
   }
   const changed = { ...delivery, steps: withSteps(steps, step) }
-  if (isFirst) return { delivery: { ...changed, receivedAt: at }, result: 'received' }
-  // There is no room for more steps.
-  if (changed.steps === steps) return { delivery, result: 'repeated' }
-  return { delivery: changed, result: 'noted' }
+  return isFirst
+    ? { delivery: { ...changed, receivedAt: at }, result: 'received' }
+    : { delivery: changed, result: 'noted' }
 }
 
 /** Whether a device can have it: what was never sent confirms nothing. One that is on its way counts, as its answer may be slower. */

@@ -70,6 +70,10 @@ export function stepWords(step: DeliveryStep): string {
       return 'Its time was over.'
     case 'cancelled':
       return 'The push was cancelled.'
+    case 'left_out':
+      return step.count === 1
+        ? 'One more step is not kept.'
+        : `Here ${step.count} more steps are not kept.`
   }
 }
 
