@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.js'
 import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
-import { guardAgainstMassPrune } from '../../../push/rules/mass-prune.js'
+import { MassPruneGuard } from '../../../push/rules/mass-prune.js'
 import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, deviceName, tokenHash } from '../deliveries/delivery-model.js'
@@ -51,6 +51,8 @@ interface PreparedDelivery {
 
 /** Sends what is due of a batch, and has what came of it recorded. */
 export class BatchSender {
+  readonly #massPrune = new MassPruneGuard()
+
   constructor(private readonly options: BatchSenderOptions) {}
 
   /** What is to be tried later is ordered as another job. */
@@ -201,7 +203,7 @@ export class BatchSender {
       }))
     const outcomes = await sender.send({ certificate: certificate.gateway, notification, targets })
     const lastAcceptedAt = certificate.lastAcceptedAt === 0 ? null : certificate.lastAcceptedAt
-    return guardAgainstMassPrune(outcomes, { lastAcceptedAt, now })
+    return this.#massPrune.guard(certificate.certificateId, outcomes, { lastAcceptedAt, now })
   }
 
   async #handOver({
