@@ -240,6 +240,8 @@ export interface NetworkFailure extends GatewayReason {
   readonly kind: 'network'
   /** The request may have reached the gateway: another try relies on `deduplicationId`. */
   readonly mayBeDelivered: boolean
+  /** A command that may have reached the app, which could not tell a second one from another: it is not sent again. */
+  readonly isUnrepeatable?: true
 }
 
 export interface QuotaUsedUp extends GatewayReason {

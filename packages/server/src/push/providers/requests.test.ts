@@ -111,10 +111,13 @@ const account = {
   token_uri: 'https://oauth2.googleapis.com/token',
 }
 
+const guardingCommands: VendorChannel[] = []
+
 /** The requests of one batch; every gateway takes everything. */
 type Send = (batch: Omit<PushBatch<unknown>, 'credentials'>) => Promise<GatewayRequest[]>
 
 function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
+  if (protocol.guardsCommands) guardingCommands.push(protocol.channel)
   return async (batch) => {
     if (protocol.refuse?.(batch.notification, batch.certificate)) return []
     const credentials = protocol.readCredentials(batch.certificate)
@@ -229,6 +232,17 @@ describe.each(channels)('%s', (channel) => {
       [plain, plain].map((each) => requestsOf(channel, each)),
     )
     expect(second).toEqual(first)
+  })
+
+  it('tells a repeated push from another one, if it says so for commands too', async () => {
+    const differs = async (notification: PushNotification) => {
+      const another = { ...notification, deduplicationId: 'another' }
+      const requests = [await requestsOf(channel, notification), await requestsOf(channel, another)]
+      return JSON.stringify(requests[0]) !== JSON.stringify(requests[1])
+    }
+    expect(await differs(plain)).toBe(true)
+    const command = notifications.command ?? plain
+    expect(await differs(command)).toBe(guardingCommands.includes(channel))
   })
 
   it('sends to another place when the certificate says so', async () => {

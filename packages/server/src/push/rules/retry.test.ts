@@ -72,6 +72,7 @@ describe('nextTryAt', () => {
     const ends: PushOutcome[] = [
       { kind: 'accepted', messageId: '1' },
       { ...reason, kind: 'invalid_token', since: null, isSuspect: false },
+      { ...cut, isUnrepeatable: true },
       { ...reason, kind: 'payload' },
       { ...reason, kind: 'config' },
       { ...reason, kind: 'suppressed' },

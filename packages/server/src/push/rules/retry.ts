@@ -43,7 +43,7 @@ const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
 /**
  * When to send again with the same token: what the gateway asks for, else after a random part of a
  * time that doubles with each failure, or with each time that it was put off. Repeating is safe also where the last try may have arrived: the
- * same `deduplicationId` is shown once.
+ * same `deduplicationId` is shown once, and what has no such guard is unrepeatable.
  *
  * @returns milliseconds since 1970; null: never
  */
@@ -75,7 +75,7 @@ function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null
       if (tries.failures >= maxFailures) return null
       return askedPauseMs(outcome) ?? backoffMs(failureBackoff, tries.failures, random)
     case 'network':
-      if (tries.failures >= maxFailures) return null
+      if (outcome.isUnrepeatable || tries.failures >= maxFailures) return null
       return backoffMs(failureBackoff, tries.failures, random)
     default:
       return null

@@ -21,6 +21,7 @@ export function iosProtocol(care: ConnectionCare = defaultCare): GatewayProtocol
       maxQueued: 20_000,
       maxConnections: 2,
     },
+    guardsCommands: true,
     auth: iosAuth,
     readCredentials: readIosCredentials,
     inspect: inspectIosCredentials,

@@ -152,9 +152,18 @@ export class CertificateLane<Credentials> {
       now: this.options.clock.now(),
     }
     const result = await guarded(() => this.protocol.send(batch, this.#call))
-    const outcomes = 'kind' in result ? sending.targets.map(() => result) : result
+    const outcomes =
+      'kind' in result ? sending.targets.map(() => this.#unanswered(result, sending)) : result
     if (token && outcomes.some(({ kind }) => kind === 'auth_expired')) auth?.drop(token)
     return outcomes
+  }
+
+  /** What nobody could tell from another command is not sent a second time. */
+  #unanswered(refusal: Refusal, { notification }: Sending): Refusal {
+    const isUnguarded = notification.kind === 'cmd' && !this.protocol.guardsCommands
+    if (!isUnguarded || refusal.kind !== 'network' || !refusal.mayBeDelivered) return refusal
+    const reason = `${refusal.reason}; it may have arrived, and a second one would be another command to the app`
+    return { ...refusal, reason, isUnrepeatable: true }
   }
 
   #authOf(part: string): AuthCache | null {

@@ -68,6 +68,8 @@ export interface GatewayProtocol<Credentials> {
   refuse?(notification: PushNotification, certificate: GatewayCertificate): Refusal | null
   /** One of a few words that has to be the same for all targets of a request. */
   partOf?(target: PushTarget): string
+  /** Requests of commands carry the `deduplicationId` too. Unset: the app would be passed a repeated one again. */
+  readonly guardsCommands?: true
   /** Unset: HTTP/1.1. */
   openTransport?(credentials: Credentials, options: TransportOptions): Transport
   /**

@@ -8,6 +8,7 @@ import { vendorXRequest } from './payload.js'
 export const vendorXProtocol: GatewayProtocol<VendorXCredentials> = {
   channel: 'vendor_x',
   limits: { ...defaultLimits, targetsPerRequest: 1_000, perSecond: 250, burst: 250 },
+  guardsCommands: true,
   auth: null,
   readCredentials: readVendorXCredentials,
   refuse: ({ kind }, { allowsPassThrough }) =>
