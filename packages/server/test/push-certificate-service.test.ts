@@ -6,6 +6,7 @@ import { type Context, openContext } from '../dist/context/context.js'
 import type { Tx } from '../dist/db/database.js'
 import { CertificateExpiry } from '../dist/domain/push/certificates/certificate-expiry.js'
 import { createLog } from '../dist/observability/log.js'
+import type { QuotaPauses } from '../dist/push/sender.js'
 
 const dayMs = 86_400_000
 const publicUrl = 'https://chat.example.org/im'
@@ -72,7 +73,7 @@ for (const backend of testBackends()) {
         },
         expiresAt: null,
         lastAcceptedAt: 0,
-        pausedUntil: 0,
+        pauses: {},
       })
       await set({ appSecret: 'another', environment: 0 })
       expect(await known()).toMatchObject([
@@ -87,25 +88,26 @@ for (const backend of testBackends()) {
       expect(await context.services.pushCertificates.of('another')).toEqual([])
     })
 
-    it('remember the last accepted push to the minute, and the longest pause', async () => {
+    it('remember the last accepted push to the minute, and the longest pause of each class', async () => {
       const { stored: certificate } = await set()
       const store = context.stores.certificates
       const accepted = async (at: number) => {
         await run((tx) => store.recordAccepted(tx, certificate, at))
         return (await known())[0]?.lastAcceptedAt
       }
-      const paused = async (until: number) => {
-        await run((tx) => store.pause(tx, certificate, until))
-        return (await known())[0]?.pausedUntil
+      const paused = async (pauses: QuotaPauses) => {
+        await run((tx) => store.pause(tx, certificate, pauses))
+        return (await known())[0]?.pauses
       }
       const at = Date.UTC(2026, 0, 1)
       expect(await accepted(at)).toBe(at)
       expect(await accepted(at + 59_999)).toBe(at)
       expect(await accepted(at + 60_000)).toBe(at + 60_000)
       expect(await accepted(at)).toBe(at + 60_000)
-      expect(await paused(at)).toBe(at)
-      expect(await paused(at - 1)).toBe(at)
-      expect(await paused(at + 1)).toBe(at + 1)
+      expect(await paused({})).toEqual({})
+      expect(await paused({ certificate: at })).toEqual({ certificate: at })
+      expect(await paused({ certificate: at - 1, list: at })).toEqual({ certificate: at, list: at })
+      expect(await paused({ certificate: at + 1 })).toEqual({ certificate: at + 1, list: at })
     })
 
     it('are found by the address of their receipts, and by nothing else', async () => {

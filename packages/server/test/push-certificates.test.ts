@@ -267,7 +267,7 @@ for (const backend of testBackends()) {
       expect(first.receipt_url.startsWith(path)).toBe(true)
       expect(first.receipt_url.slice(path.length)).toMatch(/^[\w-]{32}$/)
       await watched.sql.run(
-        `update push_certificates set last_accepted_at = 5, paused_until = 6 where app_id = '${app_id}'`,
+        `update push_certificates set last_accepted_at = 5, pauses = '{"certificate":6}' where app_id = '${app_id}'`,
       )
       const second = await succeed('set', {
         app_id,

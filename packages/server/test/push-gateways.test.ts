@@ -15,6 +15,8 @@ import type {
   PushNotification,
   PushOutcome,
   PushOutcomeKind,
+  QuotaPauses,
+  QuotaScope,
   VendorChannel,
 } from '../dist/push/sender.js'
 import { aNotification, targetsOf } from './support/push.js'
@@ -37,6 +39,7 @@ function tokenFor(channel: SimulatedChannel, script: ScriptName = 'accept'): str
 interface Sending {
   readonly notification?: PushNotification
   readonly certificate?: Partial<GatewayCertificate>
+  readonly pauses?: QuotaPauses
 }
 
 type Providers = ReturnType<typeof createProviders>
@@ -57,12 +60,13 @@ function send(
   providers: Providers,
   channel: VendorChannel,
   to: readonly string[],
-  { notification = aNotification(), certificate }: Sending = {},
+  { notification = aNotification(), certificate, pauses = {} }: Sending = {},
 ): Promise<readonly PushOutcome[]> {
   return providers.senders[channel].send({
     certificate: { ...simulator.gateways[channel].certificate, ...certificate },
     notification,
     targets: targetsOf(to),
+    pauses,
   })
 }
 
@@ -269,6 +273,60 @@ function foreignCredentials(channel: SimulatedChannel, own: GatewayCertificate) 
   }
   return { ...own, ...(changes[channel] ?? { appSecret: 'not the secret' }) }
 }
+
+describe('a quota that is used up', () => {
+  const endsAt = Date.now() + 3_600_000
+  const text = aNotification()
+  const ofChannel = aNotification({ android: { channelId: 'chat' } })
+  const system = aNotification({ channels: { vendor_v: { classification: 1 } } })
+  const command = aNotification({ kind: 'cmd', title: '', body: '', ext: { do: 'sync' } })
+
+  it.each<[VendorChannel, Exclude<QuotaScope, 'device'>, PushNotification, PushNotification]>([
+    ['vendor_v', 'operational', text, system],
+    ['vendor_v', 'system', system, text],
+    ['vendor_f', 'command', command, text],
+    ['vendor_x', 'public', text, ofChannel],
+    ['vendor_x', 'private', ofChannel, text],
+  ])('%s: of %s messages stops no others', async (channel, scope, stopped, others) => {
+    await using providers = newProviders()
+    const sending = { certificate: { allowsPassThrough: true }, pauses: { [scope]: endsAt } }
+    const sendOne = (notification: PushNotification) =>
+      send(providers, channel, [tokenFor(channel)], { notification, ...sending })
+    const { calls } = simulator.gateways[channel]
+    const before = calls.length
+    expect(await sendOne(stopped)).toMatchObject([
+      { kind: 'quota', code: 'quota_used_up', scope, endsAt },
+    ])
+    expect(calls.length).toBe(before)
+    expect(await sendOne(others)).toMatchObject([{ kind: 'accepted' }])
+  })
+
+  it.each(simulatedChannels)('%s: of a certificate stops all messages', async (channel) => {
+    await using providers = newProviders()
+    const stopped = await send(providers, channel, [tokenFor(channel)], {
+      pauses: { certificate: endsAt },
+    })
+    expect(stopped).toMatchObject([{ kind: 'quota', scope: 'certificate' }])
+    const again = await send(providers, channel, [tokenFor(channel)], {
+      pauses: { certificate: Date.now() },
+    })
+    expect(again).toMatchObject([{ kind: 'accepted' }])
+  })
+
+  it('vendor_v: of lists leaves sends to single devices', async () => {
+    await using providers = newProviders()
+    const { calls } = simulator.gateways.vendor_v
+    const before = calls.length
+    const tokens = [tokenFor('vendor_v'), tokenFor('vendor_v')]
+    const outcomes = await send(providers, 'vendor_v', tokens, { pauses: { list: endsAt } })
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'accepted'])
+    const paths = calls.slice(before).map(({ path }) => path)
+    expect(paths.filter((path) => path !== '/message/auth')).toEqual([
+      '/message/send',
+      '/message/send',
+    ])
+  })
+})
 
 describe('access tokens', () => {
   const channels = ['cloud_gw', 'vendor_h', 'vendor_n', 'vendor_v', 'vendor_o'] as const

@@ -105,19 +105,21 @@ class PushRun implements AsyncDisposable {
   async calmRound(): Promise<void> {
     const random = this.#random
     for (let change = random.integer(6, 16); change > 0; change--) await this.#world.change()
-    const drafts = this.#drafts(random.integer(3, 7), { isStormy: false })
+    const cuts = random.integer(0, 1)
+    // A command that may have arrived is not sent again, and nobody learns whether it has.
+    const drafts = this.#drafts(random.integer(3, 7), { isStormy: false, hasCommands: cuts === 0 })
     const play = () => Promise.all([this.#play(drafts), this.#confirmations.sendLate()])
     await this.#disturbed(play, {
       kills: random.integer(1, 3),
       leases: random.integer(0, 2),
-      cuts: random.integer(0, 1),
+      cuts,
     })
   }
 
   /** A killed node does not hear what a gateway took, and the time may be over when it is asked again. */
   async killedStorm(): Promise<void> {
     await this.#world.bringStorm(15, false)
-    const drafts = this.#drafts(5, { isStormy: true })
+    const drafts = this.#drafts(5, { isStormy: true, hasCommands: true })
     const play = () => this.#play(drafts, true)
     await this.#disturbed(play, { kills: 3, leases: 1, cuts: 1 })
   }
@@ -125,7 +127,7 @@ class PushRun implements AsyncDisposable {
   /** Who is sent to is for the gateways to say, but every one of their words is heard. */
   async storm(): Promise<void> {
     await this.#world.bringStorm(15, true)
-    await this.#play(this.#drafts(8, { isStormy: true }))
+    await this.#play(this.#drafts(8, { isStormy: true, hasCommands: true }))
   }
 
   /** What was counted stays as it is. @returns the totals of the run */
@@ -159,9 +161,12 @@ class PushRun implements AsyncDisposable {
   }
 
   /** One of them takes several pages. */
-  #drafts(count: number, { isStormy }: { readonly isStormy: boolean }): DraftedTask[] {
+  #drafts(
+    count: number,
+    kinds: { readonly isStormy: boolean; readonly hasCommands: boolean },
+  ): DraftedTask[] {
     return Array.from({ length: count }, (_, index) =>
-      this.#world.draft({ isStormy, isToAll: index === 0 }),
+      this.#world.draft({ ...kinds, isToAll: index === 0 }),
     )
   }
 

@@ -22,10 +22,13 @@ for (const backend of testBackends()) {
     let gateway: ScriptedGateway
 
     beforeAll(async () => {
-      place = await startPushWorld(backend, ['vendor_x'])
+      place = await startPushWorld(backend, ['vendor_v', 'vendor_x'])
       ;({ world } = place)
       gateway = await ScriptedGateway.start()
-      await world.setCertificate('vendor_f', 'scripted', { send_url: gateway.url })
+      await world.setCertificate('vendor_f', 'scripted', {
+        send_url: gateway.url,
+        allows_pass_through: true,
+      })
     })
     afterAll(async () => {
       await place?.[Symbol.asyncDispose]()
@@ -76,6 +79,71 @@ for (const backend of testBackends()) {
         state: pushDeliveryState.refused,
         attempts: 5,
       })
+    })
+
+    it('are sent again when they may have arrived, and commands only where nobody runs them twice', async () => {
+      const [textTo, commandTo] = [token(), token()]
+      const user = await world.user({ scripted: textTo })
+      gateway.answers('cut')
+      const text = await world.notify({ audience: toUsers(user), message })
+      await world.reaches(text, { vendor_f_target: 1, vendor_f_sent: 1 })
+      const requestsTo = (own: string) =>
+        gateway.requests.filter((body) => body.includes(own)).length
+      expect(requestsTo(textTo)).toBe(2)
+      const commanded = await world.user({ scripted: commandTo })
+      gateway.answers('cut')
+      const command = { type: 'cmd', ext: { do: 'sync' } }
+      const taskId = await world.notify({ audience: toUsers(commanded), message: command })
+      await ended(taskId)
+      expect(requestsTo(commandTo)).toBe(1)
+      const { state, steps } = await deliveryOf(taskId, commanded)
+      expect(state).toBe(pushDeliveryState.refused)
+      expect(steps.at(-1)).toMatchObject({ result: 'network' })
+      expect(steps.at(-1).text).toContain('it may have arrived')
+    })
+
+    it('stop for the device whose quota of the day is used up, and for no other', async () => {
+      const [full, other] = [token(), token()]
+      const [fullUser, otherUser] = [
+        await world.user({ scripted: full }),
+        await world.user({ scripted: other }),
+      ]
+      gateway.answers({ code: '200', value: { 110011: [full] }, msgId: 'message' })
+      const first = await world.notify({ audience: toUsers(fullUser), message })
+      await ended(first)
+      expect(await triedStep(first, fullUser)).toMatchObject({ result: 'quota', code: '110011' })
+      const second = await world.notify({ audience: toUsers(fullUser, otherUser), message })
+      await world.reaches(second, { vendor_f_target: 1, vendor_f_sent: 1 })
+      const { devices } = await world.trace({ task_id: second }, fullUser.id)
+      expect(devices[0].delivery.steps.at(-1)).toMatchObject({ result: 'device_paused' })
+      expect(devices[0].bindings[0].paused_until).toBeGreaterThan(Date.now())
+    })
+
+    it('stop for the class of messages whose quota is used up, and for no other', async () => {
+      const user = await world.user({ scripted: token() })
+      const command = { type: 'cmd', ext: { do: 'sync' } }
+      gateway.answers({ code: '110053' })
+      for (const code of ['110053', 'quota_used_up']) {
+        const taskId = await world.notify({ audience: toUsers(user), message: command })
+        await ended(taskId)
+        expect(await triedStep(taskId, user)).toMatchObject({ result: 'quota', code })
+      }
+      const text = await world.notify({ audience: toUsers(user), message })
+      await world.reaches(text, { vendor_f_target: 1, vendor_f_sent: 1 })
+    })
+
+    it('keep the tokens that are said to have ended one by one with a certificate that never worked', async () => {
+      const users = await Promise.all(
+        Array.from({ length: 24 }, () => world.user({ vendor_v: token('dead-') })),
+      )
+      for (const taskId of await Promise.all(
+        users.map((user) => world.notify({ audience: toUsers(user), message })),
+      ))
+        await ended(taskId)
+      const bound = await place.watched.sql.run(
+        "select user_id from push_bindings where notifier_name = 'vendor_v'",
+      )
+      expect(bound).toHaveLength(5)
     })
 
     it('wait while nothing is sent with their certificate, and do not fail for it', async () => {

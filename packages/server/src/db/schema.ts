@@ -216,8 +216,8 @@ export interface PushCertificatesTable {
   expires_at: number | null
   /** When a gateway last took a push with it; it grows in steps of a minute. 0 = never */
   last_accepted_at: Generated<number>
-  /** The day's quota is used up until then; 0 = it is not. */
-  paused_until: Generated<number>
+  /** JSON: when used-up quotas begin anew, by what they are of. */
+  pauses: Generated<string>
   created_at: number
   updated_at: number
 }

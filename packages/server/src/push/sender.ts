@@ -15,7 +15,18 @@ export interface PushRequest {
   readonly certificate: GatewayCertificate
   readonly notification: PushNotification
   readonly targets: readonly PushTarget[]
+  /** What is not asked of the gateway now; unset: nothing. */
+  readonly pauses?: QuotaPauses
 }
+
+/** Messages that a gateway counts apart from others. `list`: to several devices with one request. */
+export type MessageClass = 'command' | 'list' | 'operational' | 'private' | 'public' | 'system'
+
+/** What has a quota: a device, all that is sent with a certificate, or messages of a class with it. */
+export type QuotaScope = 'device' | 'certificate' | MessageClass
+
+/** When the used-up quotas of a certificate begin anew, milliseconds since 1970. */
+export type QuotaPauses = Partial<Readonly<Record<Exclude<QuotaScope, 'device'>, number>>>
 
 /** A device as its gateway knows it. */
 export interface PushTarget {
@@ -246,6 +257,7 @@ export interface NetworkFailure extends GatewayReason {
 
 export interface QuotaUsedUp extends GatewayReason {
   readonly kind: 'quota'
+  readonly scope: QuotaScope
   /** Milliseconds since 1970: when the vendors' day ends. */
   readonly endsAt: number
 }

@@ -156,13 +156,21 @@ export class PushModelWorld {
   }
 
   /** @param isToAll to everybody, through all gateways */
-  draft({ isStormy, isToAll }: { isStormy: boolean; isToAll: boolean }): DraftedTask {
+  draft({
+    isStormy,
+    isToAll,
+    hasCommands,
+  }: {
+    readonly isStormy: boolean
+    readonly isToAll: boolean
+    readonly hasCommands: boolean
+  }): DraftedTask {
     const { random } = this
     const audience: ModelAudience = isToAll ? { kind: 'all' } : this.#audience()
     const strategies = ['combined', 'ospush_only', 'corepush_only', 'combined'] as const
     const strategy = isToAll ? 'combined' : random.pick(strategies)
     const names = isToAll || random.chance(0.5) ? undefined : this.#sequenceNames()
-    const type = random.chance(0.15) ? 'cmd' : 'text'
+    const type = hasCommands && random.chance(0.15) ? 'cmd' : 'text'
     const badge = random.pick(['', '', '', '+2', '+5', String(random.integer(0, 30))])
     const now = Math.floor(Date.now() / 1_000)
     const begin = random.chance(0.2) ? now + random.integer(1, 2) : undefined

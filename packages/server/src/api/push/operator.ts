@@ -92,7 +92,7 @@ function toResource(summary: CertificateSummary) {
     has_receipt_key: hasReceiptKey,
     expires_at: stored.expiresAt ?? 0,
     last_accepted_at: stored.lastAcceptedAt,
-    paused_until: stored.pausedUntil,
+    paused_until: stored.pauses.certificate ?? 0,
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
   }

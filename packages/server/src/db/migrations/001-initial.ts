@@ -163,7 +163,7 @@ const clusteredTables = {
     options text not null,
     expires_at bigint,
     last_accepted_at bigint not null default 0,
-    paused_until bigint not null default 0,
+    pauses text not null default '{}',
     created_at bigint not null,
     updated_at bigint not null,
     primary key (app_id, certificate_id)`,

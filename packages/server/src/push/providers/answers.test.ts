@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { PushOutcome } from '../sender.js'
 import { cloudOutcome } from './cloud-gw/answers.js'
 import { iosOutcome } from './ios-gw/answers.js'
+import { probeNotification } from './runtime/probe.js'
 import type { GatewayAnswer } from './runtime/transport.js'
 import { vendorFOutcomes } from './vendor-f/answers.js'
 import { vendorHOutcomes } from './vendor-h/answers.js'
@@ -185,7 +186,8 @@ describe('vendor_n', () => {
 })
 
 describe('vendor_x', () => {
-  const read = (body: unknown) => vendorXOutcomes(answer(body), { targets })
+  const notification = probeNotification(receivedAt)
+  const read = (body: unknown) => vendorXOutcomes(answer(body), { targets, notification })
 
   it('takes the bad ones from a text with commas', () => {
     const outcomes = read({ result: 'ok', code: 0, data: { id: 'm', bad_regids: 'a,c' } })
@@ -214,6 +216,43 @@ describe('vendor_x', () => {
       'payload',
       'config',
     ])
+  })
+})
+
+describe('quotas', () => {
+  const scopesOf = (outcomes: readonly PushOutcome[]) =>
+    outcomes.map((outcome) => (outcome.kind === 'quota' ? outcome.scope : outcome.kind))
+  const read = <Code>(codes: readonly Code[], outcomesOf: (code: Code) => readonly PushOutcome[]) =>
+    codes.map((code) => scopesOf(outcomesOf(code))[0])
+
+  it('of vendor_v are of a class of messages', () => {
+    const outcomesOf = (result: number) => vendorVOutcomes(answer({ result }), { targets })
+    expect(read([10070, 10073, 10252], outcomesOf)).toEqual(['operational', 'system', 'list'])
+  })
+
+  it('of vendor_f are of all messages, of commands, or of a device', () => {
+    const outcomesOf = (code: string) => vendorFOutcomes(answer({ code }), { targets })
+    expect(read(['110019', '110051', '110053'], outcomesOf)).toEqual([
+      'certificate',
+      'certificate',
+      'command',
+    ])
+    const ofDevice = answer({ code: '200', value: { 110011: ['b'] }, msgId: 'm' })
+    expect(scopesOf(vendorFOutcomes(ofDevice, { targets }))).toEqual([
+      'accepted',
+      'device',
+      'accepted',
+    ])
+  })
+
+  it('of vendor_x are of the class of the message', () => {
+    const notification = probeNotification(receivedAt)
+    const outcomesOf = (channelId: string) =>
+      vendorXOutcomes(answer({ code: 200001 }), {
+        targets,
+        notification: { ...notification, android: { channelId } },
+      })
+    expect(read(['', 'chat'], outcomesOf)).toEqual(['public', 'private'])
   })
 })
 

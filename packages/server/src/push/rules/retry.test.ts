@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { PushOutcome } from '../sender.js'
-import { type Attempt, nextTryAt, noTries, pauseAfter, triesAfter } from './retry.js'
+import type { PushOutcome, QuotaScope } from '../sender.js'
+import {
+  type Attempt,
+  certificatePauses,
+  nextTryAt,
+  noTries,
+  pauseAfter,
+  triesAfter,
+} from './retry.js'
 
 const hourMs = 3_600_000
 const reason = { code: 'x', reason: 'x' }
@@ -76,22 +83,32 @@ describe('nextTryAt', () => {
       { ...reason, kind: 'payload' },
       { ...reason, kind: 'config' },
       { ...reason, kind: 'suppressed' },
-      { ...reason, kind: 'quota', endsAt: 1000 },
+      { ...reason, kind: 'quota', scope: 'system', endsAt: 1000 },
     ]
     expect(ends.map((outcome) => delays(outcome)[0])).toEqual(ends.map(() => null))
   })
 })
 
-describe('pauseAfter', () => {
-  it('leaves a class of messages alone until the quota begins again, a device for a day', () => {
-    expect(pauseAfter({ ...reason, kind: 'quota', endsAt: 77 }, 5)).toEqual({
-      of: 'class',
-      until: 77,
-    })
+describe('pauses', () => {
+  const quota = (scope: QuotaScope, endsAt: number): PushOutcome => ({
+    ...reason,
+    kind: 'quota',
+    scope,
+    endsAt,
+  })
+
+  it('are of what the quota is of, until it begins again, and of a device for a day', () => {
+    expect(pauseAfter(quota('list', 77), 5)).toEqual({ of: 'list', until: 77 })
+    expect(pauseAfter(quota('device', 77), 5)).toEqual({ of: 'device', until: 77 })
     expect(pauseAfter({ ...reason, kind: 'suppressed' }, 5)).toEqual({
       of: 'device',
       until: 24 * hourMs + 5,
     })
     expect(pauseAfter(throttled, 5)).toBeNull()
+  })
+
+  it('of a certificate are those of no device, each with its latest end', () => {
+    const outcomes = [quota('list', 7), quota('device', 9), quota('list', 8), quota('system', 3)]
+    expect(certificatePauses([...outcomes, throttled], 1)).toEqual({ list: 8, system: 3 })
   })
 })

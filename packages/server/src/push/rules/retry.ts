@@ -1,7 +1,7 @@
 /** When a device is tried again, by what became of the last try. */
 import { quotaEnd } from '../../lib/china-time.js'
 import type { ReceiptKind } from '../receipts/receipt.js'
-import type { PushOutcome, VendorChannel } from '../sender.js'
+import type { PushOutcome, QuotaPauses, QuotaScope, VendorChannel } from '../sender.js'
 
 /** What a delivery has met on its present channel. */
 export interface Tries {
@@ -93,16 +93,26 @@ function backoffMs(
 
 /** For how long to leave what was refused alone, without anything being wrong with it. */
 export interface Pause {
-  /** `device`: this one; `class`: messages of this class on the channel, for the certificate. */
-  readonly of: 'device' | 'class'
+  readonly of: QuotaScope
   /** Milliseconds since 1970. */
   readonly until: number
 }
 
 /** The pause that an outcome asks for; null: none. */
 export function pauseAfter(outcome: PushOutcome, now: number): Pause | null {
-  if (outcome.kind === 'quota') return { of: 'class', until: outcome.endsAt }
+  if (outcome.kind === 'quota') return { of: outcome.scope, until: outcome.endsAt }
   return outcome.kind === 'suppressed' ? { of: 'device', until: now + dayMs } : null
+}
+
+/** What outcomes of one certificate ask for beside the pauses of single devices; the latest end of each. */
+export function certificatePauses(outcomes: readonly PushOutcome[], now: number): QuotaPauses {
+  const pauses: { -readonly [S in keyof QuotaPauses]: QuotaPauses[S] } = {}
+  for (const outcome of outcomes) {
+    const pause = pauseAfter(outcome, now)
+    if (pause === null || pause.of === 'device') continue
+    pauses[pause.of] = Math.max(pauses[pause.of] ?? 0, pause.until)
+  }
+  return pauses
 }
 
 /**

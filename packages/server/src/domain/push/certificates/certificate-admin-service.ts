@@ -194,7 +194,7 @@ export class CertificateAdminService {
       expires_at: expiresAt,
       // What was known of the old credentials says nothing of the new ones.
       last_accepted_at: 0,
-      paused_until: 0,
+      pauses: '{}',
       updated_at: clock.now(),
     }
   }

@@ -28,7 +28,7 @@ export const certificateCache: CacheDefinition<string, AppCertificates> = {
         'options',
         'expires_at',
         'last_accepted_at',
-        'paused_until',
+        'pauses',
       ],
       inserts: true,
     },

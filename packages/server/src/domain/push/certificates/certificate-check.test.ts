@@ -10,7 +10,7 @@ const outcomes: readonly [PushOutcome, isOk: boolean, words: RegExp][] = [
   [{ ...token, isSuspect: true }, true, /shows with the first device only$/],
   [{ kind: 'suppressed', ...said }, true, /^the gateway takes the credentials$/],
   [
-    { kind: 'quota', ...said, endsAt: 1 },
+    { kind: 'quota', ...said, scope: 'certificate', endsAt: 1 },
     true,
     /its quota of the day is used up: so it is \(17\)$/,
   ],

@@ -3,7 +3,7 @@ import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
 import { receiptAddressFault } from '../../../push/rules/receipt-address.js'
-import type { GatewayCertificate, VendorChannel } from '../../../push/sender.js'
+import type { GatewayCertificate, QuotaPauses, VendorChannel } from '../../../push/sender.js'
 
 /** A certificate of an application, opened. */
 export interface PushCertificateEntry {
@@ -15,8 +15,7 @@ export interface PushCertificateEntry {
   readonly expiresAt: number | null
   /** When a gateway last took a push with it, to the minute, milliseconds since 1970; 0: never. */
   readonly lastAcceptedAt: number
-  /** The day's quota is used up until then, milliseconds since 1970; 0: it is not. */
-  readonly pausedUntil: number
+  readonly pauses: QuotaPauses
   /** What its gateway proves itself with when it sends receipts; undefined: their address alone proves it. */
   readonly receiptProof?: ReceiptProof
 }
@@ -49,7 +48,7 @@ export interface StoredCertificate {
   readonly options: CertificateOptions
   readonly expiresAt: number | null
   readonly lastAcceptedAt: number
-  readonly pausedUntil: number
+  readonly pauses: QuotaPauses
   readonly createdAt: number
   readonly updatedAt: number
 }

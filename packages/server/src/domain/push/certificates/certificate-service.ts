@@ -130,7 +130,7 @@ export class CertificateService implements KnownCertificates {
       const secrets = this.secretsOf(stored)
       if (secrets === null) continue
       receiptSecrets.set(stored.certificateId, secrets.receipt_secret)
-      const { certificateId, name, expiresAt, lastAcceptedAt, pausedUntil } = stored
+      const { certificateId, name, expiresAt, lastAcceptedAt, pauses } = stored
       const gateway = gatewayCertificate(stored, secrets, this.options.publicUrl)
       const { receipt_key: secret = '' } = secrets
       const { receipt_user: user = '' } = stored.options
@@ -140,7 +140,7 @@ export class CertificateService implements KnownCertificates {
         gateway,
         expiresAt,
         lastAcceptedAt,
-        pausedUntil,
+        pauses,
         ...(secret !== '' && { receiptProof: { user, secret } }),
       })
     }

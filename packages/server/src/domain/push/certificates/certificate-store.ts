@@ -1,8 +1,10 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { Insertable, Selectable, Updateable } from '../../../db/kysely.js'
+import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { PushCertificatesTable } from '../../../db/schema.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
+import type { QuotaPauses } from '../../../push/sender.js'
 import type {
   CertificateKey,
   CertificateOptions,
@@ -149,16 +151,25 @@ export class CertificateStore {
     if (numUpdatedRows > 0n) this.caches.certificates.forget(tx, appId)
   }
 
-  /** The quota is used up until then; an end that is known already and later stays. */
-  async pause(tx: Tx, { appId, certificateId }: CertificateKey, until: number): Promise<void> {
-    const { numUpdatedRows } = await tx
-      .updateTable('push_certificates')
-      .set({ paused_until: until })
+  /** Quotas are used up until then; ends that are known already and not earlier stay. */
+  async pause(
+    tx: Tx,
+    { appId, certificateId }: CertificateKey,
+    pauses: QuotaPauses,
+  ): Promise<void> {
+    if (Object.keys(pauses).length === 0) return
+    const named = tx
+      .selectFrom('push_certificates')
+      .select('pauses')
       .where('app_id', '=', appId)
       .where('certificate_id', '=', certificateId)
-      .where('paused_until', '<', until)
-      .executeTakeFirst()
-    if (numUpdatedRows > 0n) this.caches.certificates.forget(tx, appId)
+    const row = await lockNoKeyUpdate(tx, named).executeTakeFirst()
+    if (!row) return
+    const known = JSON.parse(row.pauses) as Record<string, number>
+    const later = Object.entries(pauses).filter(([scope, until]) => until > (known[scope] ?? 0))
+    if (later.length === 0) return
+    const all = JSON.stringify({ ...known, ...Object.fromEntries(later) })
+    await this.update(tx, { appId, certificateId }, { pauses: all })
   }
 }
 
@@ -175,7 +186,7 @@ function toCertificate(row: Selectable<PushCertificatesTable>): StoredCertificat
     options: JSON.parse(row.options) as CertificateOptions,
     expiresAt: row.expires_at,
     lastAcceptedAt: row.last_accepted_at,
-    pausedUntil: row.paused_until,
+    pauses: JSON.parse(row.pauses) as QuotaPauses,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }

@@ -19,7 +19,7 @@ function certificate(certificateId: number, channel: VendorChannel): PushCertifi
     },
     expiresAt: null,
     lastAcceptedAt: 0,
-    pausedUntil: 0,
+    pauses: {},
   }
 }
 

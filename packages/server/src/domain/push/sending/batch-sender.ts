@@ -194,14 +194,8 @@ export class BatchSender {
       readonly now: number
     },
   ): Promise<readonly PushOutcome[]> {
-    if (certificate.pausedUntil > now)
-      return targets.map(() => ({
-        kind: 'quota',
-        code: 'quota_used_up',
-        reason: "the gateway takes no more of this class until the vendors' day ends",
-        endsAt: certificate.pausedUntil,
-      }))
-    const outcomes = await sender.send({ certificate: certificate.gateway, notification, targets })
+    const { gateway, pauses } = certificate
+    const outcomes = await sender.send({ certificate: gateway, notification, targets, pauses })
     const lastAcceptedAt = certificate.lastAcceptedAt === 0 ? null : certificate.lastAcceptedAt
     return this.#massPrune.guard(certificate.certificateId, outcomes, { lastAcceptedAt, now })
   }

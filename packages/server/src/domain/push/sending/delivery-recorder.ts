@@ -4,8 +4,14 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import { nextTryAt, noTries, pauseAfter, triesAfter } from '../../../push/rules/retry.js'
-import type { PushOutcome } from '../../../push/sender.js'
+import {
+  certificatePauses,
+  nextTryAt,
+  noTries,
+  pauseAfter,
+  triesAfter,
+} from '../../../push/rules/retry.js'
+import type { PushOutcome, QuotaPauses } from '../../../push/sender.js'
 import type { DeviceBindings } from '../../devices/device-bindings.js'
 import type { CertificateKey, PushCertificateEntry } from '../certificates/certificate-model.js'
 import {
@@ -60,7 +66,8 @@ export interface ResultFacts {
 /** Notes how a certificate does. */
 export interface CertificateUse {
   recordAccepted(tx: Tx, certificate: CertificateKey, at: number): Promise<void>
-  pause(tx: Tx, certificate: CertificateKey, until: number): Promise<void>
+  /** Does nothing for none. */
+  pause(tx: Tx, certificate: CertificateKey, pauses: QuotaPauses): Promise<void>
 }
 
 export interface DeliveryRecorderOptions {
@@ -286,9 +293,7 @@ export class DeliveryRecorder {
       const outcomes = ofCertificate.map(({ outcome }) => outcome)
       if (outcomes.some(({ kind }) => kind === 'accepted') && isOlder(ofCertificate, now))
         await certificates.recordAccepted(tx, key, now)
-      const pauses = outcomes.flatMap((outcome) => pauseAfter(outcome, now) ?? [])
-      const ofClass = pauses.flatMap(({ of, until }) => (of === 'class' ? until : []))
-      if (ofClass.length > 0) await certificates.pause(tx, key, Math.max(...ofClass))
+      await certificates.pause(tx, key, certificatePauses(outcomes, now))
     }
   }
 }

@@ -11,7 +11,8 @@ function answer(changes: Partial<GatewayAnswer> = {}): GatewayAnswer {
 
 const table = codeTable({
   throttled: ['busy'],
-  quota: [7],
+  certificate_quota: [7],
+  device_quota: [8],
   clock: [[20, 22]],
   suspect_token: ['wrong'],
 })
@@ -79,7 +80,12 @@ describe('refusalByCode', () => {
   it('ends quotas at the next midnight in China', () => {
     expect(refusalByCode(table, { code: '7', reason: '' }, answer())).toMatchObject({
       kind: 'quota',
+      scope: 'certificate',
       endsAt: Date.UTC(2026, 0, 2, 16),
+    })
+    expect(refusalByCode(table, { code: '8', reason: '' }, answer())).toMatchObject({
+      kind: 'quota',
+      scope: 'device',
     })
   })
 })

@@ -2,9 +2,20 @@
 import assert from 'node:assert/strict'
 import { quotaEnd } from '../../../lib/china-time.js'
 import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
-import type { Accepted, PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { Accepted, PushOutcome, PushTarget, QuotaScope, Refusal } from '../../sender.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { retryAfterMs } from './times.js'
+
+/** Used-up quotas as tables name them, and what they are of. */
+const quotas = {
+  certificate_quota: 'certificate',
+  command_quota: 'command',
+  device_quota: 'device',
+  list_quota: 'list',
+  operational_quota: 'operational',
+  system_quota: 'system',
+} as const satisfies Readonly<Record<string, QuotaScope>>
+type QuotaClass = keyof typeof quotas
 
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
@@ -12,7 +23,8 @@ import { retryAfterMs } from './times.js'
  * finds our time wrong.
  */
 export type AnswerClass =
-  | Exclude<Refusal['kind'], 'network' | 'held_back'>
+  | Exclude<Refusal['kind'], 'network' | 'held_back' | 'quota'>
+  | QuotaClass
   | 'suspect_token'
   | 'device_config'
   | 'clock'
@@ -80,6 +92,8 @@ export function refusalOfClass(
 ): Refusal {
   const { code } = verdict
   const reason = verdict.reason || `the gateway answered ${code}`
+  if (isQuota(kind))
+    return { kind: 'quota', code, reason, scope: quotas[kind], endsAt: quotaEnd(answer.receivedAt) }
   switch (kind) {
     case 'invalid_token':
     case 'suspect_token':
@@ -93,8 +107,6 @@ export function refusalOfClass(
     case 'throttled':
     case 'server_error':
       return { kind, code, reason, retryAfterMs: retryAfterMs(answer) }
-    case 'quota':
-      return { kind, code, reason, endsAt: quotaEnd(answer.receivedAt) }
     case 'device_config':
       return { kind: 'config', code, reason, isOfDevice: true }
     case 'clock': {
@@ -105,6 +117,10 @@ export function refusalOfClass(
     default:
       return { kind, code, reason }
   }
+}
+
+function isQuota(kind: AnswerClass): kind is QuotaClass {
+  return kind in quotas
 }
 
 /** How far our clock is ahead of the gateway's; null: the answer has no time. */

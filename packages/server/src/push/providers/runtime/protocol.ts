@@ -3,6 +3,7 @@ import type { Clock } from '../../../lib/clock.js'
 import type {
   CertificateInspection,
   GatewayCertificate,
+  MessageClass,
   PushNotification,
   PushOutcome,
   PushTarget,
@@ -66,6 +67,8 @@ export interface GatewayProtocol<Credentials> {
   readonly probeToken?: string
   /** Null: the notification may be sent. */
   refuse?(notification: PushNotification, certificate: GatewayCertificate): Refusal | null
+  /** What the notification counts as, where quotas tell classes apart. */
+  classOf?(notification: PushNotification, certificate: GatewayCertificate): MessageClass | null
   /** One of a few words that has to be the same for all targets of a request. */
   partOf?(target: PushTarget): string
   /** Requests of commands carry the `deduplicationId` too. Unset: the app would be passed a repeated one again. */

@@ -9,6 +9,8 @@ import type {
   PushRequest,
   PushSender,
   PushTarget,
+  QuotaPauses,
+  Refusal,
 } from '../../sender.js'
 import { withDefaults } from '../content/options.js'
 import type { CircuitLimits } from './circuit.js'
@@ -39,8 +41,10 @@ export class GatewayProvider<Credentials>
     this.#lanes = new CertificateLanes(protocol, { ...options, limits: this.#limits })
   }
 
-  async send({ certificate, notification, targets }: PushRequest): Promise<PushOutcome[]> {
-    const unsendable = this.protocol.refuse?.(notification, certificate)
+  async send(request: PushRequest): Promise<PushOutcome[]> {
+    const { certificate, notification, targets, pauses = {} } = request
+    const unsendable =
+      this.protocol.refuse?.(notification, certificate) ?? this.#paused(request, pauses)
     if (unsendable) return targets.map(() => unsendable)
     const lane = this.#lanes.open(certificate)
     if ('kind' in lane) return targets.map(() => lane)
@@ -48,9 +52,9 @@ export class GatewayProvider<Credentials>
     const byToken = new Map(targets.map((target) => [target.token, target]))
     const outcomes = new Map<string, PushOutcome>()
     await Promise.all(
-      this.#requestsFor([...byToken.values()]).map(async (request) => {
-        const results = await lane.send({ notification: filled, ...request })
-        for (const [index, { token }] of request.targets.entries())
+      this.#requestsFor([...byToken.values()], pauses).map(async (each) => {
+        const results = await lane.send({ notification: filled, ...each })
+        for (const [index, { token }] of each.targets.entries())
           outcomes.set(token, results[index] ?? missing)
       }),
     )
@@ -91,10 +95,27 @@ export class GatewayProvider<Credentials>
     await this.#lanes.close()
   }
 
-  #requestsFor(all: readonly PushTarget[]): { part: string; targets: PushTarget[] }[] {
+  /** Why nothing is asked of the gateway; null: it may be. */
+  #paused({ certificate, notification }: PushRequest, pauses: QuotaPauses): Refusal | null {
+    const ofMessage = this.protocol.classOf?.(notification, certificate) ?? 'certificate'
+    for (const scope of ['certificate', ofMessage] as const) {
+      const endsAt = pauses[scope] ?? 0
+      if (endsAt <= this.options.clock.now()) continue
+      const reason = `the gateway takes no more ${scope === 'certificate' ? 'messages' : `${scope} messages`} until the vendors' day ends`
+      return { kind: 'quota', code: 'quota_used_up', reason, scope, endsAt }
+    }
+    return null
+  }
+
+  /** Without lists each device is sent to alone. */
+  #requestsFor(
+    all: readonly PushTarget[],
+    { list = 0 }: QuotaPauses,
+  ): { part: string; targets: PushTarget[] }[] {
+    const size = list > this.options.clock.now() ? 1 : this.#limits.targetsPerRequest
     const parts = groupBy(all, (target) => this.protocol.partOf?.(target) ?? '')
     return [...parts].flatMap(([part, members]) =>
-      chunksOf(members, this.#limits.targetsPerRequest).map((targets) => ({ part, targets })),
+      chunksOf(members, size).map((targets) => ({ part, targets })),
     )
   }
 }

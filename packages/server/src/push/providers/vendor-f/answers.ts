@@ -15,7 +15,8 @@ import type { GatewayAnswer } from '../runtime/transport.js'
 
 export const vendorFCodes = codeTable({
   throttled: [110010],
-  quota: [110019, 110051, 110053],
+  certificate_quota: [110019, 110051],
+  command_quota: [110053],
   config: [1006, 110000, 110001, 110009, 110031, 110033],
   server_error: [500, 1001, 1003],
   payload: [1005, 110004, 110032],
@@ -25,7 +26,7 @@ export const vendorFCodes = codeTable({
 export const vendorFDeviceCodes = codeTable({
   invalid_token: [110002, 110003],
   suppressed: [110010, 520],
-  quota: [110011],
+  device_quota: [110011],
   server_error: [501, 513, 519],
   device_config: [201],
 })

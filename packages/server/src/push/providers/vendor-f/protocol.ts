@@ -14,6 +14,7 @@ export const vendorFProtocol: GatewayProtocol<VendorFCredentials> = {
   readCredentials: readVendorFCredentials,
   refuse: ({ kind }, { allowsPassThrough }) =>
     kind === 'cmd' && !allowsPassThrough ? noPassThrough : null,
+  classOf: ({ kind }) => (kind === 'cmd' ? 'command' : null),
   send: (batch, call) =>
     send(batch, async (request) => {
       const answer = await call(request)

@@ -18,7 +18,7 @@ export const vendorNCodes = codeTable({
   suspect_token: [80300007],
   auth_expired: ['http_401', 'http_403', 401, 403, 80200001, 80200003],
   throttled: [429, 503],
-  quota: [80200047],
+  certificate_quota: [80200047],
   server_error: [500, 502],
   config: [404, 10205, 80200020, 80200022],
   clock: [10001, 10207],

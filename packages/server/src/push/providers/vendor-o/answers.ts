@@ -9,7 +9,7 @@ export const vendorOCodes = codeTable({
   invalid_token: [10000],
   auth_expired: [11, 29],
   throttled: [-2, 13, 55],
-  quota: [33, 34, 42],
+  certificate_quota: [33, 34, 42],
   server_error: [-1],
   clock: [19],
   config: [[14, 18], 26, 27, 28, 30, 59],

@@ -12,7 +12,9 @@ export const vendorVCodes = codeTable({
   suppressed: [10311],
   auth_expired: [10000],
   throttled: [10071, 10072, 10093],
-  quota: [10070, 10073, 10252, 10254],
+  operational_quota: [10070],
+  system_quota: [10073],
+  list_quota: [10252, 10254],
   config: [10043, 10045, 10051, 10082, 10094, [10200, 10206]],
   clock: [10207],
   payload: [

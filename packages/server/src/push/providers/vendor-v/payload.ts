@@ -1,5 +1,11 @@
 /** Requests of vendor_v: server API of its push service. */
-import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
+import type {
+  GatewayCertificate,
+  MessageClass,
+  PushNotification,
+  PushTarget,
+  Refusal,
+} from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
@@ -91,7 +97,7 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
     timeToLive: ttlSeconds(notification, { now, min: minTtl, max: maxTtlSeconds }),
     ...(intent === null ? { skipType: 1 } : { skipType: 4, skipContent: intent }),
     networkType: -1,
-    ...vendorVClass(options.classification, certificate),
+    ...vendorVClassFields(options.classification, certificate),
     pushMode: options.pushMode ?? 0,
     requestId: requestId(batch),
     notifyId: numberKey(replacingKey(notification)),
@@ -103,8 +109,19 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
   }
 }
 
+/** What the vendor takes a message for. */
+export function vendorVClass(
+  notification: PushNotification,
+  certificate: GatewayCertificate,
+): MessageClass {
+  const { classification } = channelOptions(notification, 'vendor_v')
+  return vendorVClassFields(classification, certificate).classification === 1
+    ? 'system'
+    : 'operational'
+}
+
 /** The class is always said, since the vendor's default has changed; both fields must agree. */
-function vendorVClass(classification: number | undefined, { category }: GatewayCertificate) {
+function vendorVClassFields(classification: number | undefined, { category }: GatewayCertificate) {
   const ofCategory = category !== undefined && systemCategories.includes(category) ? 1 : 0
   const said = classification ?? ofCategory
   return {

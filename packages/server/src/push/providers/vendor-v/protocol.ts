@@ -9,7 +9,7 @@ import {
 import { vendorVOutcomes, vendorVRefusal, vendorVTaskId } from './answers.js'
 import { vendorVAuth } from './auth.js'
 import { readVendorVCredentials, type VendorVCredentials } from './credentials.js'
-import { vendorVList, vendorVSingle, vendorVStored } from './payload.js'
+import { vendorVClass, vendorVList, vendorVSingle, vendorVStored } from './payload.js'
 
 /** vivo's push service. */
 export const vendorVProtocol: GatewayProtocol<VendorVCredentials> = {
@@ -24,6 +24,7 @@ export const vendorVProtocol: GatewayProtocol<VendorVCredentials> = {
   auth: vendorVAuth,
   readCredentials: readVendorVCredentials,
   refuse: ({ kind }) => (kind === 'cmd' ? noPassThrough : null),
+  classOf: vendorVClass,
   async send(batch, call) {
     const [only, ...others] = batch.targets
     if (only === undefined || others.length > 0) return sendToList(batch, call)

@@ -1,7 +1,7 @@
 /** Answers of vendor_x: its "server error codes". */
 
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome, PushTarget } from '../../sender.js'
+import type { PushOutcome } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
@@ -11,13 +11,18 @@ import {
   refusalByCode,
   refusalOfClass,
 } from '../content/answers.js'
+import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
+import { vendorXClass } from './payload.js'
 
 export const vendorXCodes = codeTable({
   invalid_token: [66007, 10029],
   throttled: [10027, 200002, 21303],
-  quota: [200001, 10034],
-  config: [21301, 21302, 22000, 22006, 22007, 22022, 27001, 10031, 10036, 26006],
+  // Of the class of the message, which the answer does not name.
+  certificate_quota: [200001, 10034],
+  config: [21301, 21302, 22000, 22006, 22007, 22022, 10031, 10036, 26006],
+  // A channel that the app does not have: perhaps of this message alone, so nothing else is held up.
+  device_config: [27001],
   server_error: [-1, 1, 10001, 10002, 10003, 10037, 20301, 20607, 22102, 26003, 65029],
   payload: [10008, 10012, 10016, 10017, 10041, 21305, 65009, 65014, 65015, [65036, 65038]],
 })
@@ -26,7 +31,7 @@ const sendFailed = '20301'
 
 export function vendorXOutcomes(
   answer: GatewayAnswer,
-  { targets }: { readonly targets: readonly PushTarget[] },
+  { targets, notification }: Pick<PushBatch<unknown>, 'targets' | 'notification'>,
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
@@ -37,7 +42,10 @@ export function vendorXOutcomes(
     const outcome = isTargets
       ? refusalOfClass('suspect_token', { code, reason }, answer)
       : refusalByCode(vendorXCodes, { code, reason }, answer)
-    return forAll(targets, outcome)
+    return forAll(
+      targets,
+      outcome.kind === 'quota' ? { ...outcome, scope: vendorXClass(notification) } : outcome,
+    )
   }
   const data = asObject(body.data)
   const dead = refusalOfClass('invalid_token', { code: 'bad_regids', reason: 'bad regid' }, answer)

@@ -1,6 +1,6 @@
 /** Requests of vendor_x: server API of its push service, messages by regid. */
 import { stringifyJson } from '../../../lib/json.js'
-import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import type { GatewayCertificate, MessageClass, PushNotification, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
@@ -48,6 +48,11 @@ export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayReq
     },
     { authorization: `key=${credentials.secret}` },
   )
+}
+
+/** A message of a channel that the app has registered is private, another one public. */
+export function vendorXClass(notification: PushNotification): MessageClass {
+  return channelOptions(notification, 'vendor_x').channelId ? 'private' : 'public'
 }
 
 function vendorXFields(

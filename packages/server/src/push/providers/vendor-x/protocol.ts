@@ -2,7 +2,7 @@ import { noPassThrough } from '../content/answers.js'
 import { defaultLimits, type GatewayProtocol, sendTogether } from '../runtime/protocol.js'
 import { vendorXOutcomes } from './answers.js'
 import { readVendorXCredentials, type VendorXCredentials } from './credentials.js'
-import { vendorXRequest } from './payload.js'
+import { vendorXClass, vendorXRequest } from './payload.js'
 
 /** Xiaomi's MiPush. */
 export const vendorXProtocol: GatewayProtocol<VendorXCredentials> = {
@@ -13,5 +13,6 @@ export const vendorXProtocol: GatewayProtocol<VendorXCredentials> = {
   readCredentials: readVendorXCredentials,
   refuse: ({ kind }, { allowsPassThrough }) =>
     kind === 'cmd' && !allowsPassThrough ? noPassThrough : null,
+  classOf: vendorXClass,
   send: sendTogether(vendorXRequest, vendorXOutcomes),
 }
