@@ -4,7 +4,6 @@ import type { Insertable, Selectable, Updateable } from '../../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { PushCertificatesTable } from '../../../db/schema.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
-import type { QuotaPauses } from '../../../push/sender.js'
 import type {
   CertificateKey,
   CertificateOptions,
@@ -155,7 +154,7 @@ export class CertificateStore {
   async pause(
     tx: Tx,
     { appId, certificateId }: CertificateKey,
-    pauses: QuotaPauses,
+    pauses: StoredCertificate['pauses'],
   ): Promise<void> {
     if (Object.keys(pauses).length === 0) return
     const named = tx
@@ -186,7 +185,7 @@ function toCertificate(row: Selectable<PushCertificatesTable>): StoredCertificat
     options: JSON.parse(row.options) as CertificateOptions,
     expiresAt: row.expires_at,
     lastAcceptedAt: row.last_accepted_at,
-    pauses: JSON.parse(row.pauses) as QuotaPauses,
+    pauses: JSON.parse(row.pauses) as StoredCertificate['pauses'],
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
