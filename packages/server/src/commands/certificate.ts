@@ -11,7 +11,7 @@ import {
   removePushCertificate,
   setPushCertificate,
 } from '@hermod/protocol'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './runtime/call.js'
 import { type AppOptions, type CommandContext, ofApp, operatingCommand } from './runtime/command.js'
@@ -30,6 +30,8 @@ interface SetOptions extends AppOptions {
   readonly channelId?: string
   readonly badgeClass?: string
   readonly passThrough?: true
+  readonly maxPerSecond?: number
+  readonly maxInFlight?: number
   readonly receiptUser?: string
   readonly receiptKeyFile?: string
   readonly sendUrl?: string
@@ -125,6 +127,16 @@ function addSet(certificate: Command, context: CommandContext): void {
       'desktop-icon entry class of the app, for badges; vendor_h, vendor_n',
     )
     .option('--pass-through', 'the vendor lets the app get commands')
+    .option(
+      '--max-per-second <number>',
+      'requests or messages a second that each node sends at most; default: that of the channel',
+      wholeNumber,
+    )
+    .option(
+      '--max-in-flight <number>',
+      'requests of each node that the gateway has not answered yet; default: that of the channel',
+      wholeNumber,
+    )
     .option('--receipt-user <name>', 'vendor_h: the callback user that receipts are signed for')
     .option(
       '--receipt-key-file <file>',
@@ -168,6 +180,8 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
       channel_id: options.channelId,
       badge_class: options.badgeClass,
       allows_pass_through: options.passThrough,
+      max_per_second: options.maxPerSecond,
+      max_in_flight: options.maxInFlight,
       receipt_user: options.receiptUser,
       receipt_key: (await text(receiptKeyFile))?.replace(/\r?\n$/, ''),
       send_url: options.sendUrl,
@@ -212,6 +226,12 @@ function named(command: Command): Command {
   return command.argument('<name>', 'what devices give as notifier_name')
 }
 
+/** @throws InvalidArgumentError; the range is for the operation to say */
+function wholeNumber(text: string): number {
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number.')
+}
+
 /** With the environment as a word. */
 function readableCertificate(certificate: OperatorPushCertificate): OutputRow {
   const environment = environments[certificate.environment]
@@ -220,9 +240,13 @@ function readableCertificate(certificate: OperatorPushCertificate): OutputRow {
 
 /** One line of a table. */
 function brief(certificate: OperatorPushCertificate): OutputRow {
-  const { name, channel, gateway_app_id, expires_at, last_accepted_at, paused_until } = certificate
+  const { name, channel, gateway_app_id, max_per_second, max_in_flight } = certificate
+  const { expires_at, last_accepted_at, paused_until } = certificate
   const { environment } = readableCertificate(certificate)
-  return { name, channel, environment, gateway_app_id, expires_at, last_accepted_at, paused_until }
+  return {
+    ...{ name, channel, environment, gateway_app_id, max_per_second, max_in_flight },
+    ...{ expires_at, last_accepted_at, paused_until },
+  }
 }
 
 function nextSteps(certificate: OperatorPushCertificate, app: string): string {

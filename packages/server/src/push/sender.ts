@@ -63,6 +63,15 @@ export interface GatewayCertificate {
   /** Where gateways that are told so per message send their receipts. */
   readonly receiptUrl?: string
   readonly endpoint?: GatewayEndpoint
+  /** Where the operator has set another one than the service's own. */
+  readonly limits?: Partial<SendLimits>
+}
+
+/** How fast a process sends with one certificate. */
+export interface SendLimits {
+  /** Requests, or messages where the vendor counts those. */
+  readonly perSecond: number
+  readonly maxInFlight: number
 }
 
 /** Looks at certificates for those who set them up. */
@@ -74,6 +83,8 @@ export interface CertificateInspector {
    * comes of it.
    */
   probe(certificate: GatewayCertificate): Promise<PushOutcome>
+  /** Those that a certificate sets, and the service's own for the others. */
+  limits(certificate: Pick<GatewayCertificate, 'channel' | 'limits'>): SendLimits
 }
 
 /** What is known of credentials without asking the gateway. */
@@ -245,6 +256,8 @@ export interface HeldBack extends GatewayReason {
   readonly kind: 'held_back'
   /** When asking is worth another look. */
   readonly retryAfterMs: number
+  /** The rate has room for it then, and for nobody else. */
+  readonly hasTurn?: boolean
 }
 
 export interface NetworkFailure extends GatewayReason {

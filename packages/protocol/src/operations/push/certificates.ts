@@ -2,7 +2,7 @@ import { gatewayChannels, meaningsOf, pushEnvironment, pushProvider } from '../.
 import { operation } from '../../operation.js'
 import { OperatorPushCertificate, PushCertificateCheck } from '../../resources/operator/push.js'
 import { PushCertificate } from '../../resources/push.js'
-import { array, boolean, intEnum, optional, string, stringEnum } from '../../schema.js'
+import { array, boolean, int32, intEnum, optional, string, stringEnum } from '../../schema.js'
 import { appId, done, get, operatorOperation, post } from '../fields.js'
 
 /** Secrets are told to Admin tokens only (rule G6). */
@@ -94,6 +94,22 @@ export const setPushCertificate = operation({
     ),
     allows_pass_through: optional(
       boolean({ description: 'the vendor lets the app get commands (vendor_x, vendor_f)' }),
+    ),
+    max_per_second: optional(
+      int32({
+        description:
+          'requests a second that each node sends at most, or messages (vendor_h, vendor_n, vendor_o, vendor_v); default: that of the channel',
+        minimum: 1,
+        maximum: 100_000,
+      }),
+    ),
+    max_in_flight: optional(
+      int32({
+        description:
+          'requests of each node that the gateway has not answered yet, at most; default: that of the channel',
+        minimum: 1,
+        maximum: 1_000,
+      }),
     ),
     receipt_user: plain('vendor_h: name of the callback user that receipts are signed for'),
     receipt_key: plain(

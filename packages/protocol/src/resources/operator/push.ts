@@ -1,6 +1,6 @@
 import { gatewayChannels, meaningsOf, pushEnvironment } from '../../enums.js'
 import { resource } from '../../resource.js'
-import { boolean, int64, intEnum, type Static, stringEnum, text } from '../../schema.js'
+import { boolean, int32, int64, intEnum, type Static, stringEnum, text } from '../../schema.js'
 
 /** A push certificate as operators see it. Its secrets are not shown; receipt_url holds the secret of receipts alone. */
 export const OperatorPushCertificate = resource(
@@ -19,6 +19,12 @@ export const OperatorPushCertificate = resource(
     channel_id: text('notification channel of pushes that name none; "": none'),
     badge_class: text('desktop-icon entry class of pushes that name none; "": none'),
     allows_pass_through: boolean({ description: 'the vendor lets the app get commands' }),
+    max_per_second: int32({
+      description: 'requests or messages a second that each node sends at most',
+    }),
+    max_in_flight: int32({
+      description: 'requests of each node that the gateway has not answered yet, at most',
+    }),
     send_url: text('another gateway than that of the vendor; "": none'),
     auth_url: text('another place for the token call; "": none'),
     has_ca: boolean({ description: 'a certificate authority is trusted besides' }),

@@ -38,7 +38,7 @@ type SetParams = Omit<ParamsOf<typeof setPushCertificate>, 'app_id'>
 
 function toDraft(params: SetParams): CertificateDraft {
   const { package_name, category, channel_id, badge_class, allows_pass_through } = params
-  const { receipt_user, send_url, auth_url, ca } = params
+  const { max_per_second, max_in_flight, receipt_user, send_url, auth_url, ca } = params
   return {
     name: params.name,
     channel: params.channel,
@@ -54,6 +54,8 @@ function toDraft(params: SetParams): CertificateDraft {
       channel_id: filled(channel_id),
       badge_class: filled(badge_class),
       allows_pass_through,
+      max_per_second,
+      max_in_flight,
       receipt_user: filled(receipt_user),
       send_url: filled(send_url),
       auth_url: filled(auth_url),
@@ -68,7 +70,7 @@ function filled(text: string | undefined): string | undefined {
 }
 
 function toResource(summary: CertificateSummary) {
-  const { stored, fingerprint, hasReceiptKey, receiptUrl, receiptFault } = summary
+  const { stored, fingerprint, hasReceiptKey, limits, receiptUrl, receiptFault } = summary
   const { options } = stored
   return {
     certificate_id: stored.certificateId,
@@ -83,6 +85,8 @@ function toResource(summary: CertificateSummary) {
     channel_id: options.channel_id ?? '',
     badge_class: options.badge_class ?? '',
     allows_pass_through: options.allows_pass_through ?? false,
+    max_per_second: limits.perSecond,
+    max_in_flight: limits.maxInFlight,
     send_url: options.send_url ?? '',
     auth_url: options.auth_url ?? '',
     has_ca: options.ca !== undefined,

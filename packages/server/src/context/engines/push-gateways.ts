@@ -5,6 +5,7 @@ import type {
   GatewayCertificate,
   PushOutcome,
   PushSender,
+  SendLimits,
   VendorChannel,
 } from '../../push/sender.js'
 
@@ -51,6 +52,10 @@ export class PushGateways implements PushProviders {
   /** None as long as they are not loaded. */
   openCircuits(): ReturnType<PushProviders['openCircuits']> {
     return this.#loaded?.openCircuits() ?? {}
+  }
+
+  limits(certificate: Pick<GatewayCertificate, 'channel' | 'limits'>): SendLimits {
+    return this.load().limits(certificate)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

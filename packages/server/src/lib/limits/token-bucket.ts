@@ -26,12 +26,17 @@ export class TokenBucket {
    * @returns milliseconds until they are there; null: more than `maxWaitMs`, and nothing is taken
    */
   reserve(count: number, maxWaitMs: number): number | null {
-    this.#fill()
-    const missing = count - this.#tokens
-    const waitMs = missing <= 0 ? 0 : Math.ceil((missing / this.#rate()) * 1000)
+    const waitMs = this.waitMs(count)
     if (waitMs > maxWaitMs) return null
     this.#tokens -= count
     return waitMs
+  }
+
+  /** Milliseconds until so many tokens are there; nothing is taken. */
+  waitMs(count: number): number {
+    this.#fill()
+    const missing = count - this.#tokens
+    return missing <= 0 ? 0 : Math.ceil((missing / this.#rate()) * 1000)
   }
 
   slowDown(): void {

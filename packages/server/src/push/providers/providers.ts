@@ -64,6 +64,7 @@ export function createProviders(options: ProvidersOptions = {}): PushProviders {
       Object.fromEntries(
         Object.entries(senders).map(([channel, { openCircuits }]) => [channel, openCircuits]),
       ),
+    limits: (certificate) => senders[certificate.channel].limits(certificate),
     async [Symbol.asyncDispose]() {
       await Promise.all(Object.values(senders).map((sender) => sender[Symbol.asyncDispose]()))
     },

@@ -52,6 +52,11 @@ describe('nextTryAt', () => {
     expect(delays(heldBack)).toEqual([6_000, 7_000, 9_000, 13_000, 21_000, 305_000])
   })
 
+  it('is asked at its turn for what the rate has room for then', () => {
+    const atItsTurn: PushOutcome = { ...heldBack, hasTurn: true }
+    expect(delays(atItsTurn).slice(0, 3)).toEqual([5_000, 5_000, 5_000])
+  })
+
   it('counts failures alone as failures, and begins each wait anew for them', () => {
     const outcomes = [throttled, heldBack, failed, throttled, cut, heldBack, heldBack]
     expect(outcomes.reduce(triesAfter, noTries)).toEqual({ failures: 2, waits: 5 })

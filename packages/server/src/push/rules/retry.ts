@@ -69,6 +69,7 @@ function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null
       return askedPauseMs(outcome) ?? backoffMs(backoff, tries.waits, random)
     }
     case 'held_back':
+      if (outcome.hasTurn) return outcome.retryAfterMs
       // Not all of them at the moment at which the gateway may be asked again.
       return outcome.retryAfterMs + backoffMs(throttleBackoff, tries.waits, random)
     case 'server_error':

@@ -10,6 +10,7 @@ import type {
   CertificateField,
   CertificateInspection,
   CertificateInspector,
+  SendLimits,
   VendorChannel,
 } from '../../../push/sender.js'
 import type { AppService } from '../../apps/app-service.js'
@@ -19,6 +20,7 @@ import {
   type CertificateSecrets,
   certificatePlace,
   gatewayCertificate,
+  limitsOf,
   receiptPath,
   type StoredCertificate,
 } from './certificate-model.js'
@@ -59,6 +61,8 @@ export interface CertificateSummary {
   /** Of the secrets, so that two can be told apart; "" when no key opens them. */
   readonly fingerprint: string
   readonly hasReceiptKey: boolean
+  /** The service's own where none is set. */
+  readonly limits: SendLimits
   /** Where its gateway is to send receipts, or the path alone; "" when no key opens it. */
   readonly receiptUrl: string
   /** Why its gateway cannot be told that; "": it can, or needs not be. */
@@ -200,14 +204,27 @@ export class CertificateAdminService {
   }
 
   #summary(stored: StoredCertificate): CertificateSummary {
-    const { certificates, publicUrl } = this.options
+    const { certificates, inspector, publicUrl } = this.options
+    const limits = inspector.limits({ ...stored, limits: limitsOf(stored.options) ?? {} })
     const secrets = certificates.secretsOf(stored)
     if (secrets === null)
-      return { stored, fingerprint: '', hasReceiptKey: false, receiptUrl: '', receiptFault: '' }
+      return {
+        stored,
+        fingerprint: '',
+        hasReceiptKey: false,
+        limits,
+        receiptUrl: '',
+        receiptFault: '',
+      }
     const receiptUrl = (publicUrl ?? '') + receiptPath(stored, secrets)
-    const hasReceiptKey = secrets.receipt_key !== undefined
-    const receiptFault = receiptAddressFault(stored.channel, receiptUrl)
-    return { stored, fingerprint: fingerprintOf(secrets), hasReceiptKey, receiptUrl, receiptFault }
+    return {
+      stored,
+      fingerprint: fingerprintOf(secrets),
+      hasReceiptKey: secrets.receipt_key !== undefined,
+      limits,
+      receiptUrl,
+      receiptFault: receiptAddressFault(stored.channel, receiptUrl),
+    }
   }
 }
 

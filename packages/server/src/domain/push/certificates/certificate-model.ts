@@ -70,6 +70,8 @@ export interface CertificateOptions {
   readonly channel_id?: string
   readonly badge_class?: string
   readonly allows_pass_through?: boolean
+  readonly max_per_second?: number
+  readonly max_in_flight?: number
   readonly receipt_user?: string
   readonly send_url?: string
   readonly auth_url?: string
@@ -132,6 +134,7 @@ export function gatewayCertificate(
   const endpoint = endpointOf(stored.options)
   const receiptUrl = publicUrl === null ? null : publicUrl + receiptPath(stored, secrets)
   const isTold = receiptUrl !== null && receiptAddressFault(stored.channel, receiptUrl) === ''
+  const limits = limitsOf(stored.options)
   return {
     channel: stored.channel,
     environment: stored.environment === pushEnvironment.development ? 'development' : 'production',
@@ -148,7 +151,14 @@ export function gatewayCertificate(
     }),
     ...(isTold ? { receiptUrl } : {}),
     ...(endpoint === null ? {} : { endpoint }),
+    ...(limits === null ? {} : { limits }),
   }
+}
+
+/** What of the limits is set; null: nothing. */
+export function limitsOf({ max_per_second, max_in_flight }: CertificateOptions) {
+  if (max_per_second === undefined && max_in_flight === undefined) return null
+  return definedOnly({ perSecond: max_per_second, maxInFlight: max_in_flight })
 }
 
 function endpointOf({ send_url, auth_url, ca }: CertificateOptions) {

@@ -35,7 +35,7 @@ describe('RequestGate', () => {
     const { run, ends, most } = work()
     const under = gate()
     const results = [1, 2, 3, 4, 5].map(() => under.run(1, run))
-    expect(await results[4]).toBe('queue_full')
+    expect(await results[4]).toEqual({ code: 'queue_full', retryAfterMs: 1000 })
     for (let count = 1; count <= 4; count++) {
       await vi.advanceTimersByTimeAsync(0)
       ends.shift()?.()
@@ -52,16 +52,31 @@ describe('RequestGate', () => {
     await start(10)
     const late = [start(5), start(5), start(1)]
     await late[2]
-    expect(done).toHaveBeenLastCalledWith('rate_exceeded')
+    const refusal = { code: 'rate_exceeded', retryAfterMs: 2000 }
+    expect(done).toHaveBeenLastCalledWith(refusal)
     await vi.advanceTimersByTimeAsync(499)
     expect(done).toHaveBeenCalledTimes(2)
     await vi.advanceTimersByTimeAsync(501)
-    expect(done.mock.calls.map(([result]) => result)).toEqual([
-      'done',
-      'rate_exceeded',
-      'done',
-      'done',
+    expect(done.mock.calls.map(([result]) => result)).toEqual(['done', refusal, 'done', 'done'])
+  })
+
+  it('refuses at once what the rate would not reach in time behind those that wait for a place', async () => {
+    const under = gate({ perSecond: 2, burst: 1, maxInFlight: 1, maxQueued: 100 })
+    const done = vi.fn()
+    const all = Array.from({ length: 10 }, () => under.run(1, async () => 'done').then(done))
+    await Promise.all(all.slice(3))
+    // One behind the other, two a second.
+    expect(done.mock.calls.map(([{ retryAfterMs }]) => retryAfterMs / 1000)).toEqual([
+      2, 2, 3, 3, 4, 4, 5,
     ])
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(done.mock.calls.filter(([result]) => result === 'done')).toHaveLength(3)
+  })
+
+  it('lets nobody who was refused wait for more than five minutes', async () => {
+    const under = gate({ perSecond: 1, burst: 1, maxWaitMs: 0 })
+    const runs = Array.from({ length: 1000 }, () => under.run(1, async () => 'done'))
+    expect((await Promise.all(runs)).at(-1)).toMatchObject({ retryAfterMs: 300_000 })
   })
 
   it('gives its place back when the work fails', async () => {

@@ -11,8 +11,14 @@ export interface GateLimits extends BucketRate {
   readonly maxWaitMs: number
 }
 
-/** Why a request was not let through. */
-export type GateRefusal = 'queue_full' | 'rate_exceeded'
+/** Why a request was not let through, and when to come again. */
+export interface GateRefusal {
+  readonly code: 'queue_full' | 'rate_exceeded'
+  readonly retryAfterMs: number
+}
+
+const queuePauseMs = 1_000
+const longestPauseMs = 300_000
 
 /** A request of one device takes a tenth of a millisecond to make. */
 const requestsPerTurn = 16
@@ -23,10 +29,14 @@ export class RequestGate {
   readonly #pacer = new TurnPacer(requestsPerTurn)
   readonly #waiting: (() => void)[] = []
   #inFlight = 0
+  /** What those who wait for a place will take of the rate. */
+  #unreserved = 0
+  /** When the last one of those that the rate refused is to come again, milliseconds since 1970. */
+  #returnsAt = 0
 
   constructor(
     private readonly limits: GateLimits,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     this.#bucket = new TokenBucket(limits, clock)
   }
@@ -40,10 +50,16 @@ export class RequestGate {
    * @param cost tokens of the rate
    */
   async run<T>(cost: number, work: () => Promise<T>): Promise<T | GateRefusal> {
-    if (!(await this.#enter())) return 'queue_full'
+    const { maxWaitMs, maxInFlight, maxQueued } = this.limits
+    if (this.#inFlight >= maxInFlight && this.#waiting.length >= maxQueued)
+      return { code: 'queue_full', retryAfterMs: queuePauseMs }
+    if (this.#bucket.waitMs(this.#unreserved + cost) > maxWaitMs) return this.#rateExceeded(cost)
+    this.#unreserved += cost
+    await this.#enter()
+    this.#unreserved -= cost
     try {
-      const waitMs = this.#bucket.reserve(cost, this.limits.maxWaitMs)
-      if (waitMs === null) return 'rate_exceeded'
+      const waitMs = this.#bucket.reserve(cost, maxWaitMs)
+      if (waitMs === null) return this.#rateExceeded(cost)
       if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
       await this.#pacer.begin()
       return await work()
@@ -56,14 +72,19 @@ export class RequestGate {
     this.#bucket.slowDown()
   }
 
-  async #enter(): Promise<boolean> {
-    if (this.#inFlight < this.limits.maxInFlight) {
-      this.#inFlight++
-      return true
-    }
-    if (this.#waiting.length >= this.limits.maxQueued) return false
-    await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    return true
+  async #enter(): Promise<void> {
+    if (this.#inFlight < this.limits.maxInFlight) this.#inFlight++
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Those that are refused come again one behind the other, as fast as the rate allows; together, they would be refused again. */
+  #rateExceeded(cost: number): GateRefusal {
+    const now = this.clock.now()
+    const roomAt = Math.max(this.#returnsAt, now + this.#bucket.waitMs(this.#unreserved))
+    const costMs = (cost / this.limits.perSecond) * 1000
+    this.#returnsAt = Math.min(roomAt + costMs, now + longestPauseMs)
+    // Whole seconds, so that several of a batch are sent together.
+    return { code: 'rate_exceeded', retryAfterMs: Math.ceil((this.#returnsAt - now) / 1000) * 1000 }
   }
 
   /** The place goes to the next that waits. */

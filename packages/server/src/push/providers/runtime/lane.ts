@@ -7,7 +7,12 @@ import { type Blocked, Circuit, type CircuitLimits } from './circuit.js'
 import { CredentialError } from './credentials.js'
 import { type GateRefusal, RequestGate } from './gate.js'
 import { Http1Transport } from './http1-transport.js'
-import type { ChannelLimits, GatewayProtocol, PushBatch } from './protocol.js'
+import {
+  type ChannelLimits,
+  certificateLimits,
+  type GatewayProtocol,
+  type PushBatch,
+} from './protocol.js'
 import { type GatewayRequest, type Transport, TransportError } from './transport.js'
 
 const maxLanes = 500
@@ -18,6 +23,7 @@ export type Sending = Pick<PushBatch<unknown>, 'notification' | 'targets' | 'par
 interface LaneOptions {
   readonly clock: Clock
   readonly circuit: CircuitLimits
+  /** Of the channel. */
   readonly limits: ChannelLimits
 }
 
@@ -72,6 +78,7 @@ export class CertificateLanes<Credentials> {
 
 /** All that sends with one certificate: its connections, token, rate and circuit. */
 export class CertificateLane<Credentials> {
+  readonly limits: ChannelLimits
   readonly #credentials: Credentials
   readonly #transport: Transport
   readonly #gate: RequestGate
@@ -85,11 +92,13 @@ export class CertificateLane<Credentials> {
     private readonly certificate: GatewayCertificate,
     private readonly options: LaneOptions,
   ) {
-    const { clock, limits, circuit } = options
+    const { clock, circuit } = options
+    const limits = certificateLimits(options.limits, certificate)
+    this.limits = limits
     this.#credentials = protocol.readCredentials(certificate)
     this.#transport =
       protocol.openTransport?.(this.#credentials, { certificate, limits, clock }) ??
-      new Http1Transport({ limits, clock, ca: certificate.endpoint?.ca })
+      new Http1Transport({ limits: oneRequestEach(limits), clock, ca: certificate.endpoint?.ca })
     this.#gate = new RequestGate(limits, clock)
     this.#circuit = new Circuit(circuit, clock)
     this.#auth = protocol.auth && new Map()
@@ -100,9 +109,9 @@ export class CertificateLane<Credentials> {
     const { targets } = sending
     const blocked = this.#circuit.blocked()
     if (blocked) return targets.map(() => blockedRefusal(blocked))
-    const cost = this.options.limits.rateUnit === 'message' ? targets.length : 1
+    const cost = this.limits.rateUnit === 'message' ? targets.length : 1
     const outcomes = await this.#gate.run(cost, () => this.#sendUnlessBlocked(sending))
-    if (typeof outcomes === 'string') return targets.map(() => localRefusal(outcomes))
+    if ('code' in outcomes) return targets.map(() => localRefusal(outcomes))
     if (outcomes.some(({ kind }) => kind === 'throttled')) this.#gate.slowDown()
     return outcomes
   }
@@ -210,10 +219,16 @@ function blockedRefusal({ reason, retryAfterMs }: Blocked): Refusal {
   return { kind: 'held_back', code: 'circuit_open', reason: text, retryAfterMs }
 }
 
-function localRefusal(code: GateRefusal): Refusal {
+/** A connection of HTTP/1.1 carries one request at a time. */
+function oneRequestEach(limits: ChannelLimits): ChannelLimits {
+  return { ...limits, maxConnections: limits.maxInFlight }
+}
+
+function localRefusal({ code, retryAfterMs }: GateRefusal): Refusal {
   const reason = {
     queue_full: 'too many requests wait for this gateway',
     rate_exceeded: 'the rate of this gateway is used up',
   }[code]
-  return { kind: 'held_back', code, reason, retryAfterMs: 1000 }
+  const hasTurn = code === 'rate_exceeded'
+  return { kind: 'held_back', code, reason, retryAfterMs, ...(hasTurn && { hasTurn }) }
 }

@@ -103,6 +103,28 @@ export const defaultLimits: ChannelLimits = {
   maxConnections: 20,
 }
 
+/** What may be sent at once after a pause where the operator has set the rate: little, as vendors count each second by itself. */
+const burstSeconds = 0.1
+/** A request of more messages would wait too long for a rate that was slowed down. */
+const longestRequestSeconds = 0.5
+
+/** The numbers of a channel, and those that the certificate sets in their place. */
+export function certificateLimits(
+  limits: ChannelLimits,
+  { limits: own = {} }: Pick<GatewayCertificate, 'limits'>,
+): ChannelLimits {
+  const { perSecond, maxInFlight = limits.maxInFlight } = own
+  if (perSecond === undefined) return { ...limits, maxInFlight }
+  const most = limits.rateUnit === 'message' ? perSecond * longestRequestSeconds : Infinity
+  return {
+    ...limits,
+    maxInFlight,
+    perSecond,
+    burst: Math.max(1, Math.min(limits.burst, perSecond * burstSeconds)),
+    targetsPerRequest: Math.max(1, Math.floor(Math.min(limits.targetsPerRequest, most))),
+  }
+}
+
 type SendBatch<Credentials> = GatewayProtocol<Credentials>['send']
 
 /** Sends to all targets with one request. */

@@ -11,13 +11,14 @@ import type {
   PushTarget,
   QuotaPauses,
   Refusal,
+  SendLimits,
 } from '../../sender.js'
 import { withDefaults } from '../content/options.js'
 import type { CircuitLimits } from './circuit.js'
 import { CredentialError } from './credentials.js'
 import { CertificateLanes } from './lane.js'
 import { probeNotification } from './probe.js'
-import type { ChannelLimits, GatewayProtocol } from './protocol.js'
+import { type ChannelLimits, certificateLimits, type GatewayProtocol } from './protocol.js'
 
 export interface ProviderOptions {
   readonly clock: Clock
@@ -52,7 +53,7 @@ export class GatewayProvider<Credentials>
     const byToken = new Map(targets.map((target) => [target.token, target]))
     const outcomes = new Map<string, PushOutcome>()
     await Promise.all(
-      this.#requestsFor([...byToken.values()], pauses).map(async (each) => {
+      this.#requestsFor([...byToken.values()], pauses, lane.limits).map(async (each) => {
         const results = await lane.send({ notification: filled, ...each })
         for (const [index, { token }] of each.targets.entries())
           outcomes.set(token, results[index] ?? missing)
@@ -95,6 +96,11 @@ export class GatewayProvider<Credentials>
     await this.#lanes.close()
   }
 
+  limits(certificate: Pick<GatewayCertificate, 'channel' | 'limits'>): SendLimits {
+    const { perSecond, maxInFlight } = certificateLimits(this.#limits, certificate)
+    return { perSecond, maxInFlight }
+  }
+
   /** Why nothing is asked of the gateway; null: it may be. */
   #paused({ certificate, notification }: PushRequest, pauses: QuotaPauses): Refusal | null {
     const ofMessage = this.protocol.classOf?.(notification, certificate) ?? 'certificate'
@@ -111,8 +117,9 @@ export class GatewayProvider<Credentials>
   #requestsFor(
     all: readonly PushTarget[],
     { list = 0 }: QuotaPauses,
+    { targetsPerRequest }: Pick<ChannelLimits, 'targetsPerRequest'>,
   ): { part: string; targets: PushTarget[] }[] {
-    const size = list > this.options.clock.now() ? 1 : this.#limits.targetsPerRequest
+    const size = list > this.options.clock.now() ? 1 : targetsPerRequest
     const parts = groupBy(all, (target) => this.protocol.partOf?.(target) ?? '')
     return [...parts].flatMap(([part, members]) =>
       chunksOf(members, size).map((targets) => ({ part, targets })),
