@@ -48,7 +48,13 @@ const tests = {
   ],
   'domain/push/': ['push-tasks', 'message-push'],
   'domain/push/audience/': ['push-tasks', 'push-preferences', 'push-model'],
-  'domain/push/certificates/': ['push-certificates', 'push-certificate-service', 'push-gateways'],
+  'domain/push/certificates/': [
+    'push-certificates',
+    'push-certificate-service',
+    'push-certificate-options',
+    'push-limits',
+    'push-gateways',
+  ],
   'domain/push/deliveries/': [
     'push-core',
     'push-tasks',
