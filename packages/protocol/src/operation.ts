@@ -50,8 +50,11 @@ export interface Operation<
   readonly right?: GroupRightName
   /** The parameter that names a conversation, of operations with the caller rule `party`. */
   readonly conversation?: string
-  /** A parameter that repeats the user that the call is about; another one is refused as no_permission. */
-  readonly claim: string | null
+  /**
+   * Parameters of which one must repeat the user that the call is about, else it is refused as no_permission; none where it is empty. An
+   * Admin token that needs no user may claim any.
+   */
+  readonly claims: readonly string[]
   /**
    * `query`: access-token and app_id may come in the query too, for elements of a page, which cannot send headers. `ticket`: the parameter
    * of this name is the only credential.
@@ -100,7 +103,7 @@ interface Definition<
   readonly callers: R
   readonly right?: GroupRightName
   readonly conversation?: string
-  readonly claim?: string
+  readonly claims?: readonly string[]
   readonly credentials?: Operation['credentials']
   readonly signedParameter?: string
   readonly query?: Q
@@ -134,7 +137,7 @@ export function operation<
     extras: {},
     errors: [],
     origin: 'contract',
-    claim: null,
+    claims: [],
     credentials: 'headers',
     signedParameter: null,
     answersFile: false,

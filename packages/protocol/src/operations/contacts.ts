@@ -307,6 +307,7 @@ export const mayMessage = operation({
   tag,
   summary: 'Tells whether user_id may send to roster_id.',
   callers: 'userOrAdmin',
+  claims: ['user_id', 'roster_id'],
   query: { roster_id: id('receiver'), user_id: id('sender') },
   data: boolean({ description: 'true: user_id may send to roster_id' }),
   errors: lookUpErrors,

@@ -31,8 +31,8 @@ function fieldOf(raw: unknown, name: string): unknown {
 
 /** What is done with the entries of a list. */
 interface ItemWork<T, Entry, O, R> {
-  /** The entry as the service takes it, or why it does not get it. */
-  readonly toEntry: (value: T) => ItemOutcome<Entry>
+  /** The entry as the service takes it. */
+  readonly toEntry: (value: T) => Entry
   /** @returns one outcome for each of the entries, in their order */
   readonly work: (entries: readonly Entry[]) => Promise<readonly ItemOutcome<O>[]>
   readonly toResult: (outcome: ItemOutcome<O>, item: Item<T>) => R
@@ -43,10 +43,11 @@ export async function itemResults<T, Entry, O, R>(
   list: readonly Item<T>[],
   { toEntry, work, toResult }: ItemWork<T, Entry, O, R>,
 ): Promise<R[]> {
-  const checked = list.map((item) =>
-    'value' in item
-      ? toEntry(item.value)
-      : new AppError('invalid_parameter', shown(item.violation)),
+  const checked = list.map(
+    (item): ItemOutcome<Entry> =>
+      'value' in item
+        ? toEntry(item.value)
+        : new AppError('invalid_parameter', shown(item.violation)),
   )
   const outcomes = await work(valuesOf(checked))
   const next = outcomes.values()

@@ -124,7 +124,7 @@ describe('the group that an Admin token acts on (rule C5)', () => {
 })
 
 it('a claim must name the user that the call is about, before anything is asked of that user', async () => {
-  const claiming = { ...aboutNoGroup('user'), claim: 'user_id' }
+  const claiming = { ...aboutNoGroup('user'), claims: ['user_id'] }
   const call = (principal: Principal, user_id: Int64) =>
     outcome(claiming, principal, { params: { user_id } })
   expect(await call(user, 1001)).toBe('passes')
@@ -132,4 +132,15 @@ it('a claim must name the user that the call is about, before anything is asked 
   expect(await call(adminPrincipal('home', 5, null), 5)).toBe('passes')
   expect(await call(adminPrincipal('home', absent, null), 5)).toBe('no_permission')
   expect(await call(adminPrincipal('home', absent, null), absent)).toBe('user_not_found')
+})
+
+it('one of several claims must name a user with a token, and an Admin token that needs no user may name any', async () => {
+  const claiming = { ...aboutNoGroup('userOrAdmin'), claims: ['from', 'to'] }
+  const call = (principal: Principal, from: Int64, to: Int64) =>
+    outcome(claiming, principal, { params: { from, to } })
+  expect(await call(user, 1001, 1002)).toBe('passes')
+  expect(await call(user, 1002, 1001)).toBe('passes')
+  expect(await call(user, 1002, 1003)).toBe('no_permission')
+  expect(await call(adminPrincipal('home', 5, null), 1002, 1003)).toBe('passes')
+  expect(await call(adminPrincipal('home', null, null), 1002, 1003)).toBe('passes')
 })

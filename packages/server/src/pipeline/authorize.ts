@@ -24,12 +24,23 @@ export type RequireSubject = (
  * group is the one that the token may act on (rules C3 to C5). A parameter `group_id` is the group that an operation is about; so is a conversation, as far as the token is limited to a group.
  */
 export function compileSubject(operation: Operation): RequireSubject {
-  const { claim, conversation, query, body } = operation
+  const { claims, conversation, query, body } = operation
   const { subject, subjectExists } = callerRules[operation.callers]
   const isAboutGroup = 'group_id' in query || (!isWholeBody(body) && 'group_id' in body)
+  const unclaimed =
+    claims.length === 1
+      ? `${claims[0]} is that of another user`
+      : `neither ${claims.join(' nor ')} is the caller`
   const groupParam = isAboutGroup ? 'group_id' : conversation
   const requireUser = (users: UserDirectory, { appId, userId }: AdminPrincipal) =>
     subjectExists && userId !== null ? users.requireUser(appId, userId) : undefined
+  const requireClaim = (principal: Principal, params: Parameters) => {
+    if (claims.length === 0 || !('userId' in principal)) return
+    const { kind, userId } = principal
+    if (kind === 'admin' && subject !== 'required') return
+    if (!claims.some((name) => params[name] === userId))
+      throw new AppError('no_permission', unclaimed)
+  }
   const requireGroup = ({ adminOf }: AdminPrincipal, params: Parameters) => {
     if (groupParam === undefined || adminOf === null) return
     const groupId = params[groupParam]
@@ -37,8 +48,7 @@ export function compileSubject(operation: Operation): RequireSubject {
       throw new AppError('no_permission', 'header group_id names another group')
   }
   return (users, principal, params) => {
-    if (claim !== null && 'userId' in principal && params[claim] !== principal.userId)
-      throw new AppError('no_permission', `${claim} is that of another user`)
+    requireClaim(principal, params)
     // The user of a user token was there when the token was found.
     if (principal.kind !== 'admin') return undefined
     if (subject !== 'required') {

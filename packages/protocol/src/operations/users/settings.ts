@@ -42,7 +42,7 @@ export const updateSettings = operation({
   tag,
   summary: 'Changes settings; absent fields stay unchanged.',
   callers: 'user',
-  claim: 'user_id',
+  claims: ['user_id'],
   body: { user_id: id('user ID of the caller'), ...userSettingChanges },
   data: done,
 })

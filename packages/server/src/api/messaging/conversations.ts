@@ -13,29 +13,16 @@ import {
 import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
 import { timestampOf } from '../../lib/ids/ids.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import { invalid } from '../../pipeline/parameters.js'
-import type { PrincipalOf } from '../../pipeline/principal.js'
 import type { HandlerServices } from '../services.js'
 
 export function conversationHandlers({
   conversations,
 }: Pick<HandlerServices, 'conversations'>): Handler[] {
-  const readPage = (
-    { appId, userId, deviceSn, adminOf }: PrincipalOf<'party'>,
-    peerId: Int64,
-    range: { startId: Int64; limit: number },
-  ) => {
-    if (adminOf !== null) return conversations.historyOfGroup({ appId, groupId: peerId }, range)
-    if (userId === null)
-      throw invalid(['header user_id or group_id is required with an Admin token'])
-    const isOnDevice = deviceSn !== null
-    return conversations.history({ appId, userId }, peerId, { ...range, isOnDevice })
-  }
   return [
     handle(
       readHistory,
       async ({ opposite_id: peerId, msg_id_start: startId, limit }, { principal }) => {
-        const page = await readPage(principal, peerId, { startId, limit })
+        const page = await conversations.history(principal, peerId, { startId, limit })
         const { isGroup } = page.conversation
         const receiverOf = ({ senderId }: HistoryMessage) =>
           isGroup || principal.userId === null || senderId === principal.userId

@@ -1,5 +1,4 @@
 import {
-  AppError,
   getProfile,
   type Int64,
   type Item,
@@ -15,7 +14,6 @@ import {
 import type { ProfileChanges } from '../../domain/users/profile-service.js'
 import type { User } from '../../domain/users/user-model.js'
 import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { PrincipalOf } from '../../pipeline/principal.js'
 import { itemResults, rawUserId, toSuccessFields } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 
@@ -29,12 +27,7 @@ export function profileHandlers({
   profiles,
 }: Pick<HandlerServices, 'accounts' | 'profiles'>): Handler[] {
   const change = ({ principal }: CallContext<'user'>, changes: ProfileChanges) =>
-    whenDone(
-      profiles.update(principal.appId, principal.tokenOwnerId, {
-        userId: principal.userId,
-        changes,
-      }),
-    )
+    whenDone(profiles.update(principal, changes))
   const changeMany = async (
     { principal }: CallContext<'userOrAdmin'>,
     list: readonly Item<ProfileEntry>[],
@@ -42,9 +35,8 @@ export function profileHandlers({
     // 0, which is no user's ID, where an Admin token acts for no user.
     const ownId = principal.userId ?? 0
     const results = await itemResults(list, {
-      toEntry: ({ user_id: userId = ownId, ...changes }) =>
-        refusal(principal, userId) ?? { userId, changes },
-      work: (updates) => profiles.updateMany(principal.appId, principal.tokenOwnerId, updates),
+      toEntry: ({ user_id: userId = ownId, ...changes }) => ({ userId, changes }),
+      work: (updates) => profiles.updateMany(principal, updates),
       toResult: (outcome, item) => ({ user_id: userOf(item, ownId), ...toSuccessFields(outcome) }),
     })
     return data(results)
@@ -61,12 +53,6 @@ export function profileHandlers({
     handle(updateProfiles, ({ list = [] }, context) => changeMany(context, list)),
     handle(updateAvatars, ({ list = [] }, context) => changeMany(context, list)),
   ]
-}
-
-/** A user token may name only its own user (rule C6a). */
-function refusal(principal: PrincipalOf<'userOrAdmin'>, userId: Int64): AppError | null {
-  if (principal.kind === 'user' && userId !== principal.userId) return new AppError('no_permission')
-  return userId === 0 ? new AppError('invalid_parameter', 'user_id is required') : null
 }
 
 function userOf(item: Item<ProfileEntry>, ownId: Int64): Int64 {

@@ -26,8 +26,19 @@ export interface ProfileChanges {
   readonly public_info?: string | undefined
 }
 
-/** Who changes whose profile. */
+/** Who changes profiles: users their own, an Admin token those of all users (rule C6a). */
+export interface ProfileActor {
+  readonly appId: string
+  /** The user that the call is made for. */
+  readonly userId: Int64 | null
+  readonly isAdminToken: boolean
+  /** Whom an event names as the one who changed it. */
+  readonly tokenOwnerId: Int64
+}
+
+/** Whose profile is changed to what. */
 export interface ProfileUpdate {
+  /** 0 = nobody is named. */
   readonly userId: Int64
   readonly changes: ProfileChanges
 }
@@ -56,35 +67,35 @@ const takenErrors = {
 export class ProfileService {
   constructor(private readonly options: ProfileServiceOptions) {}
 
-  /** @throws AppError invalid_parameter, user_not_found, user_deleted */
-  async update(appId: string, actorId: Int64, update: ProfileUpdate): Promise<void> {
-    requireNoRefusal(await this.updateMany(appId, actorId, [update]))
+  /** The actor's own profile. @throws AppError invalid_parameter, user_not_found, user_deleted */
+  async update(
+    actor: ProfileActor & { readonly userId: Int64 },
+    changes: ProfileChanges,
+  ): Promise<void> {
+    requireNoRefusal(await this.updateMany(actor, [{ userId: actor.userId, changes }]))
   }
 
-  /** A refusal undoes no other update. @returns invalid_parameter, user_not_found, user_deleted */
-  async updateMany(
-    appId: string,
-    actorId: Int64,
-    updates: readonly ProfileUpdate[],
-  ): Promise<ItemOutcome[]> {
+  /**
+   * A refusal undoes no other update.
+   * @returns no_permission, invalid_parameter, user_not_found, user_deleted
+   */
+  async updateMany(actor: ProfileActor, updates: readonly ProfileUpdate[]): Promise<ItemOutcome[]> {
     const entries = [...updates.entries()]
     // All callers lock users in this order. Updates of the same user stay in theirs.
     entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
     return this.options.database.transaction(async (tx) => {
       const outcomes: ItemOutcome[] = []
       for (const [index, update] of entries)
-        outcomes[index] = await outcomeOf(this.#apply(tx, appId, actorId, update))
+        outcomes[index] = await outcomeOf(this.#apply(tx, actor, update))
       return outcomes
     })
   }
 
-  async #apply(
-    tx: Tx,
-    appId: string,
-    actorId: Int64,
-    { userId, changes }: ProfileUpdate,
-  ): Promise<void> {
+  async #apply(tx: Tx, actor: ProfileActor, { userId, changes }: ProfileUpdate): Promise<void> {
     const { store, accounts } = this.options
+    const { appId, tokenOwnerId: actorId } = actor
+    if (!actor.isAdminToken && userId !== actor.userId) throw new AppError('no_permission')
+    if (userId === 0) throw new AppError('invalid_parameter', 'user_id is required')
     const row = definedOnly(changes)
     if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
     const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))

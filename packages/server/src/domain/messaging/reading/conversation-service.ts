@@ -82,6 +82,22 @@ const maxConversationPage = 20
 /** Errors that a later call makes up for. */
 const passingErrors: ReadonlySet<string> = new Set(['storage_failed', 'unavailable'])
 
+/** Who reads a history. */
+export interface HistoryReader {
+  readonly appId: string
+  /** null with an Admin token that acts for no user. */
+  readonly userId: Int64 | null
+  /** null when what is read reaches no device. */
+  readonly deviceSn: number | null
+  /** The group that an admin of it reads; null = read as a user. */
+  readonly adminOf: Int64 | null
+}
+
+interface HistoryPlace {
+  readonly startId: Int64
+  readonly limit: number
+}
+
 /** Reading: history, the list of conversations, unread counts and the marks behind them (rules E5, E6, E8b, E13). */
 export class ConversationService {
   readonly #paced = new Paced(pace)
@@ -89,19 +105,34 @@ export class ConversationService {
   constructor(private readonly options: ConversationServiceOptions) {}
 
   /**
+   * What a page holds reaches the device of a reader who has one (rule E6). An admin of a group reads all of it, which no device gets.
    * @param page.startId the first message of the page, itself included; 0 for the newest
    * @param page.limit clamped to 100
-   * @param page.isOnDevice what the page holds reaches a device of the reader (rule E6)
-   * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of
+   * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of; group_not_found
+   *   for an admin of it; invalid_parameter for neither a user nor an admin of a group
    */
   async history(
-    reader: UserKey,
+    { appId, userId, deviceSn, adminOf }: HistoryReader,
     peerId: Int64,
-    page: { startId: Int64; limit: number; isOnDevice: boolean },
+    page: HistoryPlace,
+  ): Promise<HistoryPage> {
+    if (adminOf !== null) return this.#historyOfGroup({ appId, groupId: peerId }, page)
+    if (userId === null)
+      throw new AppError(
+        'invalid_parameter',
+        'header user_id or group_id is required with an Admin token',
+      )
+    return this.#historyOfUser({ appId, userId, isOnDevice: deviceSn !== null }, peerId, page)
+  }
+
+  async #historyOfUser(
+    reader: UserKey & { readonly isOnDevice: boolean },
+    peerId: Int64,
+    page: HistoryPlace,
   ): Promise<HistoryPage> {
     const { database, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
-    const { userId } = reader
+    const { userId, isOnDevice } = reader
     const conversation = await database.read((db) => this.#find(db, reader, peerId))
     if (!conversation) throw new AppError('user_not_found')
     const read = (part: Conversation) =>
@@ -116,22 +147,14 @@ export class ConversationService {
     const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
     if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
     const shown = rows.slice(0, Math.min(limit, countShown(rows)))
-    if (page.isOnDevice) {
+    if (isOnDevice) {
       await this.#markDelivered(conversation, userId, shown, direct)
       if (stream) await this.#markDelivered(stream, userId, shown, broadcasts)
     }
     return { conversation, messages: shown, nextMessageId: rows[shown.length]?.messageId ?? null }
   }
 
-  /**
-   * The history of a group with the rights of an admin: all of it, which no device gets.
-   * @param page as in {@link history}
-   * @throws AppError group_not_found
-   */
-  async historyOfGroup(
-    group: GroupKey,
-    page: { startId: Int64; limit: number },
-  ): Promise<HistoryPage> {
+  async #historyOfGroup(group: GroupKey, page: HistoryPlace): Promise<HistoryPage> {
     const { database, messageLog, kinds } = this.options
     const { upToId, limit } = historyRange(page)
     const { appId, groupId } = group

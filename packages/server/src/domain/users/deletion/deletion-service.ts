@@ -50,10 +50,11 @@ export interface Deletion {
 export class DeletionService {
   constructor(private readonly options: DeletionServiceOptions) {}
 
-  /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable */
+  /** @throws AppError invalid_parameter for a proof without a password, password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable */
   async delete(deletion: Deletion): Promise<void> {
     const { database, passwords, changing } = this.options
     const { appId, userId, proof } = deletion
+    if (proof?.password === '') throw new AppError('invalid_parameter', 'password is required')
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     const erase = (tx: Tx) => this.#erase(tx, deletion, verified)
     await changing.run({ purpose: 'login', appId, address: proof?.address ?? null }, () =>
