@@ -6,6 +6,7 @@ import { MemoryBus } from '../dist/bus/memory-bus.js'
 import { createRelay, outboxObserver } from '../dist/context/server/outbox.js'
 import type { Database } from '../dist/db/database.js'
 import { StoredMessages } from '../dist/domain/messaging/log/stored-messages.js'
+import { LeaseStore } from '../dist/jobs/lease-store.js'
 import { createLog } from '../dist/observability/log.js'
 import { Metrics } from '../dist/observability/metrics.js'
 import { Outbox } from '../dist/outbox/outbox.js'
@@ -51,7 +52,11 @@ for (const backend of testBackends()) {
       ;({ relay, purge } = createRelay({
         database,
         bus,
-        stores: { outbox: store, storedMessages: new StoredMessages(database) },
+        stores: {
+          leases: new LeaseStore(database, clock),
+          outbox: store,
+          storedMessages: new StoredMessages(database),
+        },
         clock,
         maxLagMs,
         consumers: [consumer],

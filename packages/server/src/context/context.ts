@@ -166,7 +166,7 @@ function buildContext(
   const ids = new IdGenerator(idReservations(database), clock.now)
   const caches = createCaches({ database, bus })
   const turns = new Turns()
-  const stores = createStores({ database, caches })
+  const stores = createStores({ database, clock, caches })
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const jobs = new JobQueue({

@@ -45,6 +45,8 @@ import { UserCountStore } from '../domain/users/registration/user-count-store.js
 import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { JobStore } from '../jobs/job-store.js'
+import { LeaseStore } from '../jobs/lease-store.js'
+import type { Clock } from '../lib/clock.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
 import type { Caches } from './caches.js'
 
@@ -53,6 +55,7 @@ export type Stores = ReturnType<typeof createStores>
 /** Every store, once. A store that writes what a cache is made of invalidates the cache. */
 export function createStores({
   database,
+  clock,
   caches: {
     adminTokens,
     apps,
@@ -67,6 +70,7 @@ export function createStores({
   },
 }: {
   readonly database: Database
+  readonly clock: Clock
   readonly caches: Caches
 }) {
   return {
@@ -89,6 +93,7 @@ export function createStores({
     history: new HistoryStore(database),
     integrity: new IntegrityStore(),
     jobs: new JobStore(),
+    leases: new LeaseStore(database, clock),
     joinRequests: new JoinRequestStore(database),
     keyChecks: new KeyCheckStore(),
     memberLists: new MemberListStore(),

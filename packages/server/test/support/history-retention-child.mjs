@@ -19,8 +19,9 @@ const database = new Database(
     ? postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
     : sqliteDialect(join(dataDir, 'hermod.db')),
 )
-const stores = createStores({ database, caches: createCaches({ database, bus: new MemoryBus() }) })
 const clock = { now: () => instant + 86_400_000 }
+const caches = createCaches({ database, bus: new MemoryBus() })
+const stores = createStores({ database, clock, caches })
 const retention = new HistoryRetention({
   database,
   apps: { list: async () => [{ appId, settings: { history_days: 1 } }] },

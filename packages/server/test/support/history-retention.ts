@@ -40,15 +40,17 @@ export class Retention implements AsyncDisposable {
    */
   async run(appId: string, instant: number, signal = new AbortController().signal) {
     const database = this.#database
+    let days = 0
+    const clock = { now: () => instant + days * dayMs }
     const stores = createStores({
       database,
+      clock,
       caches: createCaches({ database, bus: new MemoryBus() }),
     })
     const apps = (await database.read((db) => stores.apps.list(db))).filter(
       (app) => app.appId === appId,
     )
-    const days = apps[0]?.settings.history_days ?? 0
-    const clock = { now: () => instant + days * dayMs }
+    days = apps[0]?.settings.history_days ?? 0
     const retention = new HistoryRetention({
       database,
       apps: { list: async () => apps },

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
-import { LeaseStore } from '../../jobs/lease-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
@@ -30,7 +29,7 @@ export function createRelay({
 }: {
   readonly database: Database
   readonly bus: Bus
-  readonly stores: Pick<Stores, 'outbox' | 'storedMessages'>
+  readonly stores: Pick<Stores, 'leases' | 'outbox' | 'storedMessages'>
   readonly clock: Clock
   readonly maxLagMs: number
   readonly consumers: readonly Consumer[]
@@ -40,7 +39,7 @@ export function createRelay({
     database,
     store: stores.outbox,
     messages: stores.storedMessages,
-    leases: new LeaseStore(database, clock),
+    leases: stores.leases,
     // Of the embedded database there is one process, which need not wait for the leases of the one before it.
     node: database.dialect.name === 'sqlite' ? 'embedded' : randomUUID(),
     consumers,

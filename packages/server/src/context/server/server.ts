@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
-import { LeaseStore } from '../../jobs/lease-store.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
@@ -44,9 +43,8 @@ export function startService(
     })
     // Added before they are started, so that they stop after the last call, which may leave work to them.
     parts.add(workers, (each) => each.stop())
-    const leases = new LeaseStore(database, clock)
     const prober = randomUUID()
-    const readiness = new Readiness({ database, probe: () => leases.probe(prober) })
+    const readiness = new Readiness({ database, probe: () => stores.leases.probe(prober) })
     const { url } = parts.add(await startTransports(context, { config, log, readiness }), (each) =>
       each.stop(),
     )

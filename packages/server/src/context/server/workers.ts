@@ -6,9 +6,9 @@ import { AudiencePace } from '../../domain/push/sending/send-pace.js'
 import { expandTask, sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { jobPurge } from '../../jobs/job-purge.js'
 import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
-import { LeaseStore } from '../../jobs/lease-store.js'
 import { MaintenanceScheduler } from '../../jobs/maintenance-scheduler.js'
 import type { Clock } from '../../lib/clock.js'
+import { Lifecycle } from '../../lib/lifecycle.js'
 import { BackgroundPause } from '../../lib/limits/background-pause.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
@@ -22,7 +22,7 @@ import { createRelay, outboxObserver } from './outbox.js'
 export interface WorkersOptions {
   readonly database: Database
   readonly bus: Bus
-  readonly stores: Pick<Stores, 'jobs' | 'outbox' | 'storedMessages'>
+  readonly stores: Pick<Stores, 'jobs' | 'leases' | 'outbox' | 'storedMessages'>
   /** How far a consumer may fall behind before events are removed all the same. */
   readonly maxLagMs: number
   readonly services: Pick<
@@ -182,7 +182,7 @@ export function createWorkers({
         run: () => certificateExpiry.tell(expiryObserver(log)),
       },
     ],
-    leases: new LeaseStore(database, clock),
+    leases: stores.leases,
     observer: {
       finished: metrics.maintenanceFinished.bind(metrics),
       failed(task, error) {
@@ -190,17 +190,16 @@ export function createWorkers({
       },
     },
   })
-  let unsubscribe = () => {}
+  const parts = new Lifecycle()
   return {
+    // Each is added before it starts, so that one that has begun in part is stopped too.
     async start() {
-      unsubscribe = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
-      jobs.start()
-      maintenance.start()
-      await relay.start()
+      parts.add(jobs, (each) => each.stop()).start()
+      const wake = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
+      parts.add(wake, (unsubscribe) => unsubscribe())
+      parts.add(maintenance, (each) => each.stop()).start()
+      await parts.add(relay, (each) => each.stop()).start()
     },
-    async stop() {
-      unsubscribe()
-      await Promise.all([jobs.stop(), maintenance.stop(), relay.stop()])
-    },
+    stop: () => parts.stop(),
   }
 }

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const sources = join(import.meta.dirname, '..')
+const constructed = /\bnew (\w+Store)\(/g
+/** Not of the database; what opens one is beside it. */
+const blobStores = ['FolderStore', 'S3Store']
+
+it('every store is constructed in stores.ts, once', () => {
+  const places = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .flatMap((path) =>
+      [...readFileSync(join(sources, path), 'utf8').matchAll(constructed)].map(([, name = '']) => ({
+        name,
+        path,
+      })),
+    )
+    .filter(({ name }) => !blobStores.includes(name))
+  expect(places.filter(({ path }) => path !== join('context', 'stores.ts'))).toEqual([])
+  const names = places.map(({ name }) => name)
+  expect(names.length).toBeGreaterThan(40)
+  expect(new Set(names).size).toBe(names.length)
+})
