@@ -29,7 +29,7 @@ function refusals({ from, membersWith, refusal }: GroupRight): ErrorName[] {
 }
 
 describe('the rights in a group', () => {
-  it('are declared by every operation about a group, but for those that need none', () => {
+  it('are declared by every operation about a group, except those that need none', () => {
     const without = aboutGroups.filter(({ right }) => right === undefined).map(({ id }) => id)
     expect(without.toSorted()).toEqual(Object.keys(needsNoRight).toSorted())
     expect(aboutGroups.length).toBeGreaterThan(50)

@@ -344,7 +344,7 @@ for (const backend of testBackends()) {
         expect(ids).toEqual(ids.toSorted((a, b) => b - a))
         for (let limit = 1; limit <= 10; limit++)
           expect(await history(alice.api, bot.id, limit)).toEqual(all)
-        // From any message on, be it a broadcast or not.
+        // From any message on, a broadcast or not.
         for (const [index, start] of ids.entries()) {
           const page = await historyPage(alice.api, bot.id, { start, limit: 3 })
           expect(page.messages).toEqual(all.slice(index, index + 3))

@@ -210,7 +210,7 @@ class ContactWorld extends World {
     super(watched, people)
   }
 
-  /** With the user's own token, but for what only the Admin may do. */
+  /** With the user's own token, except what only the Admin may do. */
   async perform(call: Call): Promise<number> {
     const [path, what] = requests[call.kind](call, [this.id(call.actor), this.id(call.peer)])
     const api = call.kind === 'add' ? this.api(call.actor) : await this.session(call.actor)

@@ -347,7 +347,7 @@ for (const backend of testBackends()) {
     const withdrawByMessage = (api: Api, { place: peer, type, message }: Sight) =>
       operate(api, 'recall', { peer, type, message, transaction_id: message })
 
-    /** What is stored of a conversation, but for who has read what. */
+    /** What is stored of a conversation, except who has read what. */
     async function stateOf({ user, peer, place, type }: Sight): Promise<unknown> {
       const which = whichConversation(type, place, user, peer)
       return {

@@ -289,7 +289,7 @@ for (const backend of testBackends()) {
     )
 
     it.each(fixtures)(
-      'end for $id with the group, but for what its members may read',
+      'end for $id with the group, except what its members may read',
       async (fixture) => {
         const { operation } = fixture
         const group_id = await aGroupOfAll()

@@ -185,7 +185,7 @@ for (const backend of testBackends()) {
       })
     })
 
-    it('takes texts as long as they may be, and empty ones but for the name', async () => {
+    it('takes texts as long as they may be, and empty ones except for the name', async () => {
       for (const [path, name, value] of [
         ['/group/info/name', 'name', '🥾'.repeat(128)],
         ['/group/info/description', 'description', 'd'.repeat(1024)],

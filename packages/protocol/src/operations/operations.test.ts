@@ -142,7 +142,7 @@ describe('operations', () => {
     }
   })
 
-  it('bound every string and list that callers send, but for an audience and the texts of a message, whose limits have errors of their own', () => {
+  it('bound every string and list that callers send, except an audience and the texts of a message, whose limits have errors of their own', () => {
     for (const { id, query, body } of operations) {
       const sent = [object(query), isWholeBody(body) ? body.schema : object(body)].flatMap(
         withNested,

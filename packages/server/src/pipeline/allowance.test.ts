@@ -36,7 +36,7 @@ describe('UserAllowances', () => {
     expect(waitOf(() => users.begin(1))).toBe(1)
   })
 
-  it('gives back what was charged in vain', () => {
+  it('gives back what was charged for nothing', () => {
     const users = new UserAllowances({ rate: { perSecond: 1, burst: 10 }, calls: 10, fileRate })
     const first = users.begin(1)
     first.charge(500)

@@ -57,7 +57,7 @@ const rules = Object.keys(callerRules) as CallerRule[]
 const checked = rules.filter((rule) => callerRules[rule].subjectExists)
 
 describe('the user that an Admin token acts for', () => {
-  it.each(checked)('must be there for %s, be it known at once or later', async (rule) => {
+  it.each(checked)('must be there for %s, known at once or later', async (rule) => {
     for (const isAtOnce of [true, false]) {
       const options = { isAtOnce }
       expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', 5, null), options)).toBe(

@@ -244,7 +244,7 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-/** Whether "" is a value of such a field, be it a good one or not. */
+/** Whether "" is a value of such a field, good or not. */
 export function isText(schema: JsonSchema): boolean {
   const { type, enum: words, anyOf, 'x-blank-is-absent': blankIsAbsent } = schema
   const isString = type === 'string' && words === undefined

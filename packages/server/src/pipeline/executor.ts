@@ -190,7 +190,7 @@ export class Executor {
     return this.#authenticate(operation, call)
   }
 
-  /** A body that is on its way is none of the service's time, and holds up no stop. */
+  /** The time in which a body is on its way is not counted as the service's, and a stop does not wait for it. */
   async #arrived(reading: Promise<Parameters>, timing: Timing): Promise<Parameters> {
     this.#ended()
     try {

@@ -86,7 +86,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
 })
 
 describe('pages', () => {
-  it('count for the address that asks for them, but for those that tell of health', async () => {
+  it('count for the address that asks for them, except those that tell of health', async () => {
     await using server = await startAttacked({
       env: { HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' },
     })

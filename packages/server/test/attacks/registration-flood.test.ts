@@ -24,7 +24,7 @@ import { anApplication } from '../support/broadcasts.js'
 import { holdWrites } from '../support/held-writes.js'
 import { WatchedServer } from '../support/watched-server.js'
 
-/** The service as it is by default, but for the addresses, which the test chooses. */
+/** The service as it is by default, except the addresses, which the test chooses. */
 function defaults(env: Record<string, string> = {}): { env: Record<string, string | undefined> } {
   const unset = {
     HERMOD_RATE_LIMIT: undefined,

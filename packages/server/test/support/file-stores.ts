@@ -6,7 +6,7 @@ import { blobsIn } from './files.js'
 export interface StoreOfServer extends AsyncDisposable {
   /** Settings of the server. */
   readonly env: Readonly<Record<string, string>>
-  /** The keys of all that is stored, but for what is on its way. @param dataDir of the server */
+  /** The keys of all that is stored, except what is on its way. @param dataDir of the server */
   keys(dataDir: string): Promise<string[]>
 }
 

@@ -96,7 +96,7 @@ export class TokenStore {
     this.#forget(tx, appId, rows)
   }
 
-  /** Ends the tokens of a user that have no device, but for the newest ones. */
+  /** Ends the tokens of a user that have no device, except the newest ones. */
   async revokeOldest(
     tx: Tx,
     { appId, userId }: UserKey,
@@ -117,7 +117,7 @@ export class TokenStore {
     this.#forget(tx, appId, rows)
   }
 
-  /** Deletes the tokens of a user but for the newest ones, at most `limit` at a time. */
+  /** Deletes the tokens of a user except the newest ones, at most `limit` at a time. */
   async deleteOldest(
     tx: Tx,
     { appId, userId }: UserKey,

@@ -53,7 +53,7 @@ export async function openAnswer(request: IncomingMessage, file: FileAnswer): Pr
   }
 }
 
-/** The address is signed for GET. What the file is HEAD is told here, but for the validators, of which the store has its own. */
+/** The address is signed for GET. What the file is HEAD is told here, except the validators, of which the store has its own. */
 function redirectAnswer({ method }: IncomingMessage, file: FileRedirect): OpenedFile {
   const uncached = ['cache-control', 'no-store']
   if (method !== 'HEAD') {

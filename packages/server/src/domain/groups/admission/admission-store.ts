@@ -38,7 +38,7 @@ export interface AdmissionRow {
 const settledColumns = { status: 'smallint', updated_at: 'bigint' } as const
 /** What is set of them when they end without an answer. */
 const closedColumns = { expires_at: 'bigint', updated_at: 'bigint' } as const
-/** Those of a group that nobody has answered, be they open or expired. */
+/** Those of a group that nobody has answered, open or expired. */
 const pendingOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
 export const admissionColumns = {
   app_id: 'text',
@@ -103,7 +103,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     return found ?? null
   }
 
-  /** Answers what nobody has answered between a group and users, but for what was closed. */
+  /** Answers what nobody has answered between a group and users, except what was closed. */
   async settle(
     tx: Tx,
     group: GroupKey,

@@ -82,7 +82,7 @@ export const setLastMessageIds: BulkInsert = {
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
 }
 
-/** Shows new conversations to their parties, but for those who are deleted; nobody else is deleted until the transaction ends. */
+/** Shows new conversations to their parties, except those who are deleted; nobody else is deleted until the transaction ends. */
 export const addToLists: BulkInsert = {
   module: import.meta.url,
   table: 'user_conversations',

@@ -9,7 +9,7 @@ const marks = { seen_seq: 'bigint', read_seq: 'bigint', delivered_seq: 'bigint' 
 
 const addedColumns = { ...broadcastMarkKey, seen_seq: 'bigint' } as const
 
-/** Rows for users who have none, but for those who are deleted; nobody else is deleted until the transaction ends. */
+/** Rows for users who have none, except those who are deleted; nobody else is deleted until the transaction ends. */
 export const addBroadcastMarks: BulkInsert = {
   module: import.meta.url,
   table: 'broadcast_marks',

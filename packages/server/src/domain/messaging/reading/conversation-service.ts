@@ -171,7 +171,7 @@ export class ConversationService {
     }
   }
 
-  /** Reads no more than a page may hold, but for what the last step brings. */
+  /** Reads no more than a page may hold, except what the last step brings. */
   #readPage(
     { upToId, limit }: HistoryRange,
     read: (range: HistoryRange) => Soon<HistoryMessage[]>,
@@ -442,7 +442,7 @@ export class ConversationService {
   }
 
   /**
-   * Hides what the conversation holds, be it nothing; the next message brings it back with that message only (rule E13).
+   * Hides what the conversation has, also when that is nothing; the next message brings it back with that message only (rule E13).
    * @throws AppError conversation_not_found
    */
   async delete(reader: UserKey, peerId: Int64): Promise<void> {

@@ -31,6 +31,6 @@ function isAbout({ kind, payload }: Event<ActorEventKind>, userIds: ReadonlySet<
   const { actor_id, user_ids } = payload
   if (!kind.startsWith('group.')) return [actor_id, ...user_ids].some(isDeleted)
   const isAboutThem = user_ids.length > 0 && user_ids.every(isDeleted)
-  // A change that names a user is of the name in the group, be it an administrator's.
+  // A change that names users is about their names in the group, also when an administrator made it.
   return isAboutThem || (kind !== 'group.info_updated' && isDeleted(actor_id))
 }

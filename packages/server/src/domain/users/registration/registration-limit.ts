@@ -16,7 +16,7 @@ export class RegistrationLimit {
 
   /**
    * Counts a registration.
-   * @returns a function that undoes it, for one that came to nothing through no fault of the caller
+   * @returns a function that undoes it, for a registration that failed for a reason that is not the caller's
    * @throws AppError address_limited with the time to wait
    */
   take(app: LimitedApp, address: string): () => void {
