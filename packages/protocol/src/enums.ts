@@ -100,8 +100,15 @@ export const contactRequestStatus = enumeration({
 
 // Messages
 
-/** Status of a message as the caller sees it, by how far it got: 0 stored, 1 on a device of the receiver, 2 read (rule E6). */
-export const messageStatuses = ['UNREAD', 'DELIVERED', 'READ'] as const
+/** Status of a message as the caller sees it, by how far it got: stored, on a device of the receiver, read (rule E6). */
+export const messageStatus = enumeration({
+  stored: [0, 'UNREAD'],
+  delivered: [1, 'DELIVERED'],
+  read: [2, 'READ'],
+})
+
+/** What was done to a message after it was stored, by the kind of its change (rules E7, E8). */
+export const alterationKind = enumeration({ edited: [0, 'edited'], recalled: [1, 'recalled'] })
 
 const broadcastContentTable = {
   text: [0, 'TEXT'],

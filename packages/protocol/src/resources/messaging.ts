@@ -1,4 +1,4 @@
-import { contentType, meaningsOf, messageStatuses } from '../enums.js'
+import { contentType, meaningsOf, messageStatus } from '../enums.js'
 import { instant, resource } from '../resource.js'
 import { array, boolean, int32, int64, type Static, stringEnum, text } from '../schema.js'
 
@@ -28,7 +28,7 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   from_xid: Xid,
   is_system: boolean({ description: 'true: a system notification' }),
   msg_id: int64({ description: 'message ID; grows with time inside a conversation' }),
-  status: stringEnum(messageStatuses, { description: 'delivery status' }),
+  status: stringEnum(Object.values(meaningsOf(messageStatus)), { description: 'delivery status' }),
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,
 })

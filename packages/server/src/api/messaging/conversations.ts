@@ -7,7 +7,7 @@ import {
   listUnread,
   type Message,
   meaningsOf,
-  messageStatuses,
+  messageStatus,
   readHistory,
 } from '@hermod/protocol'
 import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
@@ -67,6 +67,7 @@ export function conversationHandlers({
 }
 
 const ctypes = meaningsOf(contentType)
+const statuses = meaningsOf(messageStatus)
 
 function toMessage(message: HistoryMessage, receiverId: Int64): Message {
   return {
@@ -79,7 +80,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
-    status: messageStatuses[message.status],
+    status: statuses[message.status] ?? 'UNREAD',
     timestamp: timestampOf(message.messageId),
     to_xid: { device_sn: 0, uid: receiverId },
   }

@@ -4,6 +4,7 @@ import {
   sendBroadcast,
   sendMessage,
   sendNotification,
+  targetType,
 } from '@hermod/protocol'
 import type { SendRequest, SendResult } from '../../domain/messaging/sending/message-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
@@ -56,7 +57,7 @@ function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {
   return {
     fromUserId: params.from_user_id,
     targets: params.targets,
-    targetType: params.type === 2 ? 'group' : 'user',
+    targetType: params.type === targetType.group ? 'group' : 'user',
     contentType: params.content_type,
     content: params.content,
     attachment: params.attachment ?? '',

@@ -1,9 +1,10 @@
+import { alterationKind } from '@hermod/protocol'
 import { sql } from '../../db/kysely.js'
-import { type IntegrityCheck, log } from './integrity-check.js'
+import { type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 
+const edited = sql.lit(alterationKind.edited)
+const recalled = sql.lit(alterationKind.recalled)
 const named = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
-const same = (a: string, b: string) =>
-  sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
 
 /**
  * Conversations with `kept_seq`: how many of their messages lie at or below the number from which changes are kept. The first of them are
@@ -12,8 +13,8 @@ const same = (a: string, b: string) =>
 const keptConversations = sql`(with kept as materialized (select k.*, k.changes_kept_from - coalesce(f.first_row - 1, k.alterations) as kept_seq
   from conversations k
   left join (select x.app_id, x.low_id, x.high_id, min(x.alteration) as first_row
-    from message_changes x join conversations o on ${same('o', 'x')}
-    where x.change > o.changes_kept_from group by x.app_id, x.low_id, x.high_id) f on ${same('f', 'k')}) select * from kept)`
+    from message_changes x join conversations o on ${sameConversation('o', 'x')}
+    where x.change > o.changes_kept_from group by x.app_id, x.low_id, x.high_id) f on ${sameConversation('f', 'k')}) select * from kept)`
 
 /** The change log against the messages, and what is left of those that were recalled (decision page 027). */
 export const changeChecks: readonly IntegrityCheck[] = [
@@ -23,7 +24,7 @@ export const changeChecks: readonly IntegrityCheck[] = [
     faults: sql`select c.app_id, ${named('c')} as subject,
         'has messages from position ' || coalesce(l.seq, 0) || ' on, where those up to ' || c.removed_seq || ' were removed; keeps changes from number ' || c.changes_kept_from || ', message ' || c.kept_seq as detail
       from ${keptConversations} c
-      left join (select app_id, low_id, high_id, min(seq) as seq from ${log} l group by app_id, low_id, high_id) l on ${same('l', 'c')}
+      left join (select app_id, low_id, high_id, min(seq) as seq from ${log} l group by app_id, low_id, high_id) l on ${sameConversation('l', 'c')}
       where coalesce(l.seq, c.seq + 1) <> c.removed_seq + 1 or c.kept_seq not between c.removed_seq and c.seq or c.changes_kept_from < 0`,
   },
   {
@@ -32,10 +33,10 @@ export const changeChecks: readonly IntegrityCheck[] = [
     faults: sql`select c.app_id, ${named('c')} as subject,
         'says that messages up to ' || c.removed_msg_id || ' were removed, and has ' || coalesce(l.msg_id, 0) || ' of ' || c.last_msg_id || ', or what belongs to those that were' as detail
       from conversations c
-      left join (select app_id, low_id, high_id, min(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) l on ${same('l', 'c')}
+      left join (select app_id, low_id, high_id, min(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) l on ${sameConversation('l', 'c')}
       where c.removed_msg_id >= coalesce(l.msg_id, c.last_msg_id + 1) or (c.removed_seq > 0) <> (c.removed_msg_id > 0)
         or (c.removed_seq = c.seq and c.removed_msg_id <> c.last_msg_id)
-        or exists (select 1 from own_notifications n where ${same('n', 'c')} and n.seq <= c.removed_seq)
+        or exists (select 1 from own_notifications n where ${sameConversation('n', 'c')} and n.seq <= c.removed_seq)
         or (c.low_id = c.high_id and exists (select 1 from receipt_requests r
           where r.app_id = c.app_id and r.group_id = c.low_id and r.seq <= c.removed_seq))`,
   },
@@ -49,7 +50,7 @@ export const changeChecks: readonly IntegrityCheck[] = [
         from (select app_id, low_id, high_id, alteration, abs(alteration
             - min(alteration) over (partition by app_id, low_id, high_id)
             - row_number() over (partition by app_id, low_id, high_id order by change) + 1) as place_error from message_changes) numbered
-        group by app_id, low_id, high_id) x on ${same('x', 'c')}
+        group by app_id, low_id, high_id) x on ${sameConversation('x', 'c')}
       where coalesce(x.last_row, c.alterations) <> c.alterations or coalesce(x.place_error, 0) <> 0
         or (c.changes_kept_from = 0 and coalesce(x.first_row, c.alterations + 1) <> 1)
         or coalesce(x.first_row, c.alterations + 1) - 1 > c.changes_kept_from`,
@@ -59,9 +60,9 @@ export const changeChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from message_changes`,
     faults: sql`select x.app_id, ${named('x')} as subject,
         'has number ' || x.change || ' for edit or recall ' || x.alteration || ' of message ' || x.msg_id || ' at position ' || x.seq || ', where ' || coalesce(c.seq, 0) || ' messages are' as detail
-      from (select y.*, coalesce((select m.seq from messages m where ${same('m', 'y')} and m.msg_id = y.msg_id),
-          (select r.seq from recalled_messages r where ${same('r', 'y')} and r.msg_id = y.msg_id), 0) as seq from message_changes y) x
-      left join conversations c on ${same('c', 'x')}
+      from (select y.*, coalesce((select m.seq from messages m where ${sameConversation('m', 'y')} and m.msg_id = y.msg_id),
+          (select r.seq from recalled_messages r where ${sameConversation('r', 'y')} and r.msg_id = y.msg_id), 0) as seq from message_changes y) x
+      left join conversations c on ${sameConversation('c', 'x')}
       where c.seq is null or x.change - x.alteration not between x.seq and c.seq`,
   },
   {
@@ -70,19 +71,19 @@ export const changeChecks: readonly IntegrityCheck[] = [
     faults: sql`select x.app_id, ${named('x')} as subject,
         'has number ' || x.change || ' for what was not done to message ' || x.msg_id || ', or for what came before it' as detail
       from message_changes x
-      join conversations c on ${same('c', 'x')}
-      left join messages m on ${same('m', 'x')} and m.msg_id = x.msg_id
-      left join recalled_messages r on ${same('r', 'x')} and r.msg_id = x.msg_id
-      where x.change > c.changes_kept_from and (x.kind not in (0, 1) or (x.kind = 1 and r.msg_id is null) or (x.kind = 0 and r.msg_id is null and coalesce(m.edited_at, 0) = 0)
-        or exists (select 1 from message_changes e where ${same('e', 'x')} and e.msg_id = x.msg_id and e.kind = 1 and e.change < x.change))`,
+      join conversations c on ${sameConversation('c', 'x')}
+      left join messages m on ${sameConversation('m', 'x')} and m.msg_id = x.msg_id
+      left join recalled_messages r on ${sameConversation('r', 'x')} and r.msg_id = x.msg_id
+      where x.change > c.changes_kept_from and (x.kind not in (${edited}, ${recalled}) or (x.kind = ${recalled} and r.msg_id is null) or (x.kind = ${edited} and r.msg_id is null and coalesce(m.edited_at, 0) = 0)
+        or exists (select 1 from message_changes e where ${sameConversation('e', 'x')} and e.msg_id = x.msg_id and e.kind = ${recalled} and e.change < x.change))`,
   },
   {
     name: 'altered_message',
     count: sql`select count(*) as count from ${log} l`,
     faults: sql`select a.app_id, ${named('a')} as subject, 'message ' || a.msg_id || ' was ' || a.what || ', of which there is no change' as detail
-      from (select app_id, low_id, high_id, msg_id, seq, 0 as kind, 'edited' as what from messages where edited_at <> 0
-        union all select app_id, low_id, high_id, msg_id, seq, 1 as kind, 'recalled' as what from recalled_messages) a
-      join ${keptConversations} c on ${same('c', 'a')}
-      where a.seq > c.kept_seq and not exists (select 1 from message_changes x where ${same('x', 'a')} and x.msg_id = a.msg_id and x.kind = a.kind)`,
+      from (select app_id, low_id, high_id, msg_id, seq, ${edited} as kind, 'edited' as what from messages where edited_at <> 0
+        union all select app_id, low_id, high_id, msg_id, seq, ${recalled} as kind, 'recalled' as what from recalled_messages) a
+      join ${keptConversations} c on ${sameConversation('c', 'a')}
+      where a.seq > c.kept_seq and not exists (select 1 from message_changes x where ${sameConversation('x', 'a')} and x.msg_id = a.msg_id and x.kind = a.kind)`,
   },
 ]

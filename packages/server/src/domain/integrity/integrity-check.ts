@@ -20,6 +20,10 @@ export interface IntegrityCheck {
     | ((db: Queryable, limit: number) => Promise<readonly FaultRow[]>)
 }
 
+/** That rows of two tables are of one conversation. */
+export const sameConversation = (a: string, b: string) =>
+  sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
+
 /** Every message that was ever stored. */
 export const log = sql.raw(
   `(select app_id, low_id, high_id, msg_id, seq, sender_id, is_system from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id, is_system from recalled_messages)`,

@@ -5,12 +5,10 @@ import { broadcastChecks } from './broadcast-checks.js'
 import { changeChecks } from './change-checks.js'
 import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
-import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
+import { type FaultRow, type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
-const sameConversation = (a: string, b: string) =>
-  sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
 
 /** The same look at the columns of both parties; a conversation with oneself is looked at once. */
 function eachSide(

@@ -1,10 +1,8 @@
-import type { Int64 } from '@hermod/protocol'
+import type { alterationKind, Int64 } from '@hermod/protocol'
 import type { HistoryMessage } from './message-model.js'
 
 /** What altered a message, as in message_changes. */
-export const alterationKinds = { edited: 0, recalled: 1 } as const
-
-export type AlterationKind = (typeof alterationKinds)[keyof typeof alterationKinds]
+export type AlterationKind = (typeof alterationKind)[keyof typeof alterationKind & string]
 
 /** A message as a page of history shows it, with its position in the conversation. */
 export interface PositionedMessage extends HistoryMessage {

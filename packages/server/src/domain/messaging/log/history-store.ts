@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
@@ -28,6 +28,10 @@ interface GroupReader {
 type PageParams = HistoryReader & Start
 type GroupPageParams = GroupReader & Start
 
+const stored = sql.lit(messageStatus.stored)
+const delivered = sql.lit(messageStatus.delivered)
+const read = sql.lit(messageStatus.read)
+
 const messageColumns = [
   'm.msg_id as messageId',
   'm.sender_id as senderId',
@@ -48,8 +52,8 @@ const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
 /** One's own message in a group has been read once any other member has read it, where read_ack is on; received ones by one's own marks. */
 const statusInGroup = sql<MessageStatus>`case
   when m.sender_id = p.user_id then
-    case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then 2 else 0 end
-  when m.seq <= p.read_seq then 2 when m.seq <= p.delivered_seq then 1 else 0 end`
+    case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then ${read} else ${stored} end
+  when m.seq <= p.read_seq then ${read} when m.seq <= p.delivered_seq then ${delivered} else ${stored} end`
 
 /** The messages `m` of a conversation `c` of two, as its party sees them. */
 function logOf(db: Queryable, param: Param<HistoryReader>) {
@@ -63,7 +67,7 @@ function logOf(db: Queryable, param: Param<HistoryReader>) {
     )
     .select([
       ...messageColumns,
-      sql<MessageStatus>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
+      sql<MessageStatus>`case when m.seq <= ${receiverMark('read_seq')} then ${read} when m.seq <= ${receiverMark('delivered_seq')} then ${delivered} else ${stored} end`.as(
         'status',
       ),
     ])
@@ -88,8 +92,8 @@ function logOfGroup(db: Queryable, param: Param<GroupReader>) {
 }
 
 /** One's own broadcasts are in the conversation with oneself, so they are read; received ones by one's own marks. */
-const statusOfBroadcast = sql<MessageStatus>`case when m.sender_id = u.user_id then 2
-  when m.seq <= coalesce(b.read_seq, 0) then 2 when m.seq <= coalesce(b.delivered_seq, 0) then 1 else 0 end`
+const statusOfBroadcast = sql<MessageStatus>`case when m.sender_id = u.user_id then ${read}
+  when m.seq <= coalesce(b.read_seq, 0) then ${read} when m.seq <= coalesce(b.delivered_seq, 0) then ${delivered} else ${stored} end`
 
 /** The broadcasts `m` of a sender, as the user `u` with the marks `b` sees them. */
 function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
@@ -115,7 +119,7 @@ function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
 /** The messages `m` of a group's conversation `c` as nobody in particular sees them: with what their senders know of their readers. */
 function wholeLogOfGroup(db: Queryable, param: Param<Omit<GroupReader, 'userId'>>) {
   const status = sql<MessageStatus>`case when g.read_ack = 1
-    and m.seq <= case when c.reader_id = m.sender_id then c.high_read_seq else c.low_read_seq end then 2 else 0 end`
+    and m.seq <= case when c.reader_id = m.sender_id then c.high_read_seq else c.low_read_seq end then ${read} else ${stored} end`
   return db
     .selectFrom('groups as g')
     .innerJoin('conversations as c', (join) =>

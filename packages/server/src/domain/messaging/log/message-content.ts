@@ -1,5 +1,5 @@
 /** What senders write, and what holds of it before it is stored. */
-import { AppError } from '@hermod/protocol'
+import { AppError, contentType as contentTypes } from '@hermod/protocol'
 
 /** What a sender gave; the texts are "" when left out. */
 export interface MessageContent {
@@ -44,7 +44,12 @@ const typingStates: ReadonlySet<unknown> = new Set(['typing', 'nothing'])
  * It reaches connected devices and is never stored, counted or pushed. Any other ext makes a message (rule E8a).
  */
 export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
-  if (contentType !== 0 || content !== '' || attachment !== '' || !ext.includes('"input_status"'))
+  if (
+    contentType !== contentTypes.text ||
+    content !== '' ||
+    attachment !== '' ||
+    !ext.includes('"input_status"')
+  )
     return false
   try {
     const parsed: unknown = JSON.parse(ext)

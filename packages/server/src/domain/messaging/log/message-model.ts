@@ -1,5 +1,5 @@
 /** Loaded by the writer's thread too, so it imports nothing of protocol but types. */
-import type { Int64 } from '@hermod/protocol'
+import type { Int64, messageStatus } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
 import { systemUserId } from '../../users/system-user.js'
@@ -88,8 +88,8 @@ export interface StoredMessage extends MessageContent {
   readonly isSystem: number
 }
 
-/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (rule E6). */
-export type MessageStatus = 0 | 1 | 2
+/** How far a message got (rule E6). */
+export type MessageStatus = (typeof messageStatus)[keyof typeof messageStatus & string]
 
 /** A message as a page of history shows it. */
 export interface HistoryMessage extends StoredMessage {

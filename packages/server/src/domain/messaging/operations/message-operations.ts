@@ -1,4 +1,4 @@
-import { AppError, contentType, type Int64, operationType } from '@hermod/protocol'
+import { AppError, alterationKind, contentType, type Int64, operationType } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -10,7 +10,7 @@ import type { GroupMessageRules } from '../../groups/core/group-message-rules.js
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import { type AlterationKind, alterationKinds } from '../log/change-model.js'
+import type { AlterationKind } from '../log/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
 import {
   broadcastStream,
@@ -293,7 +293,7 @@ export class MessageOperations {
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    await this.#note(tx, locked, alterationKinds.recalled)
+    await this.#note(tx, locked, alterationKind.recalled)
     this.#tell(tx, locked, 'message.recalled')
   }
 
@@ -310,7 +310,7 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    await this.#note(tx, locked, alterationKinds.edited)
+    await this.#note(tx, locked, alterationKind.edited)
     this.#tell(tx, locked, editEvents[kind])
   }
 
@@ -322,7 +322,7 @@ export class MessageOperations {
   ): Promise<void> {
     const { changes, conversationStore } = this.options
     const { messageId, seq } = message
-    const recalledSeq = kind === alterationKinds.recalled ? seq : null
+    const recalledSeq = kind === alterationKind.recalled ? seq : null
     const end = await conversationStore.countAlteration(tx, conversation, { recalledSeq })
     await changes.append(tx, conversation, { messageId, kind, ...end })
   }

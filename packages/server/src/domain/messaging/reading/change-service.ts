@@ -1,12 +1,7 @@
-import type { Int64 } from '@hermod/protocol'
+import { alterationKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { UserKey } from '../../users/user-model.js'
-import {
-  type Alteration,
-  alterationKinds,
-  type Change,
-  type ChangeState,
-} from '../log/change-model.js'
+import type { Alteration, Change, ChangeState } from '../log/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
 import { broadcastStream, type Conversation } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
@@ -160,7 +155,7 @@ export class ChangeService {
     userId: Int64,
     { change, kind, messageId, tombstone }: Alteration,
   ): Promise<Change | null> {
-    if (kind === alterationKinds.recalled)
+    if (kind === alterationKind.recalled)
       return tombstone && { change, kind: 'recalled', tombstone }
     const message = await this.options.messageLog.find(db, conversation, { userId, messageId })
     return message && { change, kind: 'edited', message }

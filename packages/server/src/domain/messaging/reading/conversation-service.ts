@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { Paced } from '../../../lib/limits/paced.js'
 import { type Soon, whenKnown } from '../../../lib/soon.js'
@@ -419,7 +419,9 @@ export class ConversationService {
     part: readonly HistoryMessage[],
   ): Soon<void> {
     const { database, messageLog, marks } = this.options
-    const undelivered = part.find(({ senderId, status }) => senderId !== userId && status === 0)
+    const undelivered = part.find(
+      ({ senderId, status }) => senderId !== userId && status === messageStatus.stored,
+    )
     if (!undelivered || !shown.includes(undelivered)) return
     const { messageId } = undelivered
     return unlessPassing(async () => {
