@@ -6,10 +6,17 @@ import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
 
+const headColumns = {
+  app_id: 'text',
+  position: 'bigint',
+  first_msg_id: 'bigint',
+  last_msg_id: 'bigint',
+} as const
+
 const advanceHeads: BulkInsert = {
   module: import.meta.url,
   table: 'outbox_heads',
-  columns: { app_id: 'text', position: 'bigint', first_msg_id: 'bigint', last_msg_id: 'bigint' },
+  columns: headColumns,
   conflict: `on conflict (app_id) do update set position = t.position + excluded.position, first_msg_id = excluded.first_msg_id,
     last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end`,
   returning: 'app_id, position',
@@ -36,6 +43,18 @@ export interface NewRow {
   readonly messageIds?: { readonly first: number; readonly last: number }
 }
 
+/** How far the head of an application moves; 0 = the rows are about no messages. */
+const headRow = rowOf(headColumns, (appId: string, rows: readonly NewRow[]) => {
+  const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])
+  const isAboutNone = ids.length === 0
+  return {
+    app_id: appId,
+    position: rows.length,
+    first_msg_id: isAboutNone ? 0 : Math.min(...ids.map(({ first }) => first)),
+    last_msg_id: isAboutNone ? 0 : Math.max(...ids.map(({ last }) => last)),
+  }
+})
+
 const outboxRow = rowOf(
   outboxColumns,
   ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
@@ -58,7 +77,7 @@ export async function appendToOutbox(
   createdAt: number,
 ): Promise<void> {
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
-  const heads = byApp.map(([appId, ofApp]) => [appId, ofApp.length, ...messageIdsOf(ofApp)])
+  const heads = byApp.map(([appId, ofApp]) => headRow(appId, ofApp))
   const rowsFrom = (positionOf: (appId: string, after: number) => number) =>
     byApp.flatMap(([appId, ofApp]) =>
       ofApp.map((row, index) =>
@@ -80,11 +99,4 @@ export async function appendToOutbox(
     insertRows,
     rowsFrom((appId, after) => (lastOf.get(appId) ?? 0) - after),
   )
-}
-
-/** @returns the first and the last one; 0 = the rows are about none */
-function messageIdsOf(rows: readonly NewRow[]): [first: number, last: number] {
-  const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])
-  if (ids.length === 0) return [0, 0]
-  return [Math.min(...ids.map(({ first }) => first)), Math.max(...ids.map(({ last }) => last))]
 }

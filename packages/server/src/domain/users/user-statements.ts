@@ -2,12 +2,20 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../db/procedure.js'
+import { rowOf } from '../../db/rows.js'
 import { compare } from '../../lib/compare.js'
 import type { UserKey } from './user-model.js'
 
+const userKey = { app_id: 'text', user_id: 'bigint' } as const
+
+const userKeyRow = rowOf(userKey, ({ appId, userId }: UserKey) => ({
+  app_id: appId,
+  user_id: userId,
+}))
+
 const lockUsers: BulkSelect = {
   table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
+  keys: userKey,
   columns: 'app_id, user_id, deleted_at',
   lock: 'for key share',
 }
@@ -30,10 +38,7 @@ export async function lockPresence(
   const inOrder = [...distinct.values()].sort(
     (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
   )
-  const found = await context.run<LockedUser>(
-    lockUsers,
-    inOrder.map(({ appId, userId }) => [appId, userId]),
-  )
+  const found = await context.run<LockedUser>(lockUsers, inOrder.map(userKeyRow))
   const presence = new Map(
     found.map(({ app_id: appId, user_id: userId, deleted_at }) => [
       presenceKey({ appId, userId }),
@@ -48,13 +53,12 @@ function presenceKey({ appId, userId }: UserKey): string {
 }
 
 const badgeColumns = { badge: 'bigint' } as const
-const badgeKeys = { app_id: 'text', user_id: 'bigint' } as const
 
 /** Of users who are new. Rows: app_id and user_id. */
 export const insertBadges: BulkInsert = {
   module: import.meta.url,
   table: 'user_badges',
-  columns: badgeKeys,
+  columns: userKey,
 }
 
 /** Rows: badge, then app_id and user_id. Users who are deleted have none. @see {@link BadgeRow} */
@@ -62,7 +66,7 @@ export const setBadges: BulkUpdate = {
   module: import.meta.url,
   table: 'user_badges',
   set: badgeColumns,
-  keys: badgeKeys,
+  keys: userKey,
   returning: 'user_id, badge',
 }
 

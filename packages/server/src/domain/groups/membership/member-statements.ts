@@ -1,7 +1,16 @@
 /** Statements about many members at once. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
+import { groupStatus } from '@hermod/protocol/enums'
 import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
+import { rowOf } from '../../../db/rows.js'
+import type { MemberKey } from '../core/group-model.js'
 
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
+/** What {@link lockMemberMarks} is given. */
+export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: MemberKey) => ({
+  app_id: appId,
+  group_id: groupId,
+  user_id: userId,
+}))
 
 const sentMarks = { read_seq: 'bigint', seen_seq: 'bigint' } as const
 /** What {@link advanceMembers} is given. */
@@ -78,6 +87,17 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   const made: BulkUpdate = { module: import.meta.url, table: 'group_members', set, keys: memberKey }
   memberUpdates.set(name, made)
   return made
+}
+
+/**
+ * In how many groups users are; dissolved ones do not count. A join would make PostgreSQL choose where to begin, and before it has
+ * statistics that may be with all groups of the application.
+ */
+export const countGroups: BulkSelect = {
+  table: 'users',
+  keys: { app_id: 'text', user_id: 'bigint' },
+  columns: `t.user_id, (select count(*) from group_members m where m.app_id = t.app_id and m.user_id = t.user_id
+    and (select g.status from groups g where g.app_id = m.app_id and g.group_id = m.group_id) = ${groupStatus.normal}) as groups`,
 }
 
 /** In how many groups users are, also dissolved ones; no further than a limit, of which there are few. */

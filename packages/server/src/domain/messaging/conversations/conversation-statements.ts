@@ -1,11 +1,19 @@
 /** How procedures write conversations. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
+import { rowOf } from '../../../db/rows.js'
+import type { ConversationKey } from '../log/conversation-model.js'
 
 const conversationKey = {
   app_id: 'text',
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
+/** What {@link lockMarks} and {@link lockFurthestReaders} are given. */
+export const conversationKeyRow = rowOf(conversationKey, (key: ConversationKey) => ({
+  app_id: key.appId,
+  low_id: key.lowId,
+  high_id: key.highId,
+}))
 /** What {@link advanceConversations} and {@link setLastMessageIds} are given. */
 export const positionColumns = {
   ...conversationKey,

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, PreparedPage, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
+import { rowOf } from '../../../db/rows.js'
 import { attachmentMayNameFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
 import { isConversation } from '../conversations/conversation-store.js'
@@ -50,10 +51,29 @@ const ofRecalled: typeof ofMessage = {
   bytes: sql.lit(0),
 }
 
+const ownNotificationKey = {
+  app_id: 'text',
+  low_id: 'bigint',
+  high_id: 'bigint',
+  user_id: 'bigint',
+  seq: 'bigint',
+} as const
+
+const ownNotificationKeyRow = rowOf(
+  ownNotificationKey,
+  ({ appId, lowId, highId }: ConversationKey, { senderId, seq }: OldMessage) => ({
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    user_id: senderId,
+    seq,
+  }),
+)
+
 const deleteOwnNotifications: BulkDelete = {
   module: import.meta.url,
   deleteFrom: 'own_notifications',
-  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', user_id: 'bigint', seq: 'bigint' },
+  keys: ownNotificationKey,
 }
 
 /** Changes to single messages of the log, and its beginning. Their conversation is locked first, as sends do it. */
@@ -176,14 +196,13 @@ export class MessageStore {
     conversation: ConversationKey,
     oldest: readonly OldMessage[],
   ): Promise<{ readonly messages: number; readonly recalled: number }> {
-    const { appId, lowId, highId } = conversation
     const upToId = oldest.at(-1)?.messageId ?? 0
     const notifications = oldest.filter(({ isOwnNotification }) => isOwnNotification === 1)
     if (notifications.length > 0)
       await this.database.bulk(
         tx,
         deleteOwnNotifications,
-        notifications.map(({ senderId, seq }) => [appId, lowId, highId, senderId, seq]),
+        notifications.map((message) => ownNotificationKeyRow(conversation, message)),
       )
     const { numDeletedRows: messages } = await tx
       .deleteFrom('messages')

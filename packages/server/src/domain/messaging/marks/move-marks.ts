@@ -6,6 +6,7 @@ import { compare } from '../../../lib/compare.js'
 import { appendToOutbox, type NewRow } from '../../../outbox/outbox-statements.js'
 import {
   lockMemberMarks,
+  memberKeyRow,
   setMemberMarks,
   writtenMemberMarkColumns,
 } from '../../groups/membership/member-statements.js'
@@ -13,6 +14,7 @@ import type { UserKey } from '../../users/user-model.js'
 import { lockPresence } from '../../users/user-statements.js'
 import type { BroadcastReader } from '../conversations/broadcast-streams.js'
 import {
+  conversationKeyRow,
   lockFurthestReaders,
   lockMarks,
   setFurthestReaders,
@@ -348,9 +350,7 @@ function conversationKeys(moves: readonly MarkMove[]): (readonly unknown[])[] {
   const byText = new Map(
     moves.map(({ conversation }) => [conversationText(conversation), conversation]),
   )
-  return [...byText.values()]
-    .sort(compareConversations)
-    .map(({ appId, lowId, highId }) => [appId, lowId, highId])
+  return [...byText.values()].sort(compareConversations).map(conversationKeyRow)
 }
 
 function memberKeys(moves: readonly GroupMove[]): (readonly unknown[])[] {
@@ -364,7 +364,9 @@ function memberKeys(moves: readonly GroupMove[]): (readonly unknown[])[] {
     .sort(
       (a, b) => compareConversations(a.conversation, b.conversation) || compare(a.userId, b.userId),
     )
-    .map(({ conversation: { appId, lowId }, userId }) => [appId, lowId, userId])
+    .map(({ conversation: { appId, lowId: groupId }, userId }) =>
+      memberKeyRow({ appId, groupId, userId }),
+    )
 }
 
 const marksRow = rowOf(writtenMarkColumns, (row: DirectMarks) => ({
