@@ -38,7 +38,7 @@ import {
   newGroup,
   takes,
 } from './support/walk-fixtures-groups.js'
-import { type Identity, type Params, type Person, World } from './support/walk-world.js'
+import { type Identity, type Params, type Account, WalkWorld } from './support/walk-world.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const fixtures = groupRightFixtures
@@ -96,13 +96,13 @@ it('has a fixture for every operation that asks for a right', () => {
 for (const backend of testBackends()) {
   describe(`the rights in groups on ${backend.name}`, () => {
     let watched: WatchedServer
-    let world: World
-    let people: Readonly<Record<GroupRole | 'friend' | 'peer', Person>>
+    let world: WalkWorld
+    let people: Readonly<Record<GroupRole | 'friend' | 'peer', Account>>
     let calls = 0
 
     beforeAll(async () => {
       watched = await WatchedServer.start(backend)
-      world = await World.create(watched.server)
+      world = await WalkWorld.create(watched.server)
       const [owner, admin, member] = [
         await world.newPerson(),
         await world.newPerson(),

@@ -3,7 +3,15 @@ import { type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { registerPeople } from './support/contacts.js'
-import { aCast, admins, type Cast, codesOf, members, only, owners } from './support/group-cast.js'
+import {
+  aCast,
+  admins,
+  type GroupCast,
+  codesOf,
+  members,
+  only,
+  owners,
+} from './support/group-cast.js'
 import {
   aGroup,
   expectSuccess,
@@ -42,7 +50,7 @@ for (const backend of testBackends()) {
   describe(`the settings of a group on ${backend.name}`, () => {
     let watched: WatchedServer
     let server: ServerProcess
-    let cast: Cast
+    let cast: GroupCast
     let group_id: number
 
     beforeAll(async () => {
@@ -159,7 +167,7 @@ for (const backend of testBackends()) {
 
     describe.each(texts)('%s', (path, name, value, bad) => {
       it('is open to admins, and to members while the group says so', async () => {
-        const call = (api: Cast['owner']['api']) => groupCall(api, path, group_id, { value })
+        const call = (api: GroupCast['owner']['api']) => groupCall(api, path, group_id, { value })
         expect(await codesOf(cast, call)).toEqual(only(admins, answerCode.group_admin_required))
         await expectSuccess(
           await groupCall(cast.admin.api, '/group/settings/allow_member_modify', group_id, {

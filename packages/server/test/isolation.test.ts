@@ -15,9 +15,9 @@ import { snapshot } from './support/walk-snapshot.js'
 import {
   type Identity,
   type Params,
-  type Person,
+  type Account,
   type Tenant,
-  World,
+  WalkWorld,
 } from './support/walk-world.js'
 
 /** The caller's own token has ended, or the caller itself: what an operation does to its own user when it is asked to. */
@@ -38,16 +38,16 @@ type IntruderName = (typeof intruderNames)[number]
 interface Intruder {
   readonly tenant: Tenant
   readonly isNeighbour: boolean
-  person: Person
-  readonly identity: (person: Person) => Identity
+  person: Account
+  readonly identity: (person: Account) => Identity
 }
 
 for (const backend of testBackends()) {
   describe(`users on ${backend.name}`, () => {
     let server: ServerProcess
-    let world: World
+    let world: WalkWorld
     let marked: MarkedWorld
-    let victims: readonly Person[]
+    let victims: readonly Account[]
     let aims: readonly Aim[]
     let intruders: Readonly<Record<IntruderName, Intruder>>
     let before: readonly unknown[]
@@ -55,13 +55,13 @@ for (const backend of testBackends()) {
 
     beforeAll(async () => {
       server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
-      world = await World.create(server)
+      world = await WalkWorld.create(server)
       marked = await markedWorld(world)
       const { alice, carol, dave, erin } = marked
       victims = [alice, carol, dave, erin]
       aims = aimsAt(marked)
       const { here, there } = world
-      const withToken = ({ token, appId }: Person) => ({ token, appId })
+      const withToken = ({ token, appId }: Account) => ({ token, appId })
       const asAdmin = { token: there.adminToken, appId: there.appId }
       const intruder = async (
         tenant: Tenant,

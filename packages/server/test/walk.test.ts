@@ -25,7 +25,7 @@ import type { Fixture, WalkContext } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
 import { newGroup } from './support/walk-fixtures-groups.js'
 import { snapshot } from './support/walk-snapshot.js'
-import { type Params, type Person, World } from './support/walk-world.js'
+import { type Params, type Account, WalkWorld } from './support/walk-world.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
@@ -50,7 +50,7 @@ for (const backend of testBackends()) {
   describe(`callers of every operation on ${backend.name}`, () => {
     let watched: WatchedServer
     let server: ServerProcess
-    let world: World
+    let world: WalkWorld
     let cast: Cast
     let context: WalkContext
     let cases = 0
@@ -58,7 +58,7 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       watched = await WatchedServer.start(backend)
       server = watched.server
-      world = await World.create(server)
+      world = await WalkWorld.create(server)
       const [subject, friend, other] = [
         await world.newPerson(),
         await world.newPerson(),
@@ -89,9 +89,9 @@ for (const backend of testBackends()) {
 
     afterAll(() => watched?.[Symbol.asyncDispose]())
 
-    async function tokens(foreigner: Person): Promise<Cast['tokens']> {
+    async function tokens(foreigner: Account): Promise<Cast['tokens']> {
       const [expired, revoked] = [await world.newPerson(), await world.newPerson()]
-      const change = (set: string, { id }: Person) =>
+      const change = (set: string, { id }: Account) =>
         watched.sql.run(`update user_tokens set ${set} where user_id = ${id}`)
       await change(`expires_at = ${Date.now() - 1}`, expired)
       await change('revoked_at = 1', revoked)

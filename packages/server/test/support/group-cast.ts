@@ -31,14 +31,17 @@ export const members: readonly CallerName[] = [
   'Admin token, user_id of the member',
 ]
 
-export interface Cast extends Readonly<Record<Role, Person>> {
+export interface GroupCast extends Readonly<Record<Role, Person>> {
   readonly group_id: number
   /** Logs in those who call by user token. */
   callers(): Promise<Readonly<Record<CallerName, Api>>>
 }
 
 /** @param more further parameters of /group/create */
-export async function aCast(server: ServerProcess, more: GroupOptions['more'] = {}): Promise<Cast> {
+export async function aCast(
+  server: ServerProcess,
+  more: GroupOptions['more'] = {},
+): Promise<GroupCast> {
   const people = await registerPeople(server, roles.length)
   const [owner, admin, member, outsider] = people
   if (!owner || !admin || !member || !outsider) throw new Error('nobody')
@@ -74,7 +77,7 @@ interface Without {
 
 /** The code of the answer to each caller, one after the other. */
 export async function codesOf(
-  cast: Cast,
+  cast: GroupCast,
   call: (api: Api) => Promise<Answer>,
   { without = [] }: Without = {},
 ): Promise<Codes> {

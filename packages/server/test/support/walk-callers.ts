@@ -7,7 +7,7 @@ import {
   type Operation,
   updateSettings,
 } from '@hermod/protocol'
-import type { Identity, Params, Person, Tenant } from './walk-world.js'
+import type { Identity, Params, Account, Tenant } from './walk-world.js'
 
 type TokenState = 'valid' | 'expired' | 'revoked' | 'unknown' | 'foreign'
 type Whose = 'nobody' | 'own' | 'other' | 'foreign' | 'malformed'
@@ -161,9 +161,9 @@ export const callers: Readonly<Record<string, Credentials>> = {
 export interface Cast {
   readonly here: Tenant
   readonly disabled: Tenant
-  readonly foreigner: Person
-  readonly other: Person
-  readonly inDisabled: Person
+  readonly foreigner: Account
+  readonly other: Account
+  readonly inDisabled: Account
   readonly tokens: Readonly<Record<Exclude<Credentials['token'], 'none' | 'user valid'>, string>>
   readonly groups: Readonly<Record<'own' | 'other' | 'foreign', number>>
 }
@@ -172,7 +172,7 @@ export interface Cast {
 export function identityOf(
   credentials: Credentials,
   cast: Cast,
-  { subject, params }: { subject: Person; params: Params },
+  { subject, params }: { subject: Account; params: Params },
 ): Identity {
   const { app = 'here', user = 'nobody', group = 'nobody' } = credentials
   const users = {
@@ -200,7 +200,7 @@ export function identityOf(
   }
 }
 
-function tokenFor({ token, app }: Credentials, cast: Cast, holder: Person): string | null {
+function tokenFor({ token, app }: Credentials, cast: Cast, holder: Account): string | null {
   if (token === 'none') return null
   if (app === 'disabled')
     return token.startsWith('admin') ? cast.disabled.adminToken : cast.inDisabled.token

@@ -1,12 +1,12 @@
 import type { ErrorName, Operation } from '@hermod/protocol'
-import type { Identity, Params, Person, World } from './walk-world.js'
+import type { Identity, Params, Account, WalkWorld } from './walk-world.js'
 
 /** Whom a call is about, and the world around. */
 export interface WalkContext {
-  readonly world: World
-  readonly subject: Person
+  readonly world: WalkWorld
+  readonly subject: Account
   /** Another user of the application, who knows the subject. */
-  readonly friend: Person
+  readonly friend: Account
 }
 
 /** How an operation is called so that it can do its work. */

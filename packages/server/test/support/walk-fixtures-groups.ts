@@ -2,15 +2,15 @@
 import * as api from '@hermod/protocol'
 import { isWholeBody, type Operation } from '@hermod/protocol'
 import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
-import { type Params, type Person, placeholderId, type World } from './walk-world.js'
+import { type Params, type Account, placeholderId, type WalkWorld } from './walk-world.js'
 
 /** A call about a group that is there; the friend is an ordinary member of it. */
 export interface GroupWalkContext extends WalkContext {
   readonly group_id: number
   /** The owner, who prepares what the call names. */
-  readonly keeper: Person
+  readonly keeper: Account
   /** Who added the things that the call names. */
-  readonly author: Person
+  readonly author: Account
 }
 
 /** How an operation about a group is called so that it can do its work. */
@@ -175,7 +175,11 @@ export const groupRightFixtures: readonly GroupFixture[] = [
 ]
 
 /** @returns its ID */
-export async function newGroup(world: World, owner: Person, more: Params = {}): Promise<number> {
+export async function newGroup(
+  world: WalkWorld,
+  owner: Account,
+  more: Params = {},
+): Promise<number> {
   const created = await world.prepare(api.createGroup, world.adminFor(owner), {
     name: 'Walkers',
     type: 0,

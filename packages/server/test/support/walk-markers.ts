@@ -2,7 +2,13 @@
 import type { Operation } from '@hermod/protocol'
 import * as api from '@hermod/protocol'
 import type { Envelope } from '@hermod/testkit'
-import { type Identity, type Params, type Person, placeholderId, type World } from './walk-world.js'
+import {
+  type Identity,
+  type Params,
+  type Account,
+  placeholderId,
+  type WalkWorld,
+} from './walk-world.js'
 
 export interface Marker {
   readonly text: string
@@ -15,13 +21,13 @@ export interface Marker {
 
 interface People {
   /** The one who wrote nearly all of it. */
-  readonly alice: Person
+  readonly alice: Account
   /** Her contact. */
-  readonly carol: Person
+  readonly carol: Account
   /** Has applied to her, and to the group. */
-  readonly dave: Person
+  readonly dave: Account
   /** She has applied to her, and invited her to the group. */
-  readonly erin: Person
+  readonly erin: Account
 }
 
 /** A private group of hers, with her contact in it. */
@@ -52,7 +58,7 @@ const unread: About = { isReadable: false }
 class Pen {
   readonly markers: Marker[] = []
 
-  constructor(readonly world: World) {}
+  constructor(readonly world: WalkWorld) {}
 
   keep(where: string, text: string, about: About = {}): string {
     this.markers.push({ where, text, audience: 'owner', isReadable: true, ...about })
@@ -95,7 +101,7 @@ class Pen {
 }
 
 /** Nobody in it takes messages, applications or, unasked, invitations of strangers, so whatever happens to them afterwards was not to happen. */
-export async function markedWorld(world: World): Promise<MarkedWorld> {
+export async function markedWorld(world: WalkWorld): Promise<MarkedWorld> {
   const pen = new Pen(world)
   const people = await newPeople(pen)
   const { alice } = people
@@ -103,7 +109,7 @@ export async function markedWorld(world: World): Promise<MarkedWorld> {
   await writeToContacts(pen, people)
   const messages = await writeMessages(pen, people)
   const group = await writeToGroup(pen, people)
-  for (const person of Object.values<Person>({ ...people })) {
+  for (const person of Object.values<Account>({ ...people })) {
     await pen.do(api.updateSettings, world.adminFor(person), {
       user_id: person.id,
       auth_mode: 3,
@@ -127,7 +133,7 @@ async function newPeople(pen: Pen): Promise<People> {
   return { alice, carol: await newVictim(), dave: await newVictim(), erin: await newVictim() }
 }
 
-async function writeAboutOneself(pen: Pen, alice: Person): Promise<void> {
+async function writeAboutOneself(pen: Pen, alice: Account): Promise<void> {
   const by = pen.world.adminFor(alice)
   await pen.write(api.updateProfile, by, {
     nick_name: shared,

@@ -11,7 +11,7 @@ import {
   readHistory,
 } from '@hermod/protocol'
 import type { Answer } from '@hermod/testkit'
-import type { Person, World } from './walk-world.js'
+import type { Account, WalkWorld } from './walk-world.js'
 
 const systemId = 0
 
@@ -48,9 +48,9 @@ function withoutDelivery({ text }: Answer): unknown {
 
 /** All that the API shows a user of what is the user's own and of groups, by operation. */
 export async function snapshot(
-  world: World,
-  { token, appId }: Person,
-  peers: readonly Person[],
+  world: WalkWorld,
+  { token, appId }: Account,
+  peers: readonly Account[],
   groupIds: readonly number[] = [],
 ): Promise<Record<string, unknown>> {
   const read = async (operation: Operation, params = {}) =>

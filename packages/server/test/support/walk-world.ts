@@ -21,7 +21,7 @@ export interface Tenant {
 }
 
 /** A user who is logged in. */
-export interface Person {
+export interface Account {
   readonly appId: string
   readonly id: number
   readonly username: string
@@ -29,7 +29,7 @@ export interface Person {
   readonly token: string
 }
 
-export interface PersonOptions {
+export interface AccountOptions {
   readonly username?: string
   readonly password?: string
   readonly userAgent?: string
@@ -39,7 +39,7 @@ export interface PersonOptions {
 export const placeholderId = 1
 const strangersPerBatch = 25
 
-export class World {
+export class WalkWorld {
   readonly server: ServerProcess
   readonly operator: Identity
   readonly here: Tenant
@@ -56,7 +56,7 @@ export class World {
   private constructor(
     server: ServerProcess,
     planned: ReadonlySet<string>,
-    tenants: Pick<World, 'here' | 'there' | 'closed'>,
+    tenants: Pick<WalkWorld, 'here' | 'there' | 'closed'>,
   ) {
     this.server = server
     this.#api = server.api
@@ -67,7 +67,7 @@ export class World {
     this.closed = tenants.closed
   }
 
-  static async create(server: ServerProcess): Promise<World> {
+  static async create(server: ServerProcess): Promise<WalkWorld> {
     const { paths } = JSON.parse((await server.api.call('GET', '/openapi.json')).text) as Json
     const documented = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path))
     const planned = documented
@@ -81,7 +81,7 @@ export class World {
       return { appId, adminToken: data.admin_token }
     }
     const here = { appId: server.appId, adminToken: server.adminToken }
-    return new World(server, new Set(planned), {
+    return new WalkWorld(server, new Set(planned), {
       here,
       there: await newTenant('there'),
       closed: await newTenant('closed'),
@@ -123,15 +123,15 @@ export class World {
   }
 
   /** With the Admin token of the person's application, for the person. */
-  adminFor({ appId, id }: Pick<Person, 'appId' | 'id'>): Identity {
+  adminFor({ appId, id }: Pick<Account, 'appId' | 'id'>): Identity {
     return { appId, token: this.#tenantOf(appId).adminToken, userId: id }
   }
 
   /** Logged in with a device, whose device_sn is 1. */
   async newPerson(
     { appId }: Pick<Tenant, 'appId'> = this.here,
-    options: PersonOptions = {},
-  ): Promise<Person> {
+    options: AccountOptions = {},
+  ): Promise<Account> {
     const { username = this.newName(), password = sharedPassword, userAgent = 'walk' } = options
     const { data } = await this.#api.succeed('POST', registerUser.path, {
       appId,
