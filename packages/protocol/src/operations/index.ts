@@ -2,8 +2,7 @@ import type { Operation } from '../operation.js'
 import * as apps from './apps.js'
 import * as contacts from './contacts.js'
 import * as devices from './devices.js'
-import * as fileOperator from './file-operator.js'
-import * as files from './files.js'
+import * as files from './files/index.js'
 import * as groups from './groups/index.js'
 import * as integrity from './integrity.js'
 import * as login from './login.js'
@@ -16,8 +15,7 @@ import * as users from './users/index.js'
 export * from './apps.js'
 export * from './contacts.js'
 export * from './devices.js'
-export * from './file-operator.js'
-export * from './files.js'
+export * from './files/index.js'
 export * from './groups/index.js'
 export * from './integrity.js'
 export * from './login.js'
@@ -40,7 +38,6 @@ export const operations: readonly Operation[] = [
   apps,
   contacts,
   devices,
-  fileOperator,
   files,
   groups,
   integrity,

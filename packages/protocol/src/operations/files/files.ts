@@ -5,12 +5,12 @@ import {
   targetType,
   thumbnailStrategy,
   voiceFormats,
-} from '../enums.js'
-import { maxFileBytes } from '../file-limits.js'
-import { operation } from '../operation.js'
-import { UploadTicket } from '../resources/files.js'
-import { boolean, double, intEnum, optional, string, stringEnum, text } from '../schema.js'
-import { get, groupId, id } from './fields.js'
+} from '../../enums.js'
+import { maxFileBytes } from '../../file-limits.js'
+import { operation } from '../../operation.js'
+import { UploadTicket } from '../../resources/files.js'
+import { boolean, double, intEnum, optional, string, stringEnum, text } from '../../schema.js'
+import { get, groupId, id } from '../fields.js'
 
 const tag = 'Files'
 

@@ -1,7 +1,7 @@
-import { operation } from '../operation.js'
-import { FileUsage, OperatorFileDetails, OperatorFilePage } from '../resources/operator/files.js'
-import { array, boolean, string } from '../schema.js'
-import { appId, done, get, newestFirst, operatorOperation, post } from './fields.js'
+import { operation } from '../../operation.js'
+import { FileUsage, OperatorFileDetails, OperatorFilePage } from '../../resources/operator/files.js'
+import { array, boolean, string } from '../../schema.js'
+import { appId, done, get, newestFirst, operatorOperation, post } from '../fields.js'
 
 const whichFile = {
   app_id: appId,
