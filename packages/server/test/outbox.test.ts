@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ConsumerRunner } from '../dist/outbox/consumer-runner.js'
 import { everyNodesTurn, StoredPositions } from '../dist/outbox/positions.js'
-import { recallMessage } from './support/outbox-messages.js'
+import { recallMessage, storeBroadcast } from './support/outbox-messages.js'
 import {
   draft,
   hourMs,
@@ -72,7 +72,15 @@ for (const backend of testBackends()) {
         count: fc.integer({ min: 1, max: 3 }),
         before: fc.integer({ min: 0, max: 4 }),
         after: fc.integer({ min: 0, max: 8 }),
-        how: fc.constantFrom('commit', 'commit', 'roll back', 'both apps', 'message'),
+        how: fc.constantFrom(
+          'commit',
+          'commit',
+          'roll back',
+          'both apps',
+          'message',
+          'broadcast',
+          'broadcast rolled back',
+        ),
       })
       const plan = fc.array(fc.array(write, { minLength: 1, maxLength: 5 }), {
         minLength: 2,
@@ -119,25 +127,34 @@ for (const backend of testBackends()) {
                   await node.writer.write({ transactionId: null, drafts })
                 } else {
                   const where = how === 'both apps' ? apps : [app]
+                  const isRolledBack = how.endsWith('back')
                   const isStored = await node.database
                     .transaction(async (tx) => {
-                      for (const appId of where)
-                        node.outbox.append(
+                      if (how.startsWith('broadcast'))
+                        await storeBroadcast(
+                          node,
                           tx,
-                          ...labels.map((label) => fact(`${appId}/${label}`, appId)),
+                          app,
+                          labels.map((label) => `${app}/${label}`),
                         )
+                      else
+                        for (const appId of where)
+                          node.outbox.append(
+                            tx,
+                            ...labels.map((label) => fact(`${appId}/${label}`, appId)),
+                          )
                       await sleep(before)
                       // After the positions were taken, while others want theirs.
                       tx.beforeCommit(async () => {
                         await sleep(after)
-                        if (how === 'roll back') throw new Error('rolled back by the test')
+                        if (isRolledBack) throw new Error('rolled back by the test')
                       })
                     })
                     .then(
                       () => true,
                       () => false,
                     )
-                  expect(isStored).toBe(how !== 'roll back')
+                  expect(isStored).toBe(!isRolledBack)
                   if (!isStored) continue
                   for (const appId of where)
                     for (const label of labels) committed.add(`${appId}/${label}`)

@@ -65,6 +65,7 @@ const writer = new MessageWriter({
   maxQueuedMessages: 10_000,
   maxQueuedBytes: 100_000_000,
   observer: { finished() {}, refused() {} },
+  outbox,
   appended,
 })
 

@@ -105,6 +105,7 @@ export class OutboxNode implements AsyncDisposable {
   readonly purge: OutboxPurge
   readonly relay: OutboxRelay
   readonly messages: StoredMessages
+  readonly ids: IdGenerator
   readonly writer: MessageWriter
   readonly leftBehind: string[] = []
   readonly failures: unknown[] = []
@@ -123,9 +124,10 @@ export class OutboxNode implements AsyncDisposable {
       if (this.isWaking) this.relay.wake(appId)
     }
     this.outbox = new Outbox({ database, store: this.store, clock, appended })
+    this.ids = new IdGenerator(idReservations(database), Date.now)
     this.writer = new MessageWriter({
       database,
-      ids: new IdGenerator(idReservations(database), Date.now),
+      ids: this.ids,
       clock,
       transactionLifeMs: hourMs,
       maxBatchMessages: 256,
