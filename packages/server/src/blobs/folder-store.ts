@@ -4,6 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { FileReads } from '../lib/system/file-reads.js'
+import { syncFolder } from '../lib/system/sync-folder.js'
 import { assertKey, assertPrefix, isKey } from './blob-keys.js'
 import {
   BlobError,
@@ -229,15 +230,6 @@ async function makeFolder(folder: string): Promise<void> {
   if (first === undefined) return
   for (let made = folder; made.length >= first.length; made = dirname(made))
     await syncFolder(dirname(made))
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function assertSize(handle: FileHandle, expected: number | undefined): Promise<void> {

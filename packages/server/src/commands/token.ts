@@ -1,5 +1,6 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
+import { dayMs } from '../lib/clock.js'
 import { definedOnly } from '../lib/defined-only.js'
 import {
   type AppOptions,
@@ -65,7 +66,7 @@ export function addTokenCommands(program: Command, context: CommandContext): voi
     })
 }
 
-const spanMs: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const spanMs: Readonly<Record<string, number>> = { h: 3_600_000, d: dayMs, w: 7 * dayMs }
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
 /** @returns milliseconds since 1970 */

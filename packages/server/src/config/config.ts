@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { dayMs } from '../lib/clock.js'
 import type { BucketRate } from '../lib/limits/bucket.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
@@ -7,6 +8,7 @@ import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from '.
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
 import { type ServerSecrets, serverSecrets } from './secrets.js'
 
+/** Which database the service keeps its data in. */
 export type StorageConfig =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | {
@@ -99,6 +101,7 @@ export interface ServerConfig {
   readonly bootstrap: { readonly appId: string | null }
 }
 
+/** A setting as it applies, for `hermod config` and the log of the start. */
 export interface EffectiveSetting {
   readonly name: string
   /** As people read it; secrets are "set" or "not set". */
@@ -106,6 +109,7 @@ export interface EffectiveSetting {
   readonly source: Source
 }
 
+/** What the service starts with, and where each setting came from. */
 export interface LoadedConfig {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
@@ -234,7 +238,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       maxWaitingPasswordsOfApp: values.queueAdminPasswords,
     },
     accounts: {
-      userTokenTtlMs: values.userTokenDays * 86_400_000,
+      userTokenTtlMs: values.userTokenDays * dayMs,
       passwordMinLength: values.passwordMinLength,
       reservedUsernamePrefixes: values.reservedUsernamePrefixes,
       devicesPerUser: values.devicesPerUser,
@@ -249,10 +253,10 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       queueMessages: values.queueMessages,
       queueBytes: values.queueBytes,
     },
-    outbox: { maxLagMs: values.outboxMaxLagDays * 86_400_000 },
+    outbox: { maxLagMs: values.outboxMaxLagDays * dayMs },
     push: {
-      traceMs: values.pushTraceDays * 86_400_000,
-      taskMs: values.pushTaskDays * 86_400_000,
+      traceMs: values.pushTraceDays * dayMs,
+      taskMs: values.pushTaskDays * dayMs,
     },
     files: fileConfig(values, dataDir, path),
     bootstrap: { appId: values.bootstrapAppId },

@@ -1,16 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { KeyFile } from '../domain/secrets/secret-service.js'
+import { syncFolder } from '../lib/system/sync-folder.js'
 
 /** The secret key as the service starts with it. */
 export interface LoadedSecretKeys {
@@ -59,23 +53,13 @@ function newSecretKey(): string {
 function keyFile(dataDir: string, path: string): KeyFile {
   return {
     newKey: () => Buffer.from(newSecretKey()),
-    write(current, previous) {
+    async write(current, previous) {
       const text = previous === null ? `${current}` : `${current}\n${previous}`
       const next = `${path}.new`
-      writeFileSync(next, text, { mode: 0o600, flush: true })
-      renameSync(next, path)
-      syncFolder(dataDir)
+      await writeFile(next, text, { mode: 0o600, flush: true })
+      await rename(next, path)
+      await syncFolder(dataDir)
     },
-  }
-}
-
-/** Makes a rename durable. */
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }
 

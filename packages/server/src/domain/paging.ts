@@ -60,22 +60,38 @@ export function countInPage<Entry>(
 /** Every ID and instant of this service, and nothing that a number cannot represent exactly. */
 const exactNumber = /^(?:\d{1,15}|[1-8]\d{15})$/
 
-/** The cursor of the page after a position; opaque to callers. */
-export function writeCursor(...position: readonly Int64[]): string {
+/** Whether a part of a cursor is a whole number. */
+export function isNumberPart(part: string): boolean {
+  return exactNumber.test(part)
+}
+
+/** The cursor of the page after a position; opaque to callers. A text has no "-". */
+export function writeCursor(...position: readonly (Int64 | string)[]): string {
   return position.join('-')
 }
 
 /**
- * @param length how many numbers a position of this list has
+ * @param forms whether a text may be the part in its place
  * @returns null for the first page
  * @throws AppError invalid_parameter for a cursor that no page of such a list has returned
  */
-export function readCursor(cursor: string | undefined, length: number): Position | null {
+export function readCursorParts<const Forms extends readonly ((part: string) => boolean)[]>(
+  cursor: string | undefined,
+  forms: Forms,
+): { readonly [Index in keyof Forms]: string } | null {
   if (cursor === undefined || cursor === '') return null
   const parts = cursor.split('-')
-  if (parts.length !== length || !parts.every((part) => exactNumber.test(part)))
+  if (parts.length !== forms.length || !forms.every((isPart, index) => isPart(parts[index] ?? '')))
     throw unknownCursor()
-  return parts.map(Number)
+  return parts as unknown as { readonly [Index in keyof Forms]: string }
+}
+
+/** As {@link readCursorParts} for lists that are sorted by numbers. @param length how many a position of this list has */
+export function readCursor(cursor: string | undefined, length: number): Position | null {
+  return (
+    readCursorParts(cursor, Array<typeof isNumberPart>(length).fill(isNumberPart))?.map(Number) ??
+    null
+  )
 }
 
 /** As {@link readCursor} for lists that are sorted by one ID. @returns undefined for the first page */

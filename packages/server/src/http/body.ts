@@ -92,7 +92,7 @@ function joinedChunks(parts: readonly Buffer[]): Buffer {
 }
 
 function tooManyBodies(): AppError {
-  return new AppError('unavailable', 'too many bodies are on their way', { retryAfterSeconds: 1 })
+  return new AppError('unavailable', 'too many bodies are on their way')
 }
 
 /**

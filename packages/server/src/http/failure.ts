@@ -12,13 +12,16 @@ export interface FailureAnswer {
   readonly body: string
 }
 
+/** After what passes by itself, such as a queue that is full. */
+const briefWaitSeconds = 1
+
 /** What becomes of a failure: nearly always HTTP 200 with its code, and a real status where no operation had a part (rule A2). */
 export function failureAnswer(error: AppError, mode: StatusMode): FailureAnswer {
   const { entry, options } = error
   return {
     status: entry.always || mode === 'mirror' ? entry.http : 200,
     retryAfterSeconds:
-      options.retryAfterSeconds ?? (entry.always && entry.retryable ? 1 : undefined),
+      options.retryAfterSeconds ?? (entry.always && entry.retryable ? briefWaitSeconds : undefined),
     body: stringifyJson({ code: entry.code, data: null, message: error.message }),
   }
 }

@@ -74,7 +74,7 @@ function refuseConnection(
 ): void {
   response.shouldKeepAlive = false
   request.resume()
-  const error = new AppError('unavailable', 'too many connections', { retryAfterSeconds: 1 })
+  const error = new AppError('unavailable', 'too many connections')
   responses.failure(request, response, error)
 }
 

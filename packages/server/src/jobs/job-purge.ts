@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.js'
-import type { Clock } from '../lib/clock.js'
+import { type Clock, dayMs } from '../lib/clock.js'
 import type { JobStore } from './job-store.js'
 
 /** For how long one can see what became of a job. */
-const keptMs = 3 * 86_400_000
+const keptMs = 3 * dayMs
 const purgeRows = 1_000
 
 /** The maintenance task that deletes jobs which ended long ago, some at a time, so that no message waits for it. */

@@ -1,7 +1,7 @@
 /** Times of day in China, where the handset vendors count their days. */
+import { dayMs } from './clock.js'
 
 const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const chinaOffsetMs = 8 * hourMs
 
 /** The next midnight of UTC+8, at which daily quotas begin again; milliseconds since 1970. */

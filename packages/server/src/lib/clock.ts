@@ -4,7 +4,7 @@ export interface Clock {
   now(): number
 }
 
-const dayMs = 24 * 3_600_000
+export const dayMs = 24 * 3_600_000
 
 /** When something that is made now and good for so many days runs out, ms. */
 export function runsOutAt(now: number, days: number): number {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
-import type { Clock } from '../../lib/clock.js'
+import { type Clock, dayMs } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Consumer } from '../../outbox/consumer.js'
@@ -15,7 +15,7 @@ interface OutboxObserver extends ConsumerObserver {
   leftBehind(consumer: string, appId: string): void
 }
 
-const keptMs = 3 * 24 * 3_600_000
+const keptMs = 3 * dayMs
 
 /** What brings the events to their consumers, and what removes them in the end. */
 export function createRelay({

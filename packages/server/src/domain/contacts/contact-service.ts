@@ -1,7 +1,7 @@
 import { AppError, type Int64, relation, systemUserId } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import type { Turns } from '../../lib/concurrency/turns.js'
+import { lookUpPiece, type Turns } from '../../lib/concurrency/turns.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AppService } from '../apps/app-service.js'
@@ -38,8 +38,6 @@ export interface ContactActor {
 
 /** As many as clients that ask for one page only can be expected to have. */
 const maxPage = 10_000
-/** So many users are looked up by one statement; between two of them other calls have their turn. */
-const lookUpPiece = 250
 
 /** Contact lists and block lists, each side with what it has stored about the other. */
 export class ContactService {

@@ -18,14 +18,11 @@ const mediaFailures: Readonly<Record<MediaErrorReason, ErrorName>> = {
   unsupported: 'voice_conversion_unavailable',
 }
 
-const retryAfterSeconds = 1
-
 /** @returns what the caller of the API is told of a store or a picture that failed; anything else as it is */
 export function fileFailure(error: unknown): unknown {
   if (error instanceof BlobError) return blobFailure(error)
   if (!(error instanceof MediaError)) return error
-  const options = error.reason === 'busy' ? { cause: error, retryAfterSeconds } : { cause: error }
-  return new AppError(mediaFailures[error.reason], error.message, options)
+  return new AppError(mediaFailures[error.reason], error.message, { cause: error })
 }
 
 /** A body that was cut says itself what was wrong with it. */

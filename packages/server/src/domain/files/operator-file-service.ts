@@ -1,7 +1,13 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { AppService } from '../apps/app-service.js'
-import { operatorPageLimit, type PageRequest, unknownCursor } from '../paging.js'
+import {
+  isNumberPart,
+  operatorPageLimit,
+  type PageRequest,
+  readCursorParts,
+  writeCursor,
+} from '../paging.js'
 import { type FileKey, isFileId, type StoredFile } from './file-model.js'
 import type { FileReferenceStore } from './file-reference-store.js'
 import type { FilePlace, FileStore } from './file-store.js'
@@ -42,7 +48,7 @@ export class OperatorFileService {
     const limit = operatorPageLimit(page)
     const found = await database.read((db) => files.listNewest(db, appId, { before, limit }))
     const last = found.length < limit ? undefined : found.at(-1)
-    return { files: found, nextCursor: last ? `${last.createdAt}-${last.fileId}` : '' }
+    return { files: found, nextCursor: last ? writeCursor(last.createdAt, last.fileId) : '' }
   }
 
   /** @throws AppError app_not_found, file_not_found */
@@ -73,8 +79,6 @@ export class OperatorFileService {
 }
 
 function readFileCursor(cursor: string | undefined): FilePlace | null {
-  if (cursor === undefined || cursor === '') return null
-  const [createdAt = '', fileId = '', ...rest] = cursor.split('-')
-  if (!/^\d{1,15}$/.test(createdAt) || !isFileId(fileId) || rest.length > 0) throw unknownCursor()
-  return { createdAt: Number(createdAt), fileId }
+  const parts = readCursorParts(cursor, [isNumberPart, isFileId])
+  return parts && { createdAt: Number(parts[0]), fileId: parts[1] }
 }

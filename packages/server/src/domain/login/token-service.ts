@@ -1,6 +1,6 @@
 import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
-import type { Clock } from '../../lib/clock.js'
+import { type Clock, dayMs } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, hashToken } from '../../lib/secrets/tokens.js'
 import type { Soon } from '../../lib/soon.js'
@@ -73,7 +73,7 @@ const maxTokensOfUser = 1_000
 const purgeRows = 500
 const purgeSteps = 20
 /** For how long the holder of a token that expired hears that, and not that it is unknown. */
-const keptAfterExpiryMs = 30 * 86_400_000
+const keptAfterExpiryMs = 30 * dayMs
 
 /** Logs users in and checks their tokens (rule C6). A token stops working at once here, within a second on other nodes. */
 export class TokenService {

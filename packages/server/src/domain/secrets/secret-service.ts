@@ -28,7 +28,7 @@ export interface SealedColumn {
 export interface KeyFile {
   newKey(): Buffer
   /** All of it or nothing, and durable. @param previous null ends it */
-  write(current: Buffer, previous: Buffer | null): void
+  write(current: Buffer, previous: Buffer | null): Promise<void>
 }
 
 export interface SecretServiceOptions {
@@ -105,7 +105,7 @@ export class SecretService {
         const next = keyFile.newKey()
         const previous = keys.current
         // On disk before anything is encrypted with it.
-        keyFile.write(next, previous)
+        await keyFile.write(next, previous)
         keys.replace(next, previous)
       }
       return this.#reseal()
@@ -121,7 +121,7 @@ export class SecretService {
       const { keys, keyFile } = this.#options
       const report = await this.#reseal()
       if (keyFile === null || keys.previous === null || report.unreadable > 0) return report
-      keyFile.write(keys.current, null)
+      await keyFile.write(keys.current, null)
       keys.replace(keys.current, null)
       return { ...report, previousKeyId: null }
     })

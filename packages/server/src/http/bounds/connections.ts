@@ -199,7 +199,7 @@ export class Connections {
     const connection = this.#all.get(socket)
     if (!connection || connection.unreadBytes === 0 || !this.#unread.isFull()) return
     this.options.observer.refused('unread_bytes')
-    throw new AppError('unavailable', 'too many answers are unread', { retryAfterSeconds: 1 })
+    throw new AppError('unavailable', 'too many answers are unread')
   }
 
   /**
@@ -212,7 +212,7 @@ export class Connections {
       this.#files < this.#limit.connections * shareOfFiles && (!this.#isFull() || this.#makeRoom())
     if (!isRoom) {
       this.options.observer.refused('files')
-      throw new AppError('unavailable', 'too many files are on their way', { retryAfterSeconds: 1 })
+      throw new AppError('unavailable', 'too many files are on their way')
     }
     this.#files++
     exchange.once('close', () => this.#files--)

@@ -1,3 +1,6 @@
+/** So many things are looked up by one statement; between two of them other calls have their turn. */
+export const lookUpPiece = 250
+
 /**
  * Long work in pieces: one piece at the most runs in each turn of the event loop, however much work is under way, so that other calls wait
  * for one piece and not for all of it.

@@ -1,5 +1,6 @@
 /** When a device is tried again, by what became of the last try. */
 import { quotaEnd } from '../../lib/china-time.js'
+import { dayMs } from '../../lib/clock.js'
 import type { ReceiptKind } from '../receipts/receipt.js'
 import type { PushOutcome, QuotaPauses, QuotaScope, VendorChannel } from '../sender.js'
 
@@ -33,7 +34,6 @@ export interface Attempt {
   readonly random: number
 }
 
-const dayMs = 24 * 3_600_000
 const maxFailures = 5
 const failureBackoff = { firstMs: 1_000, longestMs: 60_000 }
 const throttleBackoff = { firstMs: 1_000, longestMs: 300_000 }

@@ -1,6 +1,6 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
+import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
 import { equalSecrets } from '../../../lib/secrets/tokens.js'
 import type { UserCredentials } from '../../users/user-credentials.js'
@@ -22,7 +22,7 @@ export interface FileCredentialServiceOptions {
 }
 
 /** Signatures that end later are not accepted, so that a link which got about does not work for ever. */
-const maxSignatureLifeMs = 24 * 3_600_000
+const maxSignatureLifeMs = dayMs
 
 /**
  * Makes and checks the file credentials of the Token record. What ends all tokens of a user ends them too, at once and on every node,

@@ -1,6 +1,6 @@
 import type { BlobStore, ListedBlob } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
+import { type Clock, dayMs } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { fileOfKey, isPassing } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
@@ -13,7 +13,7 @@ export interface StrayBlobsOptions {
 }
 
 /** An upload, or what is made of a file, takes less from its last byte to its row. */
-export const strayLifeMs = 24 * 3_600_000
+export const strayLifeMs = dayMs
 
 const blobsPerStep = 1_000
 /** A run looks at so many pages; the next one goes on there. */

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
+import { type Clock, dayMs } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { FilePlace, FileStore } from '../file-store.js'
@@ -26,7 +26,7 @@ export interface UnnamedFilesOptions {
 }
 
 /** So long a file may wait for something that names it. */
-export const unnamedLifeMs = 24 * 3_600_000
+export const unnamedLifeMs = dayMs
 
 const filesPerStep = 500
 /** A run looks at so many pages; the next one goes on there. */

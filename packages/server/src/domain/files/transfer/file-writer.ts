@@ -38,7 +38,6 @@ type Outcomes = Map<UploadedFile, AppError>
 
 const maxBatchFiles = 64
 const maxQueuedFiles = 10_000
-const retryAfterSeconds = 1
 
 /** Notes the files of all callers in batches, so that one wait for the disk serves them all. */
 export class FileWriter {
@@ -51,7 +50,7 @@ export class FileWriter {
       maxQueuedSize: maxQueuedFiles,
       maxBatches: options.database.dialect.concurrentBatches,
       run: (uploads) => this.#commit(uploads),
-      full: () => new AppError('unavailable', 'too many files are waiting', { retryAfterSeconds }),
+      full: () => new AppError('unavailable', 'too many files are waiting'),
       isErrorOfOne: (error) => !(error instanceof AppError),
       observer: options.observer,
     })

@@ -13,7 +13,7 @@ import {
 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { Turns } from '../../../lib/concurrency/turns.js'
+import { lookUpPiece, type Turns } from '../../../lib/concurrency/turns.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { InvitationStore } from '../admission/invitation-store.js'
 import type { MemberStore } from '../membership/member-store.js'
@@ -58,9 +58,6 @@ export interface LockedGroupContext extends GroupContext {
   /** The users that were asked for. */
   readonly users: LockedUsers
 }
-
-/** So many groups are looked up by one statement, between which other calls have their turn. */
-const lookUpPiece = 250
 
 /** What every service of groups begins with: it finds the group, checks the caller by the table of rights, and lets changes of one group follow one another. */
 export class GroupAccess {

@@ -1,6 +1,6 @@
 import { AppError, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
-import type { Turns } from '../../../lib/concurrency/turns.js'
+import { lookUpPiece, type Turns } from '../../../lib/concurrency/turns.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
@@ -23,8 +23,6 @@ export interface GroupMemberServiceOptions {
 }
 
 const maxPage = 1_000
-/** Of a look-up by one statement; between two of them other calls have their turn. */
-const lookUpPiece = 250
 
 /** Which page of a list of which group, and for whom. */
 type PageOfGroup = readonly [caller: GroupCaller, groupId: Int64, request: PageRequest]

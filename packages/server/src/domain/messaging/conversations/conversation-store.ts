@@ -60,13 +60,14 @@ const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
 const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_msg_id`)}`)
 const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
 
-const sameConversation = (table: string) =>
+/** That a row is of the conversation `c`. */
+const ofConversation = (table: string) =>
   sql.raw<boolean>(
     `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
   )
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
 const latestMessageId = sql<number>`case when c.removed_seq = c.seq then null when c.last_recalled_seq < c.seq then c.last_msg_id
-  else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
+  else (select max(m.msg_id) from messages m where ${ofConversation('m')}) end`
 /** What was removed is not unread, wherever the mark is. */
 const keptAbove = (seen: RawBuilder<number>) =>
   sql<number>`case when ${seen} < c.removed_seq then c.removed_seq else ${seen} end`
@@ -81,8 +82,8 @@ const unreadAbove = (
   end = sql<number>`c.seq`,
   isCounted = (_seq: RawBuilder<number>) => sql<boolean>`true`,
 ) => sql<number>`${end} - ${keptAbove(seen)} - case when c.last_recalled_seq > ${seen}
-  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen} and ${isCounted(sql`r.seq`)}) else 0 end
-  - case when c.last_notified_seq > ${seen} then (select count(*) from own_notifications n where ${sameConversation('n')}
+  then (select count(*) from recalled_messages r where ${ofConversation('r')} and r.seq > ${seen} and ${isCounted(sql`r.seq`)}) else 0 end
+  - case when c.last_notified_seq > ${seen} then (select count(*) from own_notifications n where ${ofConversation('n')}
     and n.user_id = p.user_id and n.seq > ${seen} and ${isCounted(sql`n.seq`)}) else 0 end`
 
 /** Of the conversation `c`: up to which message everything is hidden from a party. */
@@ -276,7 +277,7 @@ export class ConversationStore {
     )
     this.#walk = database.preparedPage<PlaceParams, PlaceRow>((db, param, limit) => {
       const holdsOld = (log: string) =>
-        sql`exists (select 1 from ${sql.table(log)} m where ${sameConversation('m')} and m.msg_id < ${param('beforeId')})`
+        sql`exists (select 1 from ${sql.table(log)} m where ${ofConversation('m')} and m.msg_id < ${param('beforeId')})`
       return db
         .selectFrom('conversations as c')
         .select(['c.low_id as lowId', 'c.high_id as highId'])
@@ -285,7 +286,7 @@ export class ConversationStore {
             where g.app_id = c.app_id and g.group_id = c.low_id) then 1 else 0 end`.as('isGroup'),
           sql<number>`case when ${holdsOld('messages')} or ${holdsOld('recalled_messages')}
             or (c.changes_kept_from > 0 and exists (select 1 from message_changes x
-              where ${sameConversation('x')} and x.change <= c.changes_kept_from)) then 1 else 0 end`.as(
+              where ${ofConversation('x')} and x.change <= c.changes_kept_from)) then 1 else 0 end`.as(
             'isDue',
           ),
         ])
@@ -308,7 +309,7 @@ export class ConversationStore {
         .select([
           'c.high_id as peerId',
           sql<number>`c.seq - c.seen - case when c.last_recalled_seq > c.seen
-            then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > c.seen) else 0 end`.as(
+            then (select count(*) from recalled_messages r where ${ofConversation('r')} and r.seq > c.seen) else 0 end`.as(
             'unread',
           ),
         ])
@@ -457,7 +458,7 @@ export class ConversationStore {
       .set({ closed: 1 })
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
-      .where(sameConversation('p'))
+      .where(ofConversation('p'))
       .where('c.closed', '=', 0)
       .execute()
   }

@@ -68,7 +68,6 @@ const markEvents = {
   delivered_seq: 'message.delivered',
 } as const satisfies Record<Mark, MarkEvent['kind']>
 
-const retryAfterSeconds = 1
 /** Reading everything moves so many marks together, so that nobody's sends wait long. */
 const movesPerStep = 100
 
@@ -84,7 +83,7 @@ export class MarkWriter {
       maxQueuedSize: maxQueuedMoves,
       maxBatches: options.database.dialect.concurrentBatches,
       run: (callers) => this.#commit(callers),
-      full: () => new AppError('unavailable', 'too many marks are waiting', { retryAfterSeconds }),
+      full: () => new AppError('unavailable', 'too many marks are waiting'),
       isErrorOfOne: (error) => !(error instanceof AppError),
       observer,
     })

@@ -1,6 +1,6 @@
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
+import { type Clock, dayMs } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
 import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
@@ -51,7 +51,6 @@ export interface RetentionObserver {
   walked(walk: RetentionWalk): void
 }
 
-const dayMs = 86_400_000
 /** An app whose limit has not changed is walked over so often. */
 const walkEveryMs = 3_600_000
 const conversationsPerPage = 200

@@ -37,7 +37,6 @@ export interface QueuedSend {
 
 type MessageIds = readonly number[]
 
-const retryAfterSeconds = 1
 /** After a send that came again more of them are expected in so many batches. */
 const batchesAfterRepeat = 64
 /** A batch crosses between threads as a copy. */
@@ -62,8 +61,7 @@ export class MessageWriter {
       },
       maxBatches: options.database.dialect.concurrentBatches,
       run: (sends) => this.#commit(sends),
-      full: () =>
-        new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds }),
+      full: () => new AppError('unavailable', 'too many messages are waiting'),
       isErrorOfOne: (error) => !(error instanceof AppError),
       observer: options.observer,
     })

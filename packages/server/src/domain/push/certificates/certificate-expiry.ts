@@ -1,10 +1,9 @@
 import type { Database, Queryable } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
+import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { Soon } from '../../../lib/soon.js'
 import type { ExpiringCertificate } from './certificate-model.js'
 import type { CertificateStore } from './certificate-store.js'
 
-const dayMs = 86_400_000
 /** From when on operators are warned. */
 const warningMs = 30 * dayMs
 

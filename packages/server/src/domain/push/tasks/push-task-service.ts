@@ -1,7 +1,7 @@
 import { AppError, type Int64, type PushTaskStatistics, pushChannels } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
-import type { Clock } from '../../../lib/clock.js'
+import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import { expandTask, expansionOf } from './push-jobs.js'
@@ -18,7 +18,6 @@ export interface PushTaskServiceOptions {
 }
 
 const maxAudienceLength = 500
-const dayMs = 24 * 3_600_000
 
 /** Pushes that applications ask for, and their counts. */
 export class PushTaskService {
