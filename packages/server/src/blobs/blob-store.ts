@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../lib/system/byte-range.js'
 
+/** What a store knows of a blob without reading it. */
 export interface BlobStat {
   /** Bytes. */
   readonly size: number
@@ -9,10 +10,12 @@ export interface BlobStat {
   readonly modifiedAt: number
 }
 
+/** A blob as a list shows it. */
 export interface ListedBlob extends BlobStat {
   readonly key: string
 }
 
+/** What was stored, for the row that names it. */
 export interface StoredBlob {
   /** Bytes. */
   readonly size: number
@@ -20,6 +23,7 @@ export interface StoredBlob {
   readonly crc32: number
 }
 
+/** What {@link BlobStore.put} is told of a body. */
 export interface PutOptions {
   readonly contentType: string
   /** The most bytes that are taken; one more and nothing is stored. */
@@ -32,6 +36,7 @@ export interface ExpectedBlob {
   readonly crc32?: number
 }
 
+/** How much of a blob is read, and what it should be. */
 export interface OpenOptions {
   /** Default: all of it. It must be within the size. */
   readonly range?: ByteRange
@@ -105,6 +110,7 @@ export interface BlobStore {
   check(): Promise<void>
 }
 
+/** What a client may send with a form of the store. */
 export interface UploadFormOptions {
   readonly maxBytes: number
   /** Null: the client says which. */
@@ -115,6 +121,7 @@ export interface UploadFormOptions {
   readonly redirectTo: string
 }
 
+/** How the store answers a client that comes with an address. */
 export interface DownloadUrlOptions {
   readonly contentType: string
   /** The header as it is to be answered. */
@@ -123,6 +130,7 @@ export interface DownloadUrlOptions {
   readonly expiresInSeconds: number
 }
 
+/** Why a blob was not stored or not read. */
 export type BlobErrorReason =
   /** More bytes than `maxBytes`. */
   | 'too_large'

@@ -8,6 +8,7 @@ export interface BusMessages {
   'jobs.enqueued': { readonly kind: string }
 }
 
+/** What a message is about. */
 export type Subject = keyof BusMessages
 
 /**

@@ -3,6 +3,7 @@ import { nearest } from '../lib/nearest.js'
 import { redactText } from '../lib/secrets/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'
 
+/** Where the value of a setting came from; the environment wins over the file. */
 export type Source = 'default' | 'file' | 'environment'
 
 /** Reads a text file; throws when it cannot be read. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { findInPath, isExecutable } from '../lib/system/find-program.js'
 import { type OptionKey, type OptionValues, options } from './options.js'
 
+/** Where the bytes of files are kept. */
 export type FileStoreConfig =
   | {
       readonly kind: 'folder'
@@ -24,6 +25,7 @@ export type FileStoreConfig =
       readonly spoolFolder: string
     }
 
+/** How files are kept and converted. */
 export interface FileConfig {
   readonly store: FileStoreConfig
   /** Path of the program; null: there is none, so that voice is not converted. */

@@ -29,6 +29,7 @@ type Described = Pick<Option, 'name' | 'text'> & { readonly unit?: string }
 type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> &
   Partial<Pick<Option<T>, 'secret' | 'encode'>>
 
+/** What stands for a setting that has no value, where people read it. */
 export const notSet = 'not set'
 
 function option<T>(custom: Custom<T>): Option<T> {
@@ -640,7 +641,9 @@ export const options = {
   }),
 } as const
 
+/** The name of a setting in code. */
 export type OptionKey = keyof typeof options
+/** The value of every setting, decoded. */
 export type OptionValues = {
   readonly [Key in OptionKey]: (typeof options)[Key] extends Option<infer T> ? T : never
 }

@@ -10,6 +10,7 @@ export interface DetectedType {
   readonly isInline: boolean
 }
 
+/** How large a picture is to be. */
 export interface RenderOptions {
   /** Pixels. */
   readonly width: number
@@ -18,6 +19,7 @@ export interface RenderOptions {
   readonly fit: 'inside' | 'cover'
 }
 
+/** A picture in another size. */
 export interface RenderedImage {
   /** WebP for what may be transparent. */
   readonly contentType: 'image/jpeg' | 'image/webp'
@@ -27,12 +29,14 @@ export interface RenderedImage {
   readonly height: number
 }
 
+/** How large a picture is. */
 export interface ImageSize {
   /** Pixels, as people see the picture: turned as its EXIF data says. */
   readonly width: number
   readonly height: number
 }
 
+/** Why a picture was not read or made, or a voice not converted. */
 export type MediaErrorReason =
   /** No picture or voice that can be read, or of a type that is not supported. */
   | 'unreadable'

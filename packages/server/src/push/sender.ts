@@ -155,6 +155,7 @@ export interface BadgeChange {
   readonly count: number
 }
 
+/** What only notifications by ios_gw can have. */
 export interface IosOptions {
   readonly sound?: string
   readonly contentAvailable?: boolean
@@ -165,6 +166,7 @@ export interface IosOptions {
   readonly collapseId?: string
 }
 
+/** What all gateways of Android devices have. */
 export interface AndroidOptions {
   readonly sound?: string
   readonly channelId?: string
@@ -218,6 +220,7 @@ export interface SetUpRefused extends GatewayReason {
 /** The kinds of outcomes, as counted in metrics. */
 export type PushOutcomeKind = PushOutcome['kind']
 
+/** Why a push was not taken, for the log and the trace. */
 export interface GatewayReason {
   /** The gateway's own code, or a word of ours such as `circuit_open`. */
   readonly code: string
@@ -260,6 +263,7 @@ export interface HeldBack extends GatewayReason {
   readonly hasTurn?: boolean
 }
 
+/** The gateway could not be asked, or its answer did not arrive. */
 export interface NetworkFailure extends GatewayReason {
   readonly kind: 'network'
   /** The request may have reached the gateway: another try relies on `deduplicationId`. */
@@ -268,6 +272,7 @@ export interface NetworkFailure extends GatewayReason {
   readonly isUnrepeatable?: true
 }
 
+/** The app, a class of its messages or a device may be sent no more today. */
 export interface QuotaUsedUp extends GatewayReason {
   readonly kind: 'quota'
   readonly scope: QuotaScope
