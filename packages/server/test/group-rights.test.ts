@@ -38,7 +38,7 @@ import {
   newGroup,
   takes,
 } from './support/walk-fixtures-groups.js'
-import { type Identity, type Params, type Account, WalkWorld } from './support/walk-world.js'
+import { type Account, type Identity, type Params, WalkWorld } from './support/walk-world.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const fixtures = groupRightFixtures

@@ -6,8 +6,8 @@ import { registerPeople } from './support/contacts.js'
 import {
   aCast,
   admins,
-  type GroupCast,
   codesOf,
+  type GroupCast,
   members,
   only,
   owners,

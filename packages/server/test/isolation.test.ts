@@ -13,9 +13,9 @@ import { type Aim, intrusionsInto } from './support/walk-intrusions.js'
 import { type MarkedWorld, type Marker, markedWorld } from './support/walk-markers.js'
 import { snapshot } from './support/walk-snapshot.js'
 import {
+  type Account,
   type Identity,
   type Params,
-  type Account,
   type Tenant,
   WalkWorld,
 } from './support/walk-world.js'

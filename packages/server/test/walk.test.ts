@@ -25,7 +25,7 @@ import type { Fixture, WalkContext } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
 import { newGroup } from './support/walk-fixtures-groups.js'
 import { snapshot } from './support/walk-snapshot.js'
-import { type Params, type Account, WalkWorld } from './support/walk-world.js'
+import { type Account, type Params, WalkWorld } from './support/walk-world.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))

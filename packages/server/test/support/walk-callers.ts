@@ -7,7 +7,7 @@ import {
   type Operation,
   updateSettings,
 } from '@hermod/protocol'
-import type { Identity, Params, Account, Tenant } from './walk-world.js'
+import type { Account, Identity, Params, Tenant } from './walk-world.js'
 
 type TokenState = 'valid' | 'expired' | 'revoked' | 'unknown' | 'foreign'
 type Whose = 'nobody' | 'own' | 'other' | 'foreign' | 'malformed'

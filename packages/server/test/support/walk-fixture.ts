@@ -1,5 +1,5 @@
 import type { ErrorName, Operation } from '@hermod/protocol'
-import type { Identity, Params, Account, WalkWorld } from './walk-world.js'
+import type { Account, Identity, Params, WalkWorld } from './walk-world.js'
 
 /** Whom a call is about, and the world around. */
 export interface WalkContext {

@@ -2,7 +2,7 @@
 import * as api from '@hermod/protocol'
 import { isWholeBody, type Operation } from '@hermod/protocol'
 import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
-import { type Params, type Account, placeholderId, type WalkWorld } from './walk-world.js'
+import { type Account, type Params, placeholderId, type WalkWorld } from './walk-world.js'
 
 /** A call about a group that is there; the friend is an ordinary member of it. */
 export interface GroupWalkContext extends WalkContext {

@@ -3,9 +3,9 @@ import type { Operation } from '@hermod/protocol'
 import * as api from '@hermod/protocol'
 import type { Envelope } from '@hermod/testkit'
 import {
+  type Account,
   type Identity,
   type Params,
-  type Account,
   placeholderId,
   type WalkWorld,
 } from './walk-world.js'
