@@ -10,6 +10,9 @@ import { migrate } from '../dist/db/migrations/migrate.js'
 import { ContactRequestStore } from '../dist/domain/contacts/contact-request-store.js'
 import { InvitationStore } from '../dist/domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../dist/domain/groups/admission/join-request-store.js'
+import { MemberStore } from '../dist/domain/groups/membership/member-store.js'
+import { RemovalStore } from '../dist/domain/groups/membership/removal-store.js'
+import { BlockStore } from '../dist/domain/groups/moderation/block-store.js'
 
 interface IndexColumns {
   readonly table_name: string
@@ -95,11 +98,11 @@ describe('plans of SQLite', () => {
   })
 
   it.each([
-    ['group_join_requests', 'group_id'],
-    ['group_invitations', 'invitee_id'],
-  ])('find the newest change of %s at the end of an index', async (table, owner) => {
-    const found = sql`select max(updated_at) from ${sql.table(table)} where app_id = ${'a'} and ${sql.ref(owner)} = ${1}`
-    expect(await planOf(found)).toContain(`${table}_changed (app_id=? AND ${owner}=?)`)
+    ['group_join_requests', 'group_id + 0', '<expr>'],
+    ['group_invitations', 'invitee_id', 'invitee_id'],
+  ])('find the newest change of %s at the end of an index', async (table, owner, column) => {
+    const found = sql`select max(updated_at) from ${sql.table(table)} where app_id = ${'a'} and ${sql.raw(owner)} = ${1}`
+    expect(await planOf(found)).toContain(`${table}_changed (app_id=? AND ${column}=?)`)
   })
 })
 
@@ -145,6 +148,62 @@ const tables: readonly Listed[] = [
   },
 ]
 
+/** As long as a list of users may be, from all over the group. */
+const asked = Array.from({ length: 500 }, (_, index) => 1 + index * 37)
+const group = { appId: 'a', groupId: 1_000_000 }
+const agreed = { status: 'agreed', now: 1 } as const
+const admissionColumns = 'reason, status, created_at, expires_at, updated_at'
+
+interface LookedUp {
+  readonly name: string
+  readonly user: string
+  readonly columns: string
+  readonly values: string
+  lookUp(database: Database, tx: Tx): Promise<unknown>
+}
+/** What is looked up of the users of a list who are to join a group. */
+const lookUps: readonly LookedUp[] = [
+  {
+    name: 'group_members',
+    user: 'user_id',
+    columns: 'joined_at',
+    values: '1',
+    lookUp: (database, tx) => membersOf(database).findMany(tx, group, asked),
+  },
+  {
+    name: 'group_blocks',
+    user: 'user_id',
+    columns: 'created_at',
+    values: '1',
+    lookUp: (database, tx) => new BlockStore(database).findMany(tx, group, asked),
+  },
+  {
+    name: 'group_removals',
+    user: 'user_id',
+    columns: 'kicks, ban_expires_at',
+    values: '1, 0',
+    lookUp: (database, tx) => new RemovalStore(database).findMany(tx, group, asked),
+  },
+  {
+    name: 'group_join_requests',
+    user: 'applicant_id',
+    columns: admissionColumns,
+    values: "'', 0, 1, 1, 1",
+    lookUp: (database, tx) => new JoinRequestStore(database).settle(tx, group, asked, agreed),
+  },
+  {
+    name: 'group_invitations',
+    user: 'invitee_id',
+    columns: `${admissionColumns}, inviter_id`,
+    values: "'', 0, 1, 1, 1, 7",
+    lookUp: (database, tx) => new InvitationStore(database).settle(tx, group, asked, agreed),
+  },
+]
+
+function membersOf(database: Database): MemberStore {
+  return new MemberStore(database, { forget: () => {} })
+}
+
 for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
   describe('statements of PostgreSQL on tables that were never analysed', () => {
     let place: BackendDatabase
@@ -180,14 +239,21 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
 
     /** As one transaction writes them: many rows of owner 1, in no order, and one row for each of others. */
     async function fill({ name, owner, other, further }: Listed): Promise<void> {
-      await sql`alter table ${sql.table(name)} set (autovacuum_enabled = off)`.execute(
-        database.writer,
-      )
-      const rows = sql.raw(`insert into ${name}
+      await fillWith(`insert into ${name}
         (app_id, ${owner}, ${other}, reason, status, created_at, expires_at, updated_at${further})
         select 'a', case when i <= ${many} then 1 else i end, i, '', 0, (i * 7919) % 1000003, 1, i${further && ", '7'"}
         from generate_series(1, ${1.2 * many}) i`)
-      await rows.execute(database.writer)
+    }
+
+    /** Runs statements; nobody analyses the tables that they fill. */
+    async function fillWith(...statements: readonly string[]): Promise<void> {
+      for (const statement of statements) {
+        const [, table = ''] = /insert into (\w+)/.exec(statement) ?? []
+        await sql`alter table ${sql.table(table)} set (autovacuum_enabled = off)`.execute(
+          database.writer,
+        )
+        await sql.raw(statement).execute(database.writer)
+      }
     }
 
     it.each(tables)('read no more of $name than a page shows', async (table) => {
@@ -197,6 +263,47 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
         expect(await database.transaction(list)).toHaveLength(page)
         expect(await rowsRead(table.name, list)).toBeLessThanOrEqual(page + 1)
       }
+    })
+
+    it.each(lookUps)(
+      'read no more of $name than the users of a list have there',
+      async ({ name, user, columns, values, times, lookUp }) => {
+        await fillWith(
+          `insert into ${name} (app_id, group_id, ${user}, ${columns})
+          select 'a', ${group.groupId}, i, ${values} from generate_series(1, ${many}) i`,
+        )
+        const read = await rowsRead(name, (tx) => lookUp(database, tx))
+        expect(read).toBeGreaterThan(0)
+        // Once to be found, and once to be changed.
+        expect(read).toBeLessThanOrEqual(2 * asked.length)
+      },
+    )
+
+    it('read no more groups than those are in who may be in too many', async () => {
+      const [limit, busy, groupsOfBusy] = [50, asked.slice(0, 5), 60]
+      await fillWith(
+        `insert into apps (app_id, name, status, open_registration, registration_secret, file_link_key,
+            settings, created_at)
+          values ('b', 'b', 0, 0, '', '', '{}', 1)`,
+        `insert into users (app_id, user_id, username, password_hash, status, nick_name, avatar,
+            description, public_info, private_info, last_device_sn, credential_epoch, created_at)
+          select 'b', i, i, '', 0, '', '', '', '', '', 0, 0, 1 from generate_series(1, ${many}) i`,
+        `insert into groups (app_id, group_id, type, name, avatar, description, owner_id, capacity,
+            member_count, created_at, updated_at, members_changed_at)
+          select 'b', i, 0, '', '', '', i, 10, 1, 1, 1, 1 from generate_series(1, ${many}) i`,
+        `insert into group_members (app_id, group_id, user_id, joined_at)
+          select 'b', i, i, 1 from generate_series(1, ${many}) i`,
+        `insert into group_members (app_id, group_id, user_id, joined_at)
+          select 'b', ${many} - i, u, 1
+          from generate_series(1, ${groupsOfBusy - 1}) i, unnest(array[${busy}]) u`,
+      )
+      const find = (tx: Tx) => membersOf(database).findInTooMany(tx, 'b', asked, limit)
+      expect(await database.transaction(find)).toEqual(new Set(busy))
+      expect(await rowsRead('users', find)).toBeLessThanOrEqual(asked.length + busy.length)
+      const rough = asked.length - busy.length + busy.length * limit
+      const exact = busy.length * groupsOfBusy
+      expect(await rowsRead('group_members', find)).toBeLessThanOrEqual(rough + exact)
+      expect(await rowsRead('groups', find)).toBeLessThanOrEqual(exact)
     })
   })
 }

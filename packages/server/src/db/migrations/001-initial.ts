@@ -571,7 +571,7 @@ const indexes = [
   'create index group_removals_user on group_removals (app_id, user_id)',
   'create index group_blocks_user on group_blocks (app_id, user_id)',
   'create index group_join_requests_newest on group_join_requests (app_id, (group_id + 0), created_at, applicant_id)',
-  'create index group_join_requests_changed on group_join_requests (app_id, group_id, updated_at)',
+  'create index group_join_requests_changed on group_join_requests (app_id, (group_id + 0), updated_at)',
   'create index group_join_requests_applicant on group_join_requests (app_id, applicant_id)',
   'create index group_invitations_newest on group_invitations (app_id, (invitee_id + 0), created_at, group_id)',
   'create index group_invitations_changed on group_invitations (app_id, invitee_id, updated_at)',

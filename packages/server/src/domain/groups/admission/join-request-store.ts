@@ -40,7 +40,7 @@ const findLastChange: BulkSelect = {
   table: 'groups',
   keys: { app_id: 'text', group_id: 'bigint' },
   columns: `(select max(r.updated_at) from group_join_requests r
-    where r.app_id = t.app_id and r.group_id = t.group_id) as changed_at`,
+    where r.app_id = t.app_id and r.group_id + 0 = t.group_id) as changed_at`,
 }
 
 const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {

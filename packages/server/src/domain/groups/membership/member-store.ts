@@ -13,6 +13,7 @@ import type { ConversationEnd } from './group-conversations.js'
 import {
   type changedColumns,
   countFewGroups,
+  countGroups,
   deleteMembers,
   findMembers,
   updateMembers,
@@ -221,20 +222,12 @@ export class MemberStore {
       userIds.map((userId) => [appId, userId]),
     )
     const rough = counts.filter(({ few }) => few >= limit)
-    if (rough.length === 0) return new Set()
-    const rows = await tx
-      .selectFrom('group_members as m')
-      .innerJoin('groups as g', (join) =>
-        join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
-      )
-      .select('m.user_id')
-      .where('m.app_id', '=', appId)
-      .where('m.user_id', 'in', padded(rough.map((row) => row.user_id)))
-      .where('g.status', '=', groupStatus.normal)
-      .groupBy('m.user_id')
-      .having((eb) => eb.fn.countAll(), '>=', limit)
-      .execute()
-    return new Set(rows.map((row) => row.user_id))
+    const rows = await this.#database.bulk<{ user_id: Int64; groups: number }>(
+      tx,
+      countGroups,
+      rough.map((row) => [appId, row.user_id]),
+    )
+    return new Set(rows.filter(({ groups }) => groups >= limit).map((row) => row.user_id))
   }
 
   #forget(tx: Tx, { appId, groupId }: GroupKey, userIds: readonly Int64[]): void {
