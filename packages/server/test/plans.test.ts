@@ -267,7 +267,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
 
     it.each(lookUps)(
       'read no more of $name than the users of a list have there',
-      async ({ name, user, columns, values, times, lookUp }) => {
+      async ({ name, user, columns, values, lookUp }) => {
         await fillWith(
           `insert into ${name} (app_id, group_id, ${user}, ${columns})
           select 'a', ${group.groupId}, i, ${values} from generate_series(1, ${many}) i`,
