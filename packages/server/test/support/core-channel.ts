@@ -20,6 +20,7 @@ export class TestCoreChannel implements CoreChannel {
   readonly #devices = new Map<string, ConnectedDevice>()
   readonly #leaving = new Set<string>()
   #failures = 0
+  #losses = 0
 
   connect({ id: userId }: Pick<Session, 'id'>, deviceSn = 1): void {
     this.#devices.set(`${userId} ${deviceSn}`, { userId, deviceSn })
@@ -33,10 +34,16 @@ export class TestCoreChannel implements CoreChannel {
 
   disconnectAll(): void {
     this.#devices.clear()
+    this.#leaving.clear()
   }
 
   failNext(count: number): void {
     this.#failures = count
+  }
+
+  /** Devices are handed the next ones, and the service is not told. */
+  loseNext(count: number): void {
+    this.#losses = count
   }
 
   /** What a device was handed of a task. */
@@ -69,6 +76,10 @@ export class TestCoreChannel implements CoreChannel {
     if (this.#leaving.delete(name)) this.#devices.delete(name)
     if (!this.#devices.has(name)) return false
     this.handed.push({ device: { userId, deviceSn }, notification, badge })
+    if (this.#losses > 0) {
+      this.#losses--
+      throw new Error('the answer is lost')
+    }
     return true
   }
 }
