@@ -7,9 +7,6 @@ import { expect, it } from 'vitest'
 const folder = fileURLToPath(new URL('../packages/server/test/', import.meta.url))
 const codes = new Set(Object.values(errorCatalogue).map(({ code }) => String(code)))
 
-/** What is still written as a number, by file. */
-const exceptions = ['push-receipts-api.test.ts: 40010', 'push-tasks.test.ts: 12005']
-
 /** @returns the codes that a text has as numbers; amounts have underscores, and characters braces */
 function codesIn(text: string): string[] {
   return [...text.matchAll(/(?<![\w.{-])\d+(?![\w.}])/g)]
@@ -23,7 +20,7 @@ it('integration tests have no number of the error catalogue', () => {
     .flatMap((name) =>
       codesIn(readFileSync(folder + name, 'utf8')).map((code) => `${name}: ${code}`),
     )
-  expect(found.filter((each) => !exceptions.includes(each))).toEqual([])
+  expect(found).toEqual([])
 })
 
 it('a number of the error catalogue is told from an amount and a character', () => {

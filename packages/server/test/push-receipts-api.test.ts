@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { freePort, type Json, type Session, stopSharedCluster, testBackends } from '@hermod/testkit'
 import { PushSimulator, vendorFAccessToken, vendorHCallback } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { ReceiptForwarder, receiptAddresses, sendReceipt } from './support/push-receipts.js'
 import { PushWorld } from './support/push-world.js'
 import { WatchedServer } from './support/watched-server.js'
@@ -233,7 +234,10 @@ for (const backend of testBackends()) {
       whole.statuses.push({ token: 'x' })
       for (const body of ['', 'x', '[]', '{}', JSON.stringify(whole)]) {
         const answer = await post(address('vendor_n'), body)
-        expect([answer.status, JSON.parse(answer.text).code], body).toEqual([400, 40010])
+        expect([answer.status, JSON.parse(answer.text).code], body).toEqual([
+          400,
+          answerCode.malformed_request,
+        ])
         expect(answer.text).toMatch(/is not|is missing/)
       }
       expect(await receivedBy('vendor_n', taskId)).toBe(0)

@@ -362,7 +362,7 @@ for (const backend of testBackends()) {
               audience: { [name]: Array.from({ length: 501 }, (_, index) => `${index + 1}`) },
               message,
             },
-            12005,
+            answerCode.audience_too_long,
             [],
           ],
         ),
@@ -381,7 +381,7 @@ for (const backend of testBackends()) {
             body: { audience, setting: { distribution_strategy: strategy }, message },
           })
         expect((await ask('ospush_only')).envelope).toEqual({
-          code: 12006,
+          code: answerCode.push_not_enabled,
           data: null,
           message: expect.any(String),
         })

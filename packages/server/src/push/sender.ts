@@ -230,6 +230,7 @@ export interface GatewayReason {
   readonly alarm?: OutcomeAlarm
 }
 
+/** What operators are to look at. */
 export type OutcomeAlarm =
   /** The gateway finds our time wrong. `skewSeconds`: how far it is ahead, where the gateway says its own. */
   | { readonly kind: 'clock'; readonly skewSeconds: number | null }

@@ -58,7 +58,7 @@ export class ReceiptTokens {
       step: 'token_cleared',
       certificate: binding.notifierName,
     }
-    // Whoever has bound it since is the one who has it.
+    // The one who has bound it since is the one who has it.
     if (!mayBind || (await bindings.isBound(tx, delivery.appId, newToken))) return step
     await bindings.bind(tx, delivery, { ...binding, deviceToken: newToken }, now)
     return { ...step, reason: 'the gateway has named the new token of the device' }
