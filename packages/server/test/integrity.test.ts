@@ -180,7 +180,11 @@ for (const backend of testBackends()) {
         {
           name: 'an outbox that ends later than its rows',
           plant: ['update outbox_heads set position = position + 1'],
-          repair: ['update outbox_heads set position = position - 1'],
+          // Consumers of the running server may have moved there meanwhile.
+          repair: [
+            'update outbox_heads set position = position - 1',
+            'delete from outbox_positions where position > (select position from outbox_heads h where h.app_id = outbox_positions.app_id)',
+          ],
           check: 'outbox_positions',
           subject: 'outbox',
         },

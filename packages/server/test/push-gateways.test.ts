@@ -301,6 +301,15 @@ describe('a quota that is used up', () => {
     expect(await sendOne(others)).toMatchObject([{ kind: 'accepted' }])
   })
 
+  it('vendor_x: of private messages stops those that have their channel from the certificate', async () => {
+    await using providers = newProviders()
+    const outcomes = await send(providers, 'vendor_x', [tokenFor('vendor_x')], {
+      certificate: { channelId: 'chat' },
+      pauses: { private: endsAt },
+    })
+    expect(outcomes).toMatchObject([{ kind: 'quota', scope: 'private' }])
+  })
+
   it.each(simulatedChannels)('%s: of a certificate stops all messages', async (channel) => {
     await using providers = newProviders()
     const stopped = await send(providers, channel, [tokenFor(channel)], {

@@ -36,11 +36,12 @@ const eraseRequests: BulkDelete = {
   deleteFrom: 'group_join_requests',
   keys: { app_id: 'text', applicant_id: 'bigint' },
 }
+/** Both sides are expressions: SQLite looks nothing up in an index of an expression by the value of a column. */
 const findLastChange: BulkSelect = {
   table: 'groups',
   keys: { app_id: 'text', group_id: 'bigint' },
   columns: `(select max(r.updated_at) from group_join_requests r
-    where r.app_id = t.app_id and r.group_id + 0 = t.group_id) as changed_at`,
+    where r.app_id = t.app_id and r.group_id + 0 = t.group_id + 0) as changed_at`,
 }
 
 const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {

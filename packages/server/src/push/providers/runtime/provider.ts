@@ -43,18 +43,19 @@ export class GatewayProvider<Credentials>
   }
 
   async send(request: PushRequest): Promise<PushOutcome[]> {
-    const { certificate, notification, targets, pauses = {} } = request
+    const { certificate, targets, pauses = {} } = request
+    const notification = withDefaults(request.notification, certificate)
     const unsendable =
-      this.protocol.refuse?.(notification, certificate) ?? this.#paused(request, pauses)
+      this.protocol.refuse?.(notification, certificate) ??
+      this.#paused({ certificate, notification }, pauses)
     if (unsendable) return targets.map(() => unsendable)
     const lane = this.#lanes.open(certificate)
     if ('kind' in lane) return targets.map(() => lane)
-    const filled = withDefaults(notification, certificate)
     const byToken = new Map(targets.map((target) => [target.token, target]))
     const outcomes = new Map<string, PushOutcome>()
     await Promise.all(
       this.#requestsFor([...byToken.values()], pauses, lane.limits).map(async (each) => {
-        const results = await lane.send({ notification: filled, ...each })
+        const results = await lane.send({ notification, ...each })
         for (const [index, { token }] of each.targets.entries())
           outcomes.set(token, results[index] ?? missing)
       }),
@@ -102,7 +103,10 @@ export class GatewayProvider<Credentials>
   }
 
   /** Why nothing is asked of the gateway; null: it may be. */
-  #paused({ certificate, notification }: PushRequest, pauses: QuotaPauses): Refusal | null {
+  #paused(
+    { certificate, notification }: Pick<PushRequest, 'certificate' | 'notification'>,
+    pauses: QuotaPauses,
+  ): Refusal | null {
     const ofMessage = this.protocol.classOf?.(notification, certificate) ?? 'certificate'
     for (const scope of ['certificate', ofMessage] as const) {
       const endsAt = pauses[scope] ?? 0
