@@ -135,7 +135,7 @@ export class Metrics {
   })
   readonly #pushOutcomes = new Counter({
     name: 'hermod_push_outcomes_total',
-    help: 'What came of tries to push to devices, by channel and kind: accepted, invalid_token, throttled, quota, server_error, network, payload, config, suppressed.',
+    help: 'What came of tries to push to devices, by channel and kind: accepted, invalid_token, throttled, quota, server_error, network, payload, config, suppressed, held_back.',
     labelNames: ['channel', 'kind'] as const,
     registers: [this.#registry],
   })
