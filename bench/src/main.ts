@@ -11,7 +11,7 @@ import {
   type Storage,
   sqliteStorage,
 } from './measure/build.js'
-import { type ComparedRow, compare } from './measure/compare.js'
+import { type ComparedRow, compareBuilds } from './measure/compare.js'
 import { measure, type ResultRow } from './measure/measure.js'
 import { measureStartup, type StartupFigures } from './measure/startup.js'
 import { type BenchOptions, parseOptions, UsageError, usage } from './options.js'
@@ -103,7 +103,7 @@ async function measureAll(
   const compared: ComparedRow[] = []
   for (const set of chosen) {
     for (const { what } of set) tell(what)
-    if (other) compared.push(...(await compare(set, [own, other], effort)))
+    if (other) compared.push(...(await compareBuilds(set, [own, other], effort)))
     else rows.push(...(await measure(set, own, effort)))
   }
   const figures = await own.groupFill()

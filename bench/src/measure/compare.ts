@@ -49,12 +49,12 @@ export interface ComparedStart {
  *
  * @param effort of each start: the measured time of each build
  */
-export async function compare(
+export async function compareBuilds(
   set: readonly Scenario[],
   [own, other]: readonly [MeasuredBuild, MeasuredBuild],
   { seconds, rounds }: Effort,
 ): Promise<ComparedRow[]> {
-  const pairs: Pair[] = []
+  const pairs: LanePair[] = []
   for (const scenario of set)
     pairs.push({
       lanes: [await prepareLane(scenario, own), await prepareLane(scenario, other)],
@@ -72,7 +72,7 @@ export async function compare(
   }))
 }
 
-interface Pair {
+interface LanePair {
   readonly lanes: readonly [Lane, Lane]
   readonly starts: ComparedStart[]
 }
@@ -98,10 +98,10 @@ export function compareRuns(
   const other = starts.flatMap((start) => start.other)
   const all = [...own, ...other].map(({ load }) => load)
   return {
-    perSecond: median(ratesOf(own)),
-    otherPerSecond: median(ratesOf(other)),
+    perSecond: median(turnRates(own)),
+    otherPerSecond: median(turnRates(other)),
     ratio: spreadOf(
-      starts.map((start) => ratioOf(ratesOf(start.own), ratesOf(start.other)).median),
+      starts.map((start) => ratioOf(turnRates(start.own), turnRates(start.other)).median),
     ),
     cpuRatio: spreadOf(starts.map((start) => cpuMsOf(start.own) / cpuMsOf(start.other))),
     p99Ms: worstP99Ms(own),
@@ -111,7 +111,7 @@ export function compareRuns(
   }
 }
 
-function ratesOf(runs: readonly ServerRun[]): number[] {
+function turnRates(runs: readonly ServerRun[]): number[] {
   return runs.map(({ load }) => rateOf(load))
 }
 

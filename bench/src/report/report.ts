@@ -117,11 +117,11 @@ function comparisonTable(
   startups: readonly StartupFigures[],
   compared: readonly ComparedRow[],
 ): string {
-  const cells = [...compared.map(comparedCells), ...startups.flatMap(comparedStartup)]
+  const cells = [...compared.map(buildCells), ...startups.flatMap(comparedStartup)]
   return cells.length > 0 ? `\n${layOutTable(comparisonHeads, cells)}` : ''
 }
 
-function comparedCells({ database, scenario, ratio, cpuRatio, ...row }: ComparedRow): string[] {
+function buildCells({ database, scenario, ratio, cpuRatio, ...row }: ComparedRow): string[] {
   return [
     database,
     scenario,

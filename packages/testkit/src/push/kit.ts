@@ -42,11 +42,11 @@ export function kitProblem(message: JsonMembers, names: KitNames, codes: KitCode
   if (ttl === undefined || Number(ttl) > maxTtlSeconds) return codes.field
   if (!('notification' in android)) return typeof message.data === 'string' ? null : codes.field
   const shown = [member(message, 'notification'), member(android, 'notification')]
-  const areImagesSafe = shown.every(({ image }) => image === undefined || isSafeUrl(image))
+  const areImagesSafe = shown.every(({ image }) => image === undefined || isHttps(image))
   return areImagesSafe && isDisplayable(member(android, 'notification'), names) ? null : codes.field
 }
 
-function isSafeUrl(value: unknown): boolean {
+function isHttps(value: unknown): boolean {
   return typeof value === 'string' && /^https:\/\/./i.test(value)
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
-import { withDefaults } from './content/options.js'
+import { withCertificateDefaults } from './content/options.js'
 import { iosProtocol } from './ios-gw/protocol.js'
 import type { GatewayProtocol, PushBatch } from './runtime/protocol.js'
 import type { GatewayRequest } from './runtime/transport.js'
@@ -122,7 +122,7 @@ function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
     if (protocol.refuse?.(batch.notification, batch.certificate)) return []
     const credentials = protocol.readCredentials(batch.certificate)
     const requests: GatewayRequest[] = []
-    const notification = withDefaults(batch.notification, batch.certificate)
+    const notification = withCertificateDefaults(batch.notification, batch.certificate)
     await protocol.send({ ...batch, credentials, notification }, async (request) => {
       requests.push(request)
       const body = JSON.stringify({ result: 0, taskId: 'STORED' })

@@ -19,13 +19,13 @@ interface Start {
   readonly upToId: Int64
 }
 
-type HistoryReader = ConversationKey & { readonly userId: Int64 }
+type DirectReader = ConversationKey & { readonly userId: Int64 }
 interface GroupReader {
   readonly appId: string
   readonly groupId: Int64
   readonly userId: Int64
 }
-type PageParams = HistoryReader & Start
+type PageParams = DirectReader & Start
 type GroupPageParams = GroupReader & Start
 
 const stored = sql.lit(messageStatus.stored)
@@ -56,7 +56,7 @@ const statusInGroup = sql<MessageStatus>`case
   when m.seq <= p.read_seq then ${read} when m.seq <= p.delivered_seq then ${delivered} else ${stored} end`
 
 /** The messages `m` of a conversation `c` of two, as its party sees them. */
-function logOf(db: Queryable, param: Param<HistoryReader>) {
+function logOf(db: Queryable, param: Param<DirectReader>) {
   return db
     .selectFrom('conversations as c')
     .innerJoin('messages as m', (join) =>
@@ -207,13 +207,15 @@ export class HistoryStore {
     >((db, param) =>
       logOfBroadcasts(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
     )
-    this.#after = database.preparedPage<HistoryReader & { afterId: number }, PositionedMessage>(
-      (db, param, limit) =>
-        logOf(db, param)
-          .select('m.seq')
-          .where('m.msg_id', '>', param('afterId'))
-          .orderBy('m.msg_id')
-          .limit(limit),
+    this.#after = database.preparedPage<
+      DirectReader & { afterId: number },
+      PositionedMessage
+    >((db, param, limit) =>
+      logOf(db, param)
+        .select('m.seq')
+        .where('m.msg_id', '>', param('afterId'))
+        .orderBy('m.msg_id')
+        .limit(limit),
     )
     this.#groupAfter = database.preparedPage<GroupReader & { afterId: number }, PositionedMessage>(
       (db, param, limit) =>
@@ -223,7 +225,7 @@ export class HistoryStore {
           .orderBy('m.msg_id')
           .limit(limit),
     )
-    this.#one = database.prepared<HistoryReader & { messageId: number }, PositionedMessage>(
+    this.#one = database.prepared<DirectReader & { messageId: number }, PositionedMessage>(
       (db, param) => logOf(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
     )
     this.#groupOne = database.prepared<GroupReader & { messageId: number }, PositionedMessage>(

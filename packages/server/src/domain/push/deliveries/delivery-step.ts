@@ -1,4 +1,5 @@
 import type { PushChannel } from '@hermod/protocol'
+import { beginning } from '../../../lib/beginning.js'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
 import type { Suppression } from '../tasks/task-model.js'
@@ -41,11 +42,11 @@ const lastKept = 2
 
 /** Adds steps to those of a delivery, which are one JSON text a line; when they become too many, some amid them are left out. */
 export function withSteps(steps: string, ...added: readonly DeliveryStep[]): string {
-  const text = steps + toText(added.map(withShortWords))
-  return text.length <= maxLength ? text : toText(withoutMiddle(readSteps(text)))
+  const text = steps + stepsText(added.map(withShortWords))
+  return text.length <= maxLength ? text : stepsText(withoutMiddle(readSteps(text)))
 }
 
-function toText(steps: readonly DeliveryStep[]): string {
+function stepsText(steps: readonly DeliveryStep[]): string {
   return steps.map((step) => `${JSON.stringify(step)}\n`).join('')
 }
 
@@ -54,17 +55,14 @@ function withShortWords(step: DeliveryStep): DeliveryStep {
   const { code, reason } = step
   return {
     ...step,
-    ...(code !== undefined && { code: beginning(code, maxCodeLength) }),
-    ...(reason !== undefined && { reason: beginning(reason, maxReasonLength) }),
+    ...(code !== undefined && { code: shortened(code, maxCodeLength) }),
+    ...(reason !== undefined && { reason: shortened(reason, maxReasonLength) }),
   }
 }
 
-function beginning(text: string, maxCharacters: number): string {
-  if (text.length <= maxCharacters) return text
-  const characters = [...text.slice(0, 2 * maxCharacters + 1)]
-  return characters.length <= maxCharacters
-    ? text
-    : `${characters.slice(0, maxCharacters - 1).join('')}…`
+function shortened(text: string, maxCharacters: number): string {
+  const isWhole = beginning(text, maxCharacters) === text
+  return isWhole ? text : `${beginning(text, maxCharacters - 1)}…`
 }
 
 /** Leaves out as few as it can; receipts, by which repeated ones are known, only where there is nothing else. */
@@ -75,7 +73,7 @@ function withoutMiddle(steps: readonly DeliveryStep[]): DeliveryStep[] {
   let { at, count = 0 } = leftOut ?? { at: 0 }
   for (;;) {
     const kept = [...first, { at, step: 'left_out' as const, count }, ...others]
-    if (others.length <= lastKept || toText(kept).length <= maxLength) return kept
+    if (others.length <= lastKept || stepsText(kept).length <= maxLength) return kept
     const tried = others.slice(0, -lastKept).findIndex(({ step }) => step !== 'receipt')
     const [left] = others.splice(Math.max(tried, 0), 1)
     at = Math.max(at, left?.at ?? 0)

@@ -12,7 +12,7 @@ import type {
 export type AndroidChannel = Exclude<VendorChannel, 'ios_gw'>
 
 /** The notification, with what the certificate says where it says nothing itself. */
-export function withDefaults(
+export function withCertificateDefaults(
   notification: PushNotification,
   { channel, channelId, badgeClass }: GatewayCertificate,
 ): PushNotification {

@@ -13,7 +13,7 @@ import type {
   Refusal,
   SendLimits,
 } from '../../sender.js'
-import { withDefaults } from '../content/options.js'
+import { withCertificateDefaults } from '../content/options.js'
 import type { CircuitLimits } from './circuit.js'
 import { CredentialError } from './credentials.js'
 import { CertificateLanes } from './lane.js'
@@ -44,7 +44,7 @@ export class GatewayProvider<Credentials>
 
   async send(request: PushRequest): Promise<PushOutcome[]> {
     const { certificate, targets, pauses = {} } = request
-    const notification = withDefaults(request.notification, certificate)
+    const notification = withCertificateDefaults(request.notification, certificate)
     const unsendable =
       this.protocol.refuse?.(notification, certificate) ??
       this.#paused({ certificate, notification }, pauses)
@@ -78,7 +78,10 @@ export class GatewayProvider<Credentials>
     if ('kind' in lane) return lane
     const target = { token: this.protocol.probeToken ?? 'hermod-probe', badgeCount: null }
     const part = this.protocol.partOf?.(target) ?? ''
-    const notification = withDefaults(probeNotification(this.options.clock.now()), certificate)
+    const notification = withCertificateDefaults(
+      probeNotification(this.options.clock.now()),
+      certificate,
+    )
     try {
       const [outcome = missing] = await lane.send({ notification, targets: [target], part })
       return outcome

@@ -1,6 +1,7 @@
 /** What devices are told of a message (rule K16). */
 import { contentType, targetType } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
+import { beginning } from '../../../../lib/beginning.js'
 import { parseJson, scalarText } from '../../../../lib/json.js'
 import type { TaskContent, TaskNotification } from '../../tasks/task-model.js'
 import type { PushedMessage } from '../pushed-message.js'
@@ -120,10 +121,4 @@ function conversationName({ kind, senderId, targetId }: PushedMessage): string {
 
 function mentionsAnybody({ mentions }: PushedMessage): boolean {
   return mentions === 'all' || mentions.length > 0
-}
-
-/** So many characters of a text at most. */
-function beginning(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text
-  return [...text.slice(0, 2 * maxLength)].slice(0, maxLength).join('')
 }

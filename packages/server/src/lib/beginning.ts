@@ -1,0 +1,5 @@
+/** The first characters of a text, none of them in half. */
+export function beginning(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text
+  return [...text.slice(0, 2 * maxCharacters)].slice(0, maxCharacters).join('')
+}
