@@ -207,15 +207,13 @@ export class HistoryStore {
     >((db, param) =>
       logOfBroadcasts(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
     )
-    this.#after = database.preparedPage<
-      DirectReader & { afterId: number },
-      PositionedMessage
-    >((db, param, limit) =>
-      logOf(db, param)
-        .select('m.seq')
-        .where('m.msg_id', '>', param('afterId'))
-        .orderBy('m.msg_id')
-        .limit(limit),
+    this.#after = database.preparedPage<DirectReader & { afterId: number }, PositionedMessage>(
+      (db, param, limit) =>
+        logOf(db, param)
+          .select('m.seq')
+          .where('m.msg_id', '>', param('afterId'))
+          .orderBy('m.msg_id')
+          .limit(limit),
     )
     this.#groupAfter = database.preparedPage<GroupReader & { afterId: number }, PositionedMessage>(
       (db, param, limit) =>
