@@ -113,7 +113,7 @@ for (const backend of testBackends()) {
         code: 'circuit_open',
         msg: 'nothing is sent to a push gateway for now',
       })
-      await counted('vendor_x', 'config', 3)
+      await counted('vendor_x', 'held_back', 2)
       expect(await lines('vendor_x', 2)).toHaveLength(2)
       const output = place.watched.server.output()
       expect(output).not.toContain(token)
