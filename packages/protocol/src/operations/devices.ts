@@ -80,8 +80,8 @@ export const bindPushToken = operation({
       minLength: 1,
       maxLength: 1024,
       // Some gateways take several tokens in one text, with commas between them.
-      pattern: '^[^,]*$',
-      form: 'a token without commas',
+      pattern: '^[^,\\t\\r\\n]*$',
+      form: 'a token without commas, tabs and line breaks',
     }),
     notifier_name: string({ description: 'certificate name', minLength: 1, maxLength: 256 }),
   },
