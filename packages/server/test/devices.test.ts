@@ -398,7 +398,10 @@ for (const backend of testBackends()) {
       it.each([
         ['device_token must not be empty', { device_token: '' }],
         ['device_token must have at most 1024 characters', { device_token: 'x'.repeat(1025) }],
-        ['device_token must be a token without commas', { device_token: 'one,two' }],
+        [
+          'device_token must be a token without commas, tabs and line breaks',
+          { device_token: 'one,two' },
+        ],
         ['notifier_name must not be empty', { notifier_name: '' }],
         ['device_sn must be an integer from -2147483648 to 2147483647', { device_sn: 2 ** 31 }],
       ])('is refused where %s', async (fault, bad) => {
