@@ -117,7 +117,7 @@ async function bareRound({
   readonly sendsPerRequest: number
   readonly seconds: number
 }): Promise<BareRound> {
-  const { maxInFlight, maxConnections } = channelLimits[channel]
+  const { maxInFlight, maxConnections = maxInFlight } = channelLimits[channel]
   const { endpoint } = simulator.certificates[channel]
   const result = await loadBare({
     url: endpoint.sendUrl,

@@ -106,8 +106,11 @@ for (const backend of testBackends()) {
       expect(await accepted(at)).toBe(at + 60_000)
       expect(await paused({})).toEqual({})
       expect(await paused({ certificate: at })).toEqual({ certificate: at })
-      expect(await paused({ certificate: at - 1, list: at })).toEqual({ certificate: at, list: at })
-      expect(await paused({ certificate: at + 1 })).toEqual({ certificate: at + 1, list: at })
+      expect(await paused({ certificate: at - 1, public: at })).toEqual({
+        certificate: at,
+        public: at,
+      })
+      expect(await paused({ certificate: at + 1 })).toEqual({ certificate: at + 1, public: at })
     })
 
     it('are found by the address of their receipts, and by nothing else', async () => {

@@ -16,7 +16,6 @@ import type {
   PushOutcome,
   PushOutcomeKind,
   QuotaPauses,
-  QuotaScope,
   VendorChannel,
 } from '../dist/push/sender.js'
 import { aNotification, targetsOf } from './support/push.js'
@@ -99,6 +98,7 @@ const expected: Readonly<
     vendor_o: 'quota',
     vendor_n: 'quota',
   },
+  lists: { vendor_v: 'accepted' },
   payload: everywhere('payload'),
   muted: { vendor_f: 'suppressed', vendor_v: 'suppressed' },
   slow: everywhere('network'),
@@ -223,7 +223,7 @@ describe.each(simulatedChannels)('%s', (channel) => {
     const gateway = simulator.gateways[channel]
     const certificate = foreignCredentials(channel, gateway.certificate)
     const [outcome] = await send(providers, channel, [tokenFor(channel)], { certificate })
-    expect(outcome).toMatchObject({ kind: 'config' })
+    expect(outcome).toMatchObject({ kind: 'config', retryAfterMs: 5 * 60_000 })
     const calls = gateway.calls.length
     const [next] = await send(providers, channel, [tokenFor(channel)], { certificate })
     expect(next).toMatchObject({ kind: 'held_back', code: 'circuit_open' })
@@ -281,7 +281,7 @@ describe('a quota that is used up', () => {
   const system = aNotification({ channels: { vendor_v: { classification: 1 } } })
   const command = aNotification({ kind: 'cmd', title: '', body: '', ext: { do: 'sync' } })
 
-  it.each<[VendorChannel, Exclude<QuotaScope, 'device'>, PushNotification, PushNotification]>([
+  it.each<[VendorChannel, keyof QuotaPauses, PushNotification, PushNotification]>([
     ['vendor_v', 'operational', text, system],
     ['vendor_v', 'system', system, text],
     ['vendor_f', 'command', command, text],
@@ -322,18 +322,23 @@ describe('a quota that is used up', () => {
     expect(again).toMatchObject([{ kind: 'accepted' }])
   })
 
-  it('vendor_v: of lists leaves sends to single devices', async () => {
+  it('vendor_v: of lists leaves sends to single devices, also of the list that found it used up', async () => {
     await using providers = newProviders()
     const { calls } = simulator.gateways.vendor_v
-    const before = calls.length
-    const tokens = [tokenFor('vendor_v'), tokenFor('vendor_v')]
-    const outcomes = await send(providers, 'vendor_v', tokens, { pauses: { list: endsAt } })
-    expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'accepted'])
-    const paths = calls.slice(before).map(({ path }) => path)
-    expect(paths.filter((path) => path !== '/message/auth')).toEqual([
-      '/message/send',
-      '/message/send',
+    const pathsOf = async (tokens: readonly string[]) => {
+      const before = calls.length
+      const outcomes = await send(providers, 'vendor_v', tokens)
+      expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'accepted'])
+      const paths = calls.slice(before).map(({ path }) => path)
+      return paths.filter((path) => path !== '/message/auth')
+    }
+    const list = ['/message/saveListPayload', '/message/pushToList']
+    const alone = ['/message/send', '/message/send']
+    expect(await pathsOf([tokenFor('vendor_v', 'lists'), tokenFor('vendor_v')])).toEqual([
+      ...list,
+      ...alone,
     ])
+    expect(await pathsOf([tokenFor('vendor_v'), tokenFor('vendor_v')])).toEqual(alone)
   })
 })
 

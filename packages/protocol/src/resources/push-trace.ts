@@ -31,7 +31,7 @@ export const PushTraceDelivery = resource(
   {
     state: intEnum(meaningsOf(pushDeliveryState), { description: 'how far it is' }),
     channel: text('the channel it was last tried on; "": none was chosen'),
-    attempts: int32({ description: 'tries so far, and times that it was held back before one' }),
+    attempts: int32({ description: 'tries so far, and whether it was held back before one' }),
     next_at: instant('when it is tried again; 0: it is not'),
     received_at: instant('when the device confirmed it first; 0: it has not'),
     is_silent: boolean({ description: 'true: without sound and vibration' }),

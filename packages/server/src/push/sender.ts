@@ -19,14 +19,17 @@ export interface PushRequest {
   readonly pauses?: QuotaPauses
 }
 
-/** Messages that a gateway counts apart from others. `list`: to several devices with one request. */
-export type MessageClass = 'command' | 'list' | 'operational' | 'private' | 'public' | 'system'
+/** Messages that a gateway counts apart from others. */
+export type MessageClass = 'command' | 'operational' | 'private' | 'public' | 'system'
 
-/** What has a quota: a device, all that is sent with a certificate, or messages of a class with it. */
-export type QuotaScope = 'device' | 'certificate' | MessageClass
+/**
+ * What has a quota: a device, all that is sent with a certificate, messages of a class with it, or requests to a list of devices, which
+ * are sent to one by one then.
+ */
+export type QuotaScope = 'device' | 'certificate' | 'list' | MessageClass
 
 /** When the used-up quotas of a certificate begin anew, milliseconds since 1970. */
-export type QuotaPauses = Partial<Readonly<Record<Exclude<QuotaScope, 'device'>, number>>>
+export type QuotaPauses = Partial<Readonly<Record<Exclude<QuotaScope, 'device' | 'list'>, number>>>
 
 /** A device as its gateway knows it. */
 export interface PushTarget {
@@ -215,6 +218,8 @@ export interface SetUpRefused extends GatewayReason {
   readonly kind: 'config'
   /** Said of this device alone: the gateway has taken the request, and may take other devices. */
   readonly isOfDevice?: true
+  /** When the gateway is asked again, in case the operator has mended it by then; unset: this push has ended. */
+  readonly retryAfterMs?: number
 }
 
 /** The kinds of outcomes, as counted in metrics. */
@@ -260,7 +265,7 @@ export interface HeldBack extends GatewayReason {
   readonly kind: 'held_back'
   /** When asking is worth another look. */
   readonly retryAfterMs: number
-  /** The rate has room for it then, and for nobody else. */
+  /** The rate will have room for it then, unless more comes in meanwhile. */
   readonly hasTurn?: boolean
 }
 

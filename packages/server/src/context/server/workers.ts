@@ -59,8 +59,10 @@ const minuteMs = 60_000
 const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
 /** A store may be away for a day. */
 const removing = { maxAttempts: 1_000 }
-/** Gateways answer after seconds; so several batches are under way at once. */
-const sending = { maxAttempts: 1_000, concurrency: 4 }
+/** Gateways answer after seconds, and a batch may wait a second for their rate; the others go on meanwhile. */
+const sending = { maxAttempts: 1_000, concurrency: 16 }
+/** Of 240 deliveries each: more than most channels take in a second, so that the others are told to come later. */
+const sendingAudiences = { maxAttempts: 1_000, concurrency: 8 }
 
 export function createWorkers({
   database,
@@ -141,7 +143,7 @@ export function createWorkers({
               pace: audiencePace,
             })
         },
-        sending,
+        sendingAudiences,
       ),
     ],
     observer: {

@@ -36,7 +36,12 @@ export class TokenBucket {
   waitMs(count: number): number {
     this.#fill()
     const missing = count - this.#tokens
-    return missing <= 0 ? 0 : Math.ceil((missing / this.#rate()) * 1000)
+    return missing <= 0 ? 0 : Math.ceil(this.durationMs(missing))
+  }
+
+  /** Milliseconds in which so many tokens come at the present rate. */
+  durationMs(count: number): number {
+    return (count / this.#rate()) * 1000
   }
 
   slowDown(): void {

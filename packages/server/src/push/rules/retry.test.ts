@@ -3,9 +3,10 @@ import type { PushOutcome, QuotaScope } from '../sender.js'
 import {
   type Attempt,
   certificatePauses,
+  devicePauseEnd,
+  isStillHeldBack,
   nextTryAt,
   noTries,
-  pauseAfter,
   triesAfter,
 } from './retry.js'
 
@@ -48,8 +49,14 @@ describe('nextTryAt', () => {
     ])
   })
 
-  it('is not asked for what was held back before the gateway may be, however often', () => {
-    expect(delays(heldBack)).toEqual([6_000, 7_000, 9_000, 13_000, 21_000, 305_000])
+  it('is not asked for what was held back before the gateway may be, and not for all of it at once', () => {
+    expect(delays(heldBack, { random: 0 })).toEqual(Array(6).fill(5_000))
+    expect(delays(heldBack)).toEqual(Array(6).fill(6_250))
+  })
+
+  it('is asked again once the set-up may be mended', () => {
+    const refused: PushOutcome = { ...reason, kind: 'config', retryAfterMs: 300_000 }
+    expect(delays(refused, { random: 0 })).toEqual(Array(6).fill(300_000))
   })
 
   it('is asked at its turn for what the rate has room for then', () => {
@@ -60,6 +67,9 @@ describe('nextTryAt', () => {
   it('counts failures alone as failures, and begins each wait anew for them', () => {
     const outcomes = [throttled, heldBack, failed, throttled, cut, heldBack, heldBack]
     expect(outcomes.reduce(triesAfter, noTries)).toEqual({ failures: 2, waits: 5 })
+    const refused: PushOutcome = { ...reason, kind: 'config' }
+    expect(triesAfter(noTries, refused)).toEqual(noTries)
+    expect(triesAfter(noTries, { ...refused, retryAfterMs: 1 })).toEqual({ failures: 0, waits: 1 })
     const attempt = { channel: 'vendor_h', now: 0, expiresAt: hourMs, random: 1 } as const
     const tries = { failures: 1, waits: 20 }
     expect(nextTryAt(failed, { ...attempt, tries })).toBe(1_000)
@@ -77,7 +87,13 @@ describe('nextTryAt', () => {
   })
 
   it('never tries when the notification has expired', () => {
-    expect(delays(throttled, { expiresAt: 4_000 })).toEqual([1_000, 2_000, null, null, null, null])
+    expect(delays(failed, { expiresAt: 4_000 })).toEqual([1_000, 2_000, null, null, null, null])
+  })
+
+  it('lets what was put off wait to its end', () => {
+    const [early, late] = [1_000, 4_000]
+    expect(delays(throttled, { expiresAt: 4_000 }).slice(0, 3)).toEqual([early, 2_000, late])
+    expect(delays(heldBack, { expiresAt: 4_000 })).toEqual(Array(6).fill(late))
   })
 
   it('does not repeat what would end the same', () => {
@@ -102,18 +118,34 @@ describe('pauses', () => {
     endsAt,
   })
 
-  it('are of what the quota is of, until it begins again, and of a device for a day', () => {
-    expect(pauseAfter(quota('list', 77), 5)).toEqual({ of: 'list', until: 77 })
-    expect(pauseAfter(quota('device', 77), 5)).toEqual({ of: 'device', until: 77 })
-    expect(pauseAfter({ ...reason, kind: 'suppressed' }, 5)).toEqual({
-      of: 'device',
-      until: 24 * hourMs + 5,
-    })
-    expect(pauseAfter(throttled, 5)).toBeNull()
+  it('of a device last until its quota begins again, or for a day', () => {
+    expect(devicePauseEnd(quota('device', 77), 5)).toBe(77)
+    expect(devicePauseEnd({ ...reason, kind: 'suppressed' }, 5)).toBe(24 * hourMs + 5)
+    expect([quota('list', 77), quota('system', 77), throttled].map(end)).toEqual([null, null, null])
   })
 
-  it('of a certificate are those of no device, each with its latest end', () => {
-    const outcomes = [quota('list', 7), quota('device', 9), quota('list', 8), quota('system', 3)]
-    expect(certificatePauses([...outcomes, throttled], 1)).toEqual({ list: 8, system: 3 })
+  it('of a certificate are those of no device and no list, each with its latest end', () => {
+    const outcomes = [
+      quota('public', 7),
+      quota('device', 9),
+      quota('list', 9),
+      quota('public', 8),
+      quota('system', 3),
+    ]
+    expect(certificatePauses([...outcomes, throttled], {})).toEqual({ public: 8, system: 3 })
+    expect(certificatePauses(outcomes, { public: 8, system: 2 })).toEqual({ system: 3 })
   })
 })
+
+describe('isStillHeldBack', () => {
+  it('is what was put off before and is held back once more', () => {
+    const waiting = { failures: 0, waits: 1 }
+    expect(isStillHeldBack(noTries, heldBack)).toBe(false)
+    expect(isStillHeldBack(waiting, heldBack)).toBe(true)
+    expect(isStillHeldBack(waiting, throttled)).toBe(false)
+  })
+})
+
+function end(outcome: PushOutcome): number | null {
+  return devicePauseEnd(outcome, 5)
+}

@@ -2,7 +2,7 @@
 import { quotaEnd } from '../../lib/china-time.js'
 import { dayMs } from '../../lib/clock.js'
 import type { ReceiptKind } from '../receipts/receipt.js'
-import type { PushOutcome, QuotaPauses, QuotaScope, VendorChannel } from '../sender.js'
+import type { PushOutcome, QuotaPauses, VendorChannel } from '../sender.js'
 
 /** What a delivery has met on its present channel. */
 export interface Tries {
@@ -16,10 +16,23 @@ export interface Tries {
 export const noTries: Tries = { failures: 0, waits: 0 }
 
 /** With what came of another try. */
-export function triesAfter({ failures, waits }: Tries, { kind }: PushOutcome): Tries {
-  const hasFailed = kind === 'server_error' || kind === 'network'
-  const hasWaited = kind === 'throttled' || kind === 'held_back'
-  return { failures: failures + Number(hasFailed), waits: waits + Number(hasWaited) }
+export function triesAfter({ failures, waits }: Tries, outcome: PushOutcome): Tries {
+  const hasFailed = outcome.kind === 'server_error' || outcome.kind === 'network'
+  return { failures: failures + Number(hasFailed), waits: waits + Number(isWait(outcome)) }
+}
+
+/** Whether it was put off, and has not failed. */
+function isWait(outcome: PushOutcome): boolean {
+  if (outcome.kind === 'config') return outcome.retryAfterMs !== undefined
+  return outcome.kind === 'throttled' || outcome.kind === 'held_back'
+}
+
+/**
+ * Whether an outcome says nothing that the trace of its delivery does not have: of what is held back for hours it is recorded once, not
+ * at each look.
+ */
+export function isStillHeldBack({ waits }: Tries, { kind }: PushOutcome): boolean {
+  return kind === 'held_back' && waits > 0
 }
 
 export interface Attempt {
@@ -40,18 +53,23 @@ const throttleBackoff = { firstMs: 1_000, longestMs: 300_000 }
 /** The vendor's advice for a refusal that names no time. */
 const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
 
+/** Of the pause, so that not all come at the moment at which the gateway may be asked again. */
+const spreadShare = 0.25
+
 /**
  * When to send again with the same token: what the gateway asks for, else after a random part of a
- * time that doubles with each failure, or with each time that it was put off. Repeating is safe also where the last try may have arrived: the
- * same `deduplicationId` is shown once, and what has no such guard is unrepeatable.
+ * time that doubles with each failure, or with each refusal for being too fast. Repeating is safe
+ * also where the last try may have arrived: the same `deduplicationId` is shown once, and a command
+ * without such a guard is not repeated.
  *
- * @returns milliseconds since 1970; null: never
+ * @returns milliseconds since 1970, its end for what is put off beyond that; null: never
  */
 export function nextTryAt(outcome: PushOutcome, attempt: Attempt): number | null {
   const delayMs = pushRetryDelayMs(outcome, attempt)
   if (delayMs === null) return null
   const at = attempt.now + delayMs
-  return at < attempt.expiresAt ? at : null
+  if (at < attempt.expiresAt) return at
+  return isWait(outcome) ? attempt.expiresAt : null
 }
 
 /** Who asks for less than a second would otherwise be asked again and again without a pause that grows. */
@@ -69,9 +87,9 @@ function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null
       return askedPauseMs(outcome) ?? backoffMs(backoff, tries.waits, random)
     }
     case 'held_back':
-      if (outcome.hasTurn) return outcome.retryAfterMs
-      // Not all of them at the moment at which the gateway may be asked again.
-      return outcome.retryAfterMs + backoffMs(throttleBackoff, tries.waits, random)
+      return outcome.hasTurn ? outcome.retryAfterMs : spread(outcome.retryAfterMs, random)
+    case 'config':
+      return outcome.retryAfterMs === undefined ? null : spread(outcome.retryAfterMs, random)
     case 'server_error':
       if (tries.failures >= maxFailures) return null
       return askedPauseMs(outcome) ?? backoffMs(failureBackoff, tries.failures, random)
@@ -83,6 +101,10 @@ function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null
   }
 }
 
+function spread(pauseMs: number, random: number): number {
+  return Math.round(pauseMs * (1 + spreadShare * random))
+}
+
 /** @param times from 1: each doubles the time */
 function backoffMs(
   { firstMs, longestMs }: { readonly firstMs: number; readonly longestMs: number },
@@ -92,26 +114,29 @@ function backoffMs(
   return Math.round(Math.min(firstMs * 2 ** (times - 1), longestMs) * random)
 }
 
-/** For how long to leave what was refused alone, without anything being wrong with it. */
-export interface Pause {
-  readonly of: QuotaScope
-  /** Milliseconds since 1970. */
-  readonly until: number
+/**
+ * Until when to leave a device alone after a try, without anything being wrong with it.
+ * @returns milliseconds since 1970; null: there is no reason to
+ */
+export function devicePauseEnd(outcome: PushOutcome, now: number): number | null {
+  if (outcome.kind === 'suppressed') return now + dayMs
+  return outcome.kind === 'quota' && outcome.scope === 'device' ? outcome.endsAt : null
 }
 
-/** The pause that an outcome asks for; null: none. */
-export function pauseAfter(outcome: PushOutcome, now: number): Pause | null {
-  if (outcome.kind === 'quota') return { of: outcome.scope, until: outcome.endsAt }
-  return outcome.kind === 'suppressed' ? { of: 'device', until: now + dayMs } : null
-}
-
-/** What outcomes of one certificate ask for beside the pauses of single devices; the latest end of each. */
-export function certificatePauses(outcomes: readonly PushOutcome[], now: number): QuotaPauses {
+/**
+ * The pauses of classes that outcomes of one certificate ask for; the latest end of each.
+ * @param known those that it has; they are left out
+ */
+export function certificatePauses(
+  outcomes: readonly PushOutcome[],
+  known: QuotaPauses,
+): QuotaPauses {
   const pauses: { -readonly [S in keyof QuotaPauses]: QuotaPauses[S] } = {}
   for (const outcome of outcomes) {
-    const pause = pauseAfter(outcome, now)
-    if (pause === null || pause.of === 'device') continue
-    pauses[pause.of] = Math.max(pauses[pause.of] ?? 0, pause.until)
+    if (outcome.kind !== 'quota') continue
+    const { scope, endsAt } = outcome
+    if (scope === 'device' || scope === 'list') continue
+    if (endsAt > (pauses[scope] ?? known[scope] ?? 0)) pauses[scope] = endsAt
   }
   return pauses
 }

@@ -91,6 +91,7 @@ function sendToList(body: JsonMembers, state: GatewayState): GatewayReply {
   if (tokens.length < 2 || tokens.length > 1000) return vendorVReply(200, 10353)
   const ended = end(state, tokens)
   if (ended) return ended
+  if (state.wholeScript(tokens) === 'lists') return vendorVReply(200, 10252)
   const invalidUsers: object[] = []
   for (const token of tokens) {
     const status = deviceStatus[state.scriptOf(token)]

@@ -9,7 +9,12 @@ import {
   planDeliveries,
   prepareDeliveries,
 } from '../deliveries/plan-deliveries.js'
-import { type RecipientFacts, readFacts } from '../deliveries/recipient-facts.js'
+import {
+  findPresence,
+  type RecipientFacts,
+  readFacts,
+  type UserPresence,
+} from '../deliveries/recipient-facts.js'
 import { countBadges, writeDeliveries } from '../deliveries/store-deliveries.js'
 import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
 import { type LockedTask, lockTasks, setExpanded } from '../tasks/task-statements.js'
@@ -31,8 +36,11 @@ export interface AudiencePage {
   readonly state: number
 }
 
-/** Why a page is not stored. `over`: the task does not go on; `moved`: another run has brought it further. */
-export type PageRefusal = 'over' | 'moved'
+/**
+ * Why a page is not stored. `over`: the task does not go on; `outdated`: another run has brought it further, or a user was deleted since the
+ * page was read.
+ */
+export type PageRefusal = 'over' | 'outdated'
 
 /** Moves a task on by a page of its audience. Ends in a {@link ProcedureRestart} with a {@link PageRefusal} where it cannot. */
 export const expandPage: Procedure<AudiencePage, void> = {
@@ -47,12 +55,16 @@ export const expandPage: Procedure<AudiencePage, void> = {
     const facts = page.facts ?? (await readFacts(context.run, appId, userIds))
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
     const planned = prepareDeliveries(appId, plans, [batch])
-    const [[locked], shown] = await Promise.all([
+    const userKeys = page.facts === null ? [] : userIds.map((userId) => [appId, userId])
+    const [[locked], users, shown] = await Promise.all([
       context.run<LockedTask>(lockTasks, [[appId, taskId]]),
+      context.run<UserPresence>(findPresence, userKeys),
       countBadges(context, planned),
     ])
     if (!locked || !isOpen(locked)) throw refusal('over')
-    if (locked.expanded_to !== task.expandedTo) throw refusal('moved')
+    const isDeleted = ({ userId, deletedAt }: UserPresence) =>
+      deletedAt !== null && facts.has(userId)
+    if (locked.expanded_to !== task.expandedTo || users.some(isDeleted)) throw refusal('outdated')
     const isUsed = planned.jobs.length > 0 || locked.open_batch_id !== 0
     const openBatchId = isUsed && !completesBatch ? batch.batchId : 0
     const jobs = isUsed && completesBatch ? [batch.job] : []
@@ -69,7 +81,7 @@ export const expandPage: Procedure<AudiencePage, void> = {
   },
 }
 
-/** The badges are counted by then. */
+/** Thrown, so that the badges that were counted are undone. */
 function refusal(reason: PageRefusal): ProcedureRestart {
   return new ProcedureRestart(reason)
 }

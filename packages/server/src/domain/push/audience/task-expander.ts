@@ -89,7 +89,7 @@ export class TaskExpander {
         mayFollow ? this.#prepare(following) : null,
       ] as const)
       if (refusal === 'over' || (refusal === null && page.isLast)) return
-      next = refusal === 'moved' ? await this.#find(key) : (prepared ?? next)
+      next = refusal === 'outdated' ? await this.#find(key) : (prepared ?? next)
     }
     await database.statement((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs

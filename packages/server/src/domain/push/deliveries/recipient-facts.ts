@@ -48,14 +48,29 @@ const findFacts: BulkSelect = {
   table: 'users',
   joins: `${joined('user_settings', 's')} ${joined('push_bindings', 'b')}`,
   keys: userKey,
-  columns: `t.user_id as "userId", t.status, ${settingNames.map((name) => `s.${name}`).join(', ')}, ${bindingColumns('b')}`,
+  columns: `t.user_id as "userId", t.status, t.deleted_at as "deletedAt", ${settingNames.map((name) => `s.${name}`).join(', ')}, ${bindingColumns('b')}`,
 }
 
 /** A row of findFacts: null where a user has stored no settings, or no binding. */
 type FactRow = Pick<RecipientFacts, 'status'> &
+  UserPresence &
   (PushSettings | NullIn<PushSettings>) &
   (BindingRow | (NullIn<Omit<BindingRow, 'userId'>> & Pick<BindingRow, 'userId'>))
 type NullIn<T> = { readonly [Name in keyof T]: null }
+
+/** Whether users are still there; see {@link UserPresence}. */
+export const findPresence: BulkSelect = {
+  table: 'users',
+  keys: userKey,
+  columns: `t.user_id as "userId", t.deleted_at as "deletedAt"`,
+}
+
+/** A row of {@link findPresence}. */
+export interface UserPresence {
+  readonly userId: Int64
+  /** Milliseconds since 1970. */
+  readonly deletedAt: number | null
+}
 
 /** The bindings of users; see {@link BindingRow}. */
 export const findBindings: BulkSelect = {
@@ -78,7 +93,7 @@ export async function readFacts(
   return new Map(
     [...byUser].flatMap(([userId, ofUser]) => {
       const [first] = ofUser
-      if (!first) return []
+      if (!first || first.deletedAt !== null) return []
       const settings = first.no_push === null ? defaultSettings : first
       const bindings = groupBy(ofUser.filter(hasBinding), ({ deviceSn }) => deviceSn)
       return [[userId, { status: first.status, settings, bindings }] as const]

@@ -7,7 +7,7 @@ import type { CoreChannel } from '../../../push/core-channel.js'
 import { MassPruneGuard } from '../../../push/rules/mass-prune.js'
 import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
-import { type Delivery, deviceName, tokenHash } from '../deliveries/delivery-model.js'
+import { type Delivery, deliveryName, deviceName, tokenHash } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { RecipientStore } from '../deliveries/recipient-store.js'
 import type { SendJob } from '../tasks/push-jobs.js'
@@ -58,35 +58,50 @@ export class BatchSender {
   /** What is to be tried later is ordered as another job. */
   async send({ appId, batchId, job, signal, pace = unhurried }: BatchRun): Promise<void> {
     const { database, deliveries, recorder, clock } = this.options
+    /** What was looked at and stays as it is. */
+    const left = new Map<string, number>()
+    const dueAt = (delivery: Delivery) => left.get(deliveryName(delivery)) ?? delivery.nextAt
     for (;;) {
       signal.throwIfAborted()
       const pending = await database.read((db) => deliveries.listPending(db, appId, batchId))
       if (pending.length === 0) return
       const now = clock.now()
-      const due = pending.filter(({ nextAt }) => nextAt <= now)
+      const due = pending.filter((delivery) => dueAt(delivery) <= now)
       if (due.length === 0) {
-        const nextAt = Math.min(...pending.map((each) => each.nextAt))
-        return recorder.sendLater(job, { appId, batchId, runAt: nextAt })
+        const runAt = Math.min(...pending.map(dueAt))
+        return recorder.sendLater(job, { appId, batchId, runAt })
       }
-      await this.#sendAtPace(appId, due, signal, pace)
+      await this.#sendAtPace({ appId, due, left, signal, pace })
     }
   }
 
-  async #sendAtPace(
-    appId: string,
-    due: readonly Delivery[],
-    signal: AbortSignal,
-    pace: SendPace,
-  ): Promise<void> {
+  async #sendAtPace({
+    appId,
+    due,
+    left,
+    signal,
+    pace,
+  }: {
+    readonly appId: string
+    readonly due: readonly Delivery[]
+    readonly left: Map<string, number>
+    readonly signal: AbortSignal
+    readonly pace: SendPace
+  }): Promise<void> {
     for (let sent = 0; sent < due.length; ) {
       const next = due.slice(sent, sent + (await pace.next(signal)))
       signal.throwIfAborted()
-      await this.#sendDue(appId, next, this.options.clock.now())
+      await this.#sendDue(appId, next, left)
       sent += next.length
     }
   }
 
-  async #sendDue(appId: string, due: readonly Delivery[], now: number): Promise<void> {
+  async #sendDue(
+    appId: string,
+    due: readonly Delivery[],
+    left: Map<string, number>,
+  ): Promise<void> {
+    const now = this.options.clock.now()
     const facts = await this.#facts(appId, due)
     const results: Result[] = []
     const sendings: PreparedDelivery[] = []
@@ -104,7 +119,7 @@ export class BatchSender {
         else sendings.push({ delivery, task, ...sending })
       }
     }
-    const record = this.#recording(appId, facts)
+    const record = this.#recording(appId, facts, left)
     const groups = groupBy(
       sendings,
       ({ task, delivery, certificate }) =>
@@ -118,12 +133,18 @@ export class BatchSender {
   }
 
   /** Records results as they come; what comes while others are being recorded is recorded together. */
-  #recording(appId: string, facts: ResultFacts): (results: readonly Result[]) => Promise<void> {
+  #recording(
+    appId: string,
+    facts: ResultFacts,
+    left: Map<string, number>,
+  ): (results: readonly Result[]) => Promise<void> {
     const { recorder } = this.options
     const waiting: Result[] = []
     let running: Promise<void> | null = null
     const drain = async () => {
-      while (waiting.length > 0) await recorder.record(appId, facts, waiting.splice(0))
+      while (waiting.length > 0)
+        for (const [name, until] of await recorder.record(appId, facts, waiting.splice(0)))
+          left.set(name, until)
     }
     return async (results) => {
       waiting.push(...results)

@@ -6,9 +6,10 @@ import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import {
   certificatePauses,
+  devicePauseEnd,
+  isStillHeldBack,
   nextTryAt,
   noTries,
-  pauseAfter,
   triesAfter,
 } from '../../../push/rules/retry.js'
 import type { PushOutcome, QuotaPauses } from '../../../push/sender.js'
@@ -55,6 +56,8 @@ interface Tried {
   readonly outcome: PushOutcome
 }
 
+type TriedDelivery = Tried & { readonly delivery: Delivery }
+
 /** What the deliveries of a batch are about. */
 export interface ResultFacts {
   readonly tasks: ReadonlyMap<unknown, StoredPushTask>
@@ -98,12 +101,30 @@ interface DeliveryProgress {
 export class DeliveryRecorder {
   constructor(private readonly options: DeliveryRecorderOptions) {}
 
-  async record(appId: string, facts: ResultFacts, results: readonly Result[]): Promise<void> {
+  /** @returns when to look again at the deliveries that stay as they are, by {@link deliveryName}, milliseconds since 1970 */
+  async record(
+    appId: string,
+    facts: ResultFacts,
+    results: readonly Result[],
+  ): Promise<ReadonlyMap<string, number>> {
     const now = this.options.clock.now()
-    const accepted = results.flatMap((result) => acceptedDelivery(result, now) ?? [])
+    const left = new Map<string, number>()
+    for (const result of results) {
+      const until = this.#leftUntil(result, facts, now)
+      if (until !== null) left.set(deliveryName(result.delivery), until)
+    }
+    const news = results.filter(({ delivery }) => !left.has(deliveryName(delivery)))
+    const accepted = news.flatMap((result) => acceptedDelivery(result, now) ?? [])
     // What most results are keeps the writer for a moment only.
-    if (accepted.length === results.length) await this.#recordAccepted(accepted)
-    else await this.#recordAny(appId, facts, results, now)
+    if (accepted.length === news.length) await this.#recordAccepted(accepted)
+    else await this.#recordAny(appId, facts, news, now)
+    return left
+  }
+
+  /** @returns null where there is something to record */
+  #leftUntil(result: Result, facts: ResultFacts, now: number): number | null {
+    if (result.kind !== 'tried' || !isStillHeldBack(result.delivery, result.outcome)) return null
+    return this.#nextTryAt(result, facts.tasks.get(result.delivery.taskId), now)
   }
 
   async #recordAccepted(accepted: readonly AcceptedDelivery[]): Promise<void> {
@@ -199,11 +220,12 @@ export class DeliveryRecorder {
   }
 
   #tried(
-    { delivery, certificate, outcome }: Tried & { readonly delivery: Delivery },
+    tried: TriedDelivery,
     task: StoredPushTask | undefined,
     facts: ResultFacts,
     now: number,
   ): DeliveryProgress {
+    const { delivery, certificate, outcome } = tried
     const words = outcome.kind === 'accepted' ? {} : { code: outcome.code, reason: outcome.reason }
     const step: DeliveryStep = {
       ...triedStep(delivery, now, { result: outcome.kind, ...words }),
@@ -216,19 +238,27 @@ export class DeliveryRecorder {
       }
     if (outcome.kind === 'invalid_token')
       return redirected(delivery, [step], this.#otherWay(delivery, task, facts, now, 'later'))
-    const tries = triesAfter(delivery, outcome)
-    const nextAt = nextTryAt(outcome, {
-      channel: certificate.gateway.channel,
-      tries,
-      now,
-      expiresAt: task?.expiresAt ?? 0,
-      random: this.options.random(),
-    })
+    const nextAt = this.#nextTryAt(tried, task, now)
     if (nextAt === null) return ended(delivery, pushDeliveryState.refused, [step])
+    const tries = triesAfter(delivery, outcome)
     return {
       delivery: { ...delivery, ...tries, attempts: delivery.attempts + 1, nextAt },
       steps: [{ ...step, nextAt }],
     }
+  }
+
+  #nextTryAt(
+    { delivery, certificate, outcome }: TriedDelivery,
+    task: StoredPushTask | undefined,
+    now: number,
+  ): number | null {
+    return nextTryAt(outcome, {
+      channel: certificate.gateway.channel,
+      tries: triesAfter(delivery, outcome),
+      now,
+      expiresAt: task?.expiresAt ?? 0,
+      random: this.options.random(),
+    })
   }
 
   /**
@@ -272,8 +302,8 @@ export class DeliveryRecorder {
       const isCleared = await bindings.clear(tx, delivery, binding, boundBefore)
       return isCleared ? certificate.name : null
     }
-    const pause = pauseAfter(outcome, now)
-    if (pause?.of === 'device') await bindings.pause(tx, delivery, binding, pause.until)
+    const pausedUntil = devicePauseEnd(outcome, now)
+    if (pausedUntil !== null) await bindings.pause(tx, delivery, binding, pausedUntil)
     return null
   }
 
@@ -286,14 +316,14 @@ export class DeliveryRecorder {
     const { certificates } = this.options
     const tried = results.filter((result) => result.kind === 'tried')
     const byCertificate = groupBy(tried, ({ certificate }) => certificate.certificateId)
-    for (const [certificateId, ofCertificate] of [...byCertificate].sort(([a], [b]) =>
-      compare(a, b),
-    )) {
+    const sorted = [...byCertificate].sort(([a], [b]) => compare(a, b))
+    for (const [certificateId, ofCertificate] of sorted) {
+      const known = ofCertificate[0]?.certificate.pauses ?? {}
       const key = { appId, certificateId }
       const outcomes = ofCertificate.map(({ outcome }) => outcome)
       if (outcomes.some(({ kind }) => kind === 'accepted') && isOlder(ofCertificate, now))
         await certificates.recordAccepted(tx, key, now)
-      await certificates.pause(tx, key, certificatePauses(outcomes, now))
+      await certificates.pause(tx, key, certificatePauses(outcomes, known))
     }
   }
 }

@@ -34,7 +34,6 @@ export const cloudProtocol: GatewayProtocol<CloudCredentials> = {
     burst: 2_000,
     maxInFlight: 100,
     maxQueued: 20_000,
-    maxConnections: 100,
   },
   auth: cloudAuth,
   readCredentials: readCloudCredentials,

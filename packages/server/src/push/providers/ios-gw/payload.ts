@@ -38,7 +38,10 @@ export function iosRequest(
 
 function iosHeaders({ credentials, notification, authToken }: PushBatch<IosCredentials>) {
   const isBackground = notification.kind === 'cmd'
-  const collapseId = notification.ios.collapseId || replacingKey(notification)
+  // A command replaces no other one; a repeated one is known by its own ID alone.
+  const collapseId = isBackground
+    ? notification.deduplicationId
+    : notification.ios.collapseId || replacingKey(notification)
   return {
     ...(authToken === '' ? {} : { authorization: `bearer ${authToken}` }),
     'apns-topic': credentials.topic,

@@ -54,7 +54,8 @@ export class Http2Transport implements Transport {
         ({ isReady, isClosing }) => !isReady && !isClosing,
       )
       const next =
-        opening ?? (this.connections < this.options.limits.maxConnections ? this.#open() : null)
+        opening ??
+        (this.connections < (this.options.limits.maxConnections ?? 1) ? this.#open() : null)
       if (next === null) await new Promise<void>((resolve) => this.#waiting.push(resolve))
       else await this.#becomesReady(next)
     }

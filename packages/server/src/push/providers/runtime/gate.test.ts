@@ -79,6 +79,17 @@ describe('RequestGate', () => {
     expect((await Promise.all(runs)).at(-1)).toMatchObject({ retryAfterMs: 300_000 })
   })
 
+  it('lets those that were refused come as fast as it is slowed down to', async () => {
+    const under = gate({ perSecond: 16, burst: 1, maxWaitMs: 0 })
+    for (let times = 0; times < 4; times++) under.slowDown()
+    const runs = Array.from({ length: 6 }, () => under.run(1, async () => 'done'))
+    const [, ...refused] = await Promise.all(runs)
+    const seconds = refused.map((refusal) =>
+      typeof refusal === 'string' ? 0 : refusal.retryAfterMs / 1000,
+    )
+    expect(seconds).toEqual([1, 2, 3, 4, 5])
+  })
+
   it('gives its place back when the work fails', async () => {
     const under = gate({ maxInFlight: 1, maxQueued: 0 })
     await expect(under.run(1, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')

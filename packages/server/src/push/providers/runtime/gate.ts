@@ -7,7 +7,7 @@ export interface GateLimits extends BucketRate {
   readonly maxInFlight: number
   /** Requests that wait for a place among those in flight; more are refused. */
   readonly maxQueued: number
-  /** How long a request may wait for the rate. */
+  /** How long a request may wait for the rate, and with it the job that it is of. */
   readonly maxWaitMs: number
 }
 
@@ -81,8 +81,7 @@ export class RequestGate {
   #rateExceeded(cost: number): GateRefusal {
     const now = this.clock.now()
     const roomAt = Math.max(this.#returnsAt, now + this.#bucket.waitMs(this.#unreserved))
-    const costMs = (cost / this.limits.perSecond) * 1000
-    this.#returnsAt = Math.min(roomAt + costMs, now + longestPauseMs)
+    this.#returnsAt = Math.min(roomAt + this.#bucket.durationMs(cost), now + longestPauseMs)
     // Whole seconds, so that several of a batch are sent together.
     return { code: 'rate_exceeded', retryAfterMs: Math.ceil((this.#returnsAt - now) / 1000) * 1000 }
   }

@@ -26,6 +26,8 @@ const beforeWriting = new Set([
 
 export interface Http1Options {
   readonly limits: TransportLimits
+  /** How many there may be; each carries one request at a time. */
+  readonly connections: number
   readonly clock: Clock
   /** PEM; unset: the authorities that Node trusts. */
   readonly ca?: string | undefined
@@ -35,9 +37,9 @@ export class Http1Transport implements Transport {
   readonly #agent: Agent
 
   constructor(private readonly options: Http1Options) {
-    const { limits, ca } = options
+    const { limits, connections, ca } = options
     this.#agent = new Agent({
-      connections: limits.maxConnections,
+      connections,
       pipelining: 1,
       keepAliveTimeout: 30_000,
       maxResponseSize: maxAnswerBytes,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../lib/clock.js'
-import type { GatewayCertificate, PushOutcome, Refusal } from '../../sender.js'
+import type { GatewayCertificate, PushOutcome, QuotaUsedUp, Refusal } from '../../sender.js'
 import { AuthCache, isIssued } from './auth-cache.js'
 import { type Blocked, Circuit, type CircuitLimits } from './circuit.js'
 import { CredentialError } from './credentials.js'
@@ -18,7 +18,7 @@ import { type GatewayRequest, type Transport, TransportError } from './transport
 const maxLanes = 500
 
 /** One request's worth of a notification. */
-export type Sending = Pick<PushBatch<unknown>, 'notification' | 'targets' | 'part'>
+export type Sending = Pick<PushBatch<unknown>, 'certificate' | 'notification' | 'targets' | 'part'>
 
 interface LaneOptions {
   readonly clock: Clock
@@ -27,7 +27,7 @@ interface LaneOptions {
   readonly limits: ChannelLimits
 }
 
-/** The lanes of one channel, by the contents of their certificates; the unused leave first. */
+/** The lanes of one channel, by what their certificates say to the gateway; the unused leave first. */
 export class CertificateLanes<Credentials> {
   readonly #closing = new Set<Promise<void>>()
   readonly #lanes = new LRUCache<string, CertificateLane<Credentials>>({
@@ -42,7 +42,9 @@ export class CertificateLanes<Credentials> {
 
   /** @returns a refusal when the certificate cannot be used */
   open(certificate: GatewayCertificate): CertificateLane<Credentials> | Refusal {
-    const key = createHash('sha256').update(JSON.stringify(certificate)).digest('base64')
+    // Every certificate has a receipt address of its own, and vendors count all that is sent with the same credentials.
+    const { receiptUrl: _, ...shared } = certificate
+    const key = createHash('sha256').update(JSON.stringify(shared)).digest('base64')
     const known = this.#lanes.get(key)
     if (known) return known
     const lane = this.openApart(certificate)
@@ -85,6 +87,8 @@ export class CertificateLane<Credentials> {
   readonly #circuit: Circuit
   /** By part; null: every request proves itself. */
   readonly #auth: Map<string, AuthCache> | null
+  /** Until when the gateway takes one device with a request and no lists of them, milliseconds since 1970. */
+  #singleUntil = 0
 
   /** @throws CredentialError */
   constructor(
@@ -98,7 +102,12 @@ export class CertificateLane<Credentials> {
     this.#credentials = protocol.readCredentials(certificate)
     this.#transport =
       protocol.openTransport?.(this.#credentials, { certificate, limits, clock }) ??
-      new Http1Transport({ limits: oneRequestEach(limits), clock, ca: certificate.endpoint?.ca })
+      new Http1Transport({
+        limits,
+        connections: limits.maxInFlight,
+        clock,
+        ca: certificate.endpoint?.ca,
+      })
     this.#gate = new RequestGate(limits, clock)
     this.#circuit = new Circuit(circuit, clock)
     this.#auth = protocol.auth && new Map()
@@ -106,6 +115,24 @@ export class CertificateLane<Credentials> {
 
   /** @returns outcomes in the order of the targets */
   async send(sending: Sending): Promise<readonly PushOutcome[]> {
+    if (sending.targets.length === 1) return this.#sendRequest(sending)
+    if (this.#singleUntil > this.options.clock.now()) return this.#sendSingly(sending)
+    const outcomes = await this.#sendRequest(sending)
+    const listsEnded = outcomes.find(isListQuota)
+    if (!listsEnded) return outcomes
+    this.#singleUntil = listsEnded.endsAt
+    return this.#sendSingly(sending)
+  }
+
+  async #sendSingly(sending: Sending): Promise<readonly PushOutcome[]> {
+    const { targets } = sending
+    const outcomes = await Promise.all(
+      targets.map((target) => this.#sendRequest({ ...sending, targets: [target] })),
+    )
+    return outcomes.flat()
+  }
+
+  async #sendRequest(sending: Sending): Promise<readonly PushOutcome[]> {
     const { targets } = sending
     const blocked = this.#circuit.blocked()
     if (blocked) return targets.map(() => blockedRefusal(blocked))
@@ -131,10 +158,17 @@ export class CertificateLane<Credentials> {
     let outcomes: readonly PushOutcome[] = []
     try {
       outcomes = await this.#sendAuthenticated(sending)
-      return outcomes
     } finally {
       this.#circuit.leave(passage, outcomes)
     }
+    return outcomes.map((outcome) => this.#untilMended(outcome))
+  }
+
+  /** What found the circuit's cause waits as long as what comes after it. */
+  #untilMended(outcome: PushOutcome): PushOutcome {
+    if (outcome.kind !== 'config' || outcome.isOfDevice) return outcome
+    const blocked = this.#circuit.blocked()
+    return blocked ? { ...outcome, retryAfterMs: blocked.retryAfterMs } : outcome
   }
 
   /** Tries once more with another token when the gateway takes the first no longer. */
@@ -156,7 +190,6 @@ export class CertificateLane<Credentials> {
     const batch = {
       ...sending,
       credentials: this.#credentials,
-      certificate: this.certificate,
       authToken: token?.value ?? '',
       now: this.options.clock.now(),
     }
@@ -219,16 +252,14 @@ function blockedRefusal({ reason, retryAfterMs }: Blocked): Refusal {
   return { kind: 'held_back', code: 'circuit_open', reason: text, retryAfterMs }
 }
 
-/** A connection of HTTP/1.1 carries one request at a time. */
-function oneRequestEach(limits: ChannelLimits): ChannelLimits {
-  return { ...limits, maxConnections: limits.maxInFlight }
-}
-
 function localRefusal({ code, retryAfterMs }: GateRefusal): Refusal {
   const reason = {
     queue_full: 'too many requests wait for this gateway',
     rate_exceeded: 'the rate of this gateway is used up',
   }[code]
-  const hasTurn = code === 'rate_exceeded'
-  return { kind: 'held_back', code, reason, retryAfterMs, ...(hasTurn && { hasTurn }) }
+  return { kind: 'held_back', code, reason, retryAfterMs, hasTurn: code === 'rate_exceeded' }
+}
+
+function isListQuota(outcome: PushOutcome): outcome is QuotaUsedUp {
+  return outcome.kind === 'quota' && outcome.scope === 'list'
 }

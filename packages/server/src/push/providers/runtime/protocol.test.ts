@@ -17,7 +17,7 @@ it.each([
   [ofRequests, 50, { burst: 5, targetsPerRequest: 100 }],
   [ofRequests, 50_000, { burst: 100, targetsPerRequest: 100 }],
   [ofMessages, 1, { burst: 1, targetsPerRequest: 1 }],
-  [ofMessages, 50, { burst: 5, targetsPerRequest: 25 }],
+  [ofMessages, 50, { burst: 5, targetsPerRequest: 7 }],
   [ofMessages, 50_000, { burst: 100, targetsPerRequest: 1000 }],
 ])('%j at %i a second: what goes at once is a part of a second', (channel, perSecond, expected) => {
   const limits = certificateLimits(channel, { limits: { perSecond } })

@@ -97,16 +97,15 @@ export const defaultLimits: ChannelLimits = {
   burst: 1_000,
   maxInFlight: 20,
   maxQueued: 5_000,
-  maxWaitMs: 10_000,
+  maxWaitMs: 1_000,
   connectTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
-  maxConnections: 20,
 }
 
 /** What may be sent at once after a pause where the operator has set the rate: little, as vendors count each second by itself. */
 const burstSeconds = 0.1
-/** A request of more messages would wait too long for a rate that was slowed down. */
-const longestRequestSeconds = 0.5
+/** A request of more messages would never go while the rate is slowed down: it waits a second at the most. */
+const longestRequestSeconds = 0.15
 
 /** The numbers of a channel, and those that the certificate sets in their place. */
 export function certificateLimits(

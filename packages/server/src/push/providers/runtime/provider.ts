@@ -54,8 +54,8 @@ export class GatewayProvider<Credentials>
     const byToken = new Map(targets.map((target) => [target.token, target]))
     const outcomes = new Map<string, PushOutcome>()
     await Promise.all(
-      this.#requestsFor([...byToken.values()], pauses, lane.limits).map(async (each) => {
-        const results = await lane.send({ notification, ...each })
+      this.#requestsFor([...byToken.values()], lane.limits).map(async (each) => {
+        const results = await lane.send({ certificate, notification, ...each })
         for (const [index, { token }] of each.targets.entries())
           outcomes.set(token, results[index] ?? missing)
       }),
@@ -83,7 +83,12 @@ export class GatewayProvider<Credentials>
       certificate,
     )
     try {
-      const [outcome = missing] = await lane.send({ notification, targets: [target], part })
+      const [outcome = missing] = await lane.send({
+        certificate,
+        notification,
+        targets: [target],
+        part,
+      })
       return outcome
     } finally {
       await lane.close()
@@ -110,8 +115,9 @@ export class GatewayProvider<Credentials>
     { certificate, notification }: Pick<PushRequest, 'certificate' | 'notification'>,
     pauses: QuotaPauses,
   ): Refusal | null {
-    const ofMessage = this.protocol.classOf?.(notification, certificate) ?? 'certificate'
+    const ofMessage = this.protocol.classOf?.(notification, certificate) ?? null
     for (const scope of ['certificate', ofMessage] as const) {
+      if (scope === null) continue
       const endsAt = pauses[scope] ?? 0
       if (endsAt <= this.options.clock.now()) continue
       const reason = `the gateway takes no more ${scope === 'certificate' ? 'messages' : `${scope} messages`} until the vendors' day ends`
@@ -120,16 +126,13 @@ export class GatewayProvider<Credentials>
     return null
   }
 
-  /** Without lists each device is sent to alone. */
   #requestsFor(
     all: readonly PushTarget[],
-    { list = 0 }: QuotaPauses,
     { targetsPerRequest }: Pick<ChannelLimits, 'targetsPerRequest'>,
   ): { part: string; targets: PushTarget[] }[] {
-    const size = list > this.options.clock.now() ? 1 : targetsPerRequest
     const parts = groupBy(all, (target) => this.protocol.partOf?.(target) ?? '')
     return [...parts].flatMap(([part, members]) =>
-      chunksOf(members, size).map((targets) => ({ part, targets })),
+      chunksOf(members, targetsPerRequest).map((targets) => ({ part, targets })),
     )
   }
 }

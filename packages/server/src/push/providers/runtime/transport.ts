@@ -49,5 +49,6 @@ export interface TransportLimits {
   readonly connectTimeoutMs: number
   /** From the start of a request to the end of its answer. */
   readonly requestTimeoutMs: number
-  readonly maxConnections: number
+  /** Of HTTP/2, whose connections carry many requests at once; default 1. One of HTTP/1.1 carries one at a time. */
+  readonly maxConnections?: number
 }
