@@ -5,7 +5,15 @@ import type { ServerRun } from './measure.js'
 function runsAt(rates: readonly number[], serverCpuMs: number): ServerRun[] {
   const rest = { errors: 1, errorSamples: ['HTTP 500'], p50Ms: 1, maxMs: 9, cpuMs: 0 }
   return rates.map((rate, index) => ({
-    load: { seconds: 2, issued: rate * 2, succeeded: rate * 2, p99Ms: index, ...rest },
+    load: {
+      seconds: 2,
+      issued: rate * 2,
+      succeeded: rate * 2,
+      taken: rate * 3,
+      succeededInAll: rate * 3,
+      p99Ms: index,
+      ...rest,
+    },
     serverCpuMs,
     databaseCpuMs: 10,
   }))

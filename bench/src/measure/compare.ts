@@ -2,16 +2,8 @@
 import { LoadProcess } from '../load/processes.js'
 import type { DatabaseName, Scenario } from '../scenarios/scenario.js'
 import type { MeasuredBuild } from './build.js'
-import {
-  type Effort,
-  type Lane,
-  laneOrder,
-  loadServer,
-  prepareLane,
-  quiet,
-  rateOf,
-  type ServerRun,
-} from './measure.js'
+import { Lane } from './lane.js'
+import { type Effort, loadServer, quiet, rateOf, type ServerRun } from './measure.js'
 import { inTurn, median, type Ratio, ratioOf, spreadOf, sum } from './statistics.js'
 
 /** One scenario on both builds. Rates are per second and medians over all turns. */
@@ -57,7 +49,7 @@ export async function compareBuilds(
   const pairs: LanePair[] = []
   for (const scenario of set)
     pairs.push({
-      lanes: [await prepareLane(scenario, own), await prepareLane(scenario, other)],
+      lanes: [await Lane.prepare(scenario, own), await Lane.prepare(scenario, other)],
       starts: [],
     })
   for (let start = 0; start < rounds; start++) {
@@ -81,11 +73,15 @@ async function takeTurns(lanes: readonly [Lane, Lane], seconds: number): Promise
   using process = new LoadProcess()
   const runs = lanes.map((lane) => ({ lane, runs: [] as ServerRun[] }))
   for (const { build } of lanes) await quiet([build])
-  for (const lane of lanes) await process.run(laneOrder(lane, settleSeconds))
+  for (const lane of lanes) await lane.run(settleSeconds, (order) => process.run(order))
   for (let turn = 0; turn < seconds / turnSeconds; turn++)
     for (const { lane, runs: ofLane } of inTurn(runs, turn)) {
       await quiet([lane.build])
-      ofLane.push(await loadServer(lane.build, laneOrder(lane, turnSeconds), process))
+      ofLane.push(
+        await loadServer(lane.build, (events) =>
+          lane.run(turnSeconds, (order) => process.run(order, events)),
+        ),
+      )
     }
   const [own, other] = runs.map(({ runs: ofLane }) => ofLane) as [ServerRun[], ServerRun[]]
   return { own, other }
