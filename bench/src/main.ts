@@ -64,7 +64,7 @@ async function run(options: BenchOptions): Promise<Report> {
       crowds: push.flatMap(({ crowds }) => crowds),
     },
     files,
-    effort: { seconds: options.seconds, rounds: options.rounds },
+    effort: { seconds: options.seconds, rounds: options.rounds, starts: options.starts },
     startups,
     rows,
     compared,

@@ -16,7 +16,13 @@ test('scenarios are chosen by the name of their set', () => {
 })
 
 test('another build is named by its folder', () => {
-  expect(parseOptions(['--against', '../other'])).toMatchObject({ against: '../other', rounds: 3 })
+  expect(parseOptions(['--against', '../other'])).toMatchObject({ against: '../other', starts: 3 })
+})
+
+test('growth keeps its rounds beside another build, unless their number is given', () => {
+  const growth = ['--against', '../other', '--scenario', 'growth']
+  expect(parseOptions(growth)).toMatchObject({ rounds: 2 })
+  expect(parseOptions([...growth, '--rounds', '5'])).toMatchObject({ rounds: 5, starts: 5 })
 })
 
 test('growth is measured only when it is named', () => {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { GrowthOptions } from './growth/growth.js'
+import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
 import type { PushOptions } from './push/push.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
@@ -14,12 +15,14 @@ export const usage = `Usage: npm run bench -- [options]
 
   --seconds N       measured time of each run, default 8
   --rounds N        how often echo and server take turns, default 2; with --against how
-                    often both builds are started anew, default 3
+                    often both builds are started anew, default 3, but not for
+                    ${growthSet}, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet};
                     several with commas; default: all but ${growthSet}, ${pushSet} and
                     ${filesSet}
-  --against FOLDER  another build to measure in turns with this one, in place of the echo:
+  --against FOLDER  another build to measure in turns with this one, in place of the echo
+                    (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
                     a checkout of any commit after npm ci and npm run build
   --members N       size of the large group, default 100000
   --crowd N         users to whom broadcasts and pushes are sent, default 1000000
@@ -31,7 +34,7 @@ export const usage = `Usage: npm run bench -- [options]
   --json            the report as JSON
 `
 
-export interface BenchOptions extends Effort {
+export interface BenchOptions extends Effort, ComparisonEffort {
   readonly only: string | null
   /** What is measured together, in its order. */
   readonly chosen: readonly (readonly Scenario[])[]
@@ -59,14 +62,14 @@ export class UsageError extends Error {}
 /** @returns null: help is asked for */
 export function parseOptions(args: readonly string[]): BenchOptions | null {
   const values = parse(args)
-  const { seconds, only, scenario, members, crowd, against, json, help } = values
-  const rounds = values.rounds ?? (against === undefined ? '2' : '3')
+  const { seconds, rounds, only, scenario, members, crowd, against, json, help } = values
   if (help) return null
   if (only !== undefined && only !== 'sqlite' && only !== 'postgres')
     throw new UsageError('--only must be sqlite or postgres')
   return {
     seconds: positive('--seconds', seconds),
-    rounds: positive('--rounds', rounds),
+    rounds: positive('--rounds', rounds ?? '2'),
+    starts: positive('--rounds', rounds ?? '3'),
     only: only ?? null,
     chosen: chooseScenarios(scenario),
     groupSize: positive('--members', members),

@@ -6,7 +6,7 @@ import { portOf, type StoredServer } from '../measure/build.js'
 import { fill } from '../population/fill.js'
 import { createImportedUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'
-import { cycle, getRequest, transactionsPerRun } from '../scenarios/scenario.js'
+import { cycle, getRequest, transactionsPerPlan } from '../scenarios/scenario.js'
 
 export const growthPageLength = 20
 /** Conversations of a user; it has begun half of them. */
@@ -66,7 +66,7 @@ export class GrowthPopulation {
       this.#inMixedOrder().map((index) =>
         getRequest(this.#path(read, index), { appId, user: this.#user(index) }),
       ),
-    )()
+    )
   }
 
   /** @throws Error when a list or page is not as long as it must be for the figures to say anything about growth */
@@ -120,7 +120,7 @@ export class GrowthPopulation {
       kind: 'randomSend',
       offsets: this.#offsets.slice(1),
       targetsPerRequest: targets,
-      firstTransaction: this.#nextTransaction(transactionsPerRun),
+      firstTransaction: this.#nextTransaction(transactionsPerPlan),
     }
   }
 

@@ -1,9 +1,9 @@
 /** How the service does as its messages become more. */
 import type { LoadOrder, LoadResult } from '../load/load-run.js'
 import type { LoadPlan } from '../load/plan.js'
-import { type Echo, startEcho } from '../load/processes.js'
+import { type Echo, load, startEcho } from '../load/processes.js'
 import { type Build, Servers, type Storage, type StoredServer, usageOf } from '../measure/build.js'
-import { type Effort, loadServer, quiet, rateOf } from '../measure/measure.js'
+import { type Effort, quiet, rateOf } from '../measure/measure.js'
 import { inTurn, median, type Ratio, ratioOf } from '../measure/statistics.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import { GrowthPopulation } from './growth-population.js'
@@ -140,21 +140,17 @@ async function measureStep(step: Step): Promise<GrowthRow[]> {
 /** Every load once: on the echo and on every build. */
 async function measureRound({ storage, growers, echo, ...step }: Step, round: number) {
   const usages = growers.map(({ server }) => usageOf(server, storage))
-  for (const load of growthLoads) {
+  for (const name of growthLoads) {
     await quiet(usages)
     const [own] = growers as readonly [Grower]
     const echoOrder = growthOrder(echo.port, own.population.sendPlan(), step.seconds)
-    step.echoRates[load].push(
-      rateOf((await loadServer(usageOf(own.server, storage), echoOrder)).load),
-    )
+    step.echoRates[name].push(rateOf(await load(echoOrder)))
     for (const { population, server, runs } of inTurn(growers, round)) {
-      const usage = usageOf(server, storage)
-      await quiet([usage])
-      const plan = load === 'send' ? population.sendPlan() : population.readPlan(load)
-      const run = await loadServer(usage, growthOrder(population.port, plan, step.seconds))
-      runs[load].push(run.load)
-      // Those of the warm-up are known by their share only.
-      if (load === 'send') population.messages += Math.round(run.load.succeeded * (1 + warmUpShare))
+      await quiet([usageOf(server, storage)])
+      const plan = name === 'send' ? population.sendPlan() : population.readPlan(name)
+      const run = await load(growthOrder(population.port, plan, step.seconds))
+      runs[name].push(run)
+      if (name === 'send') population.messages += run.succeededInAll
     }
   }
 }

@@ -8,6 +8,8 @@ export interface LoadOrder {
   readonly port: number
   readonly connections: number
   readonly plan: LoadPlan
+  /** Requests of the plan that earlier runs have taken; unset: none. */
+  readonly taken?: number
   /** Not counted, except its errors. */
   readonly warmUpMs: number
   /** Null: until the plan ends, with everything counted. */
@@ -20,12 +22,17 @@ export interface LoadOrder {
   readonly failureText?: string | undefined
 }
 
-/** All figures are those of the measured time, except the errors, which are those of the whole run. */
+/** All figures are those of the measured time, where nothing else is said. */
 export interface LoadResult {
   readonly seconds: number
   readonly issued: number
   /** Answers of HTTP 200 with code 200. */
   readonly succeeded: number
+  /** Of the plan, in the whole run. */
+  readonly taken: number
+  /** As `succeeded`, in the whole run. */
+  readonly succeededInAll: number
+  /** Of the whole run. A plan that ends before the time is one. */
   readonly errors: number
   /** The first few distinct errors. */
   readonly errorSamples: readonly string[]
@@ -86,6 +93,8 @@ class LoadRun {
   #ending = false
   #issued = 0
   #succeeded = 0
+  #taken = 0
+  #succeededInAll = 0
   #errors = 0
   #startedAt = 0
   #startedCpu = process.cpuUsage()
@@ -94,7 +103,7 @@ class LoadRun {
 
   constructor(order: LoadOrder) {
     this.#order = order
-    this.#next = requestSource(order.plan)
+    this.#next = requestSource(order.plan, order.taken)
     this.drained = new Promise((resolve) => {
       this.#resolveDrained = resolve
     })
@@ -131,6 +140,8 @@ class LoadRun {
       seconds: this.#measuredMs / 1000,
       issued: this.#issued,
       succeeded: this.#succeeded,
+      taken: this.#taken,
+      succeededInAll: this.#succeededInAll,
       errors: this.#errors,
       errorSamples: [...this.#samples],
       p50Ms: this.#latencyMs(50),
@@ -151,18 +162,31 @@ class LoadRun {
 
   /** The request that a free connection sends next; null: it has to close. */
   next(): string | null {
-    const request = this.#ending ? null : this.#next()
-    if (request !== null && this.#measuring) this.#issued++
+    if (this.#ending) return null
+    const request = this.#next()
+    if (request === null) {
+      this.#planEnded()
+      return null
+    }
+    this.#taken++
+    if (this.#measuring) this.#issued++
     return request
+  }
+
+  #planEnded(): void {
+    this.#ending = true
+    if (this.#order.measureMs !== null) this.failed('the plan ended before the time')
   }
 
   answered(reader: ResponseReader, latencyMs: number): void {
     if (!this.#isGood(reader)) {
       this.failed(`HTTP ${reader.status}: ${reader.body.toString('utf8', 0, 300)}`)
-    } else if (this.#measuring) {
-      this.#succeeded++
-      this.#latencies.record(Math.max(1, Math.round(latencyMs * 1000)))
+      return
     }
+    this.#succeededInAll++
+    if (!this.#measuring) return
+    this.#succeeded++
+    this.#latencies.record(Math.max(1, Math.round(latencyMs * 1000)))
   }
 
   #isGood({ succeeded, body }: ResponseReader): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type RequestSource, requestSource, type SendPlan } from './plan.js'
+import { type LoadPlan, type RequestSource, requestSource, type SendPlan } from './plan.js'
 
 const users = [5, 16, 27].map((id) => ({ id, token: `hmu_${id}` }))
 const plan: SendPlan = {
@@ -75,6 +75,44 @@ test('a cycle starts again', () => {
     'b',
     'a',
   ])
+})
+
+const startPlan: LoadPlan = {
+  kind: 'start',
+  appId: 'app',
+  users,
+  recipientIds: [101, 102, 103, 104, 105],
+  firstTransaction: 1000,
+}
+
+test('every message of a start plan is for a pair of its own, until all pairs are used up', () => {
+  const pairs = new Set<string>()
+  const runs = [4, 1, 7, 3].map((count) => {
+    const next = requestSource(startPlan, pairs.size)
+    for (const request of take(next, count))
+      pairs.add(`${/access-token: (\w+)/.exec(request)?.[1]} ${bodyOf(request).targets}`)
+    return pairs.size
+  })
+  expect(runs).toEqual([4, 5, 12, 15])
+  expect(requestSource(startPlan, 15)()).toBeNull()
+})
+
+test('the senders of a round of a start plan have different recipients', () => {
+  const targets = take(requestSource(startPlan), 6).map((request) => bodyOf(request).targets)
+  expect(targets).toEqual([[101], [102], [103], [102], [103], [104]])
+})
+
+test('plans go on after the requests that were taken', () => {
+  const plans: LoadPlan[] = [
+    plan,
+    startPlan,
+    { ...plan, kind: 'groupSend', groupId: 77 },
+    { kind: 'cycle', requests: ['a', 'b', 'c'] },
+  ]
+  for (const one of plans) {
+    const whole = take(requestSource(one), 10)
+    expect(take(requestSource(one, 7), 3), one.kind).toEqual(whole.slice(7))
+  }
 })
 
 test('random sends go to contacts, each target once, and are the same in the next run', () => {

@@ -35,6 +35,14 @@ export interface GroupSendPlan extends Senders {
   readonly requests?: number
 }
 
+/** Every message is the first of its conversation: each user sends once to each of the recipients. Ends when all have. */
+export interface StartPlan extends Senders {
+  readonly kind: 'start'
+  /** None of the users, and nobody whom they have written to. */
+  readonly recipientIds: readonly number[]
+  readonly firstTransaction: number
+}
+
 /** Senders and their contacts are picked by chance; the same ones in every run with the same first transaction. */
 export interface RandomSendPlan extends Senders {
   readonly kind: 'randomSend'
@@ -51,26 +59,32 @@ export interface CyclePlan {
   readonly requests: readonly string[]
 }
 
-export type LoadPlan = SendPlan | GroupSendPlan | RandomSendPlan | CyclePlan
+export type LoadPlan = SendPlan | GroupSendPlan | StartPlan | RandomSendPlan | CyclePlan
 
 /** Gives the next request, in Latin-1; null: no more. */
 export type RequestSource = () => string | null
 
-export function requestSource(plan: LoadPlan): RequestSource {
+/** @param taken how many requests of the plan earlier runs have taken: this one goes on after them */
+export function requestSource(plan: LoadPlan, taken = 0): RequestSource {
   switch (plan.kind) {
     case 'cycle':
-      return cycleSource(plan)
+      return cycleSource(plan, taken)
     case 'send':
-      return sendSource(plan)
+      return messageSource(plan, taken, { type: 1, next: sendsInTurn(plan) })
     case 'groupSend':
-      return messageSource(plan, { type: 2, next: eachInTurn(plan, () => String(plan.groupId)) })
+      return messageSource(plan, taken, {
+        type: 2,
+        next: eachInTurn(plan, () => String(plan.groupId)),
+      })
+    case 'start':
+      return startSource(plan, taken)
     case 'randomSend':
-      return randomSendSource(plan)
+      return messageSource(plan, taken, { type: 1, next: randomSends(plan, taken) })
   }
 }
 
-function cycleSource({ requests }: CyclePlan): RequestSource {
-  let next = 0
+function cycleSource({ requests }: CyclePlan, taken: number): RequestSource {
+  let next = taken % requests.length
   return () => {
     const request = requests[next] ?? null
     next = next + 1 === requests.length ? 0 : next + 1
@@ -81,20 +95,34 @@ function cycleSource({ requests }: CyclePlan): RequestSource {
 const content =
   'The quick brown fox jumps over the lazy dog, then rests beside the river until the evening comes.   '
 
-function sendSource(plan: SendPlan): RequestSource {
+function sendsInTurn(plan: SendPlan): Messages['next'] {
   const ids = plan.users.map(({ id }) => String(id))
   const { offsets } = plan
   const targets = (sent: number) =>
     (offsets[Math.floor(sent / ids.length) % offsets.length] ?? [])
       .map((offset) => ids[(sent + offset) % ids.length])
       .join()
-  return messageSource(plan, { type: 1, next: eachInTurn(plan, targets) })
+  return eachInTurn(plan, targets)
 }
 
-function randomSendSource(plan: RandomSendPlan): RequestSource {
+function startSource(plan: StartPlan, taken: number): RequestSource {
+  const { users, recipientIds } = plan
+  // In round r the user at index i sends to the recipient at i + r, so that those of a round differ, as they do where users send to each other.
+  const recipient = (sent: number) =>
+    String(
+      recipientIds[((sent % users.length) + Math.floor(sent / users.length)) % recipientIds.length],
+    )
+  const requests = users.length * recipientIds.length
+  return messageSource({ ...plan, requests }, taken, {
+    type: 1,
+    next: eachInTurn(plan, recipient),
+  })
+}
+
+function randomSends(plan: RandomSendPlan, taken: number): Messages['next'] {
   const { users, offsets, targetsPerRequest, firstTransaction } = plan
-  const random = randomIntegers(firstTransaction)
-  const next = () => {
+  const random = randomIntegers(firstTransaction + taken)
+  return () => {
     const sender = random(users.length)
     // A run of neighbours on the list of offsets, so that no target is named twice.
     const first = random(offsets.length)
@@ -104,7 +132,6 @@ function randomSendSource(plan: RandomSendPlan): RequestSource {
     })
     return { sender, targets: targets.join() }
   }
-  return messageSource(plan, { type: 1, next })
 }
 
 /** Mulberry32. @returns gives integers from 0 up to, but not including, a limit */
@@ -130,7 +157,8 @@ function eachInTurn({ users }: Senders, targetsOf: (sent: number) => string): Me
 }
 
 function messageSource(
-  plan: SendPlan | GroupSendPlan | RandomSendPlan,
+  plan: Senders & { readonly firstTransaction: number; readonly requests?: number },
+  taken: number,
   { type, next }: Messages,
 ): RequestSource {
   const { appId, users, firstTransaction, requests = Number.POSITIVE_INFINITY } = plan
@@ -138,9 +166,9 @@ function messageSource(
     (user) =>
       `${requestHead('POST', '/message/send', { appId, user })}content-type: application/json\r\ncontent-length: `,
   )
-  let sent = 0
+  let sent = taken
   return () => {
-    if (sent === requests) return null
+    if (sent >= requests) return null
     const { sender, targets } = next(sent)
     const transaction = firstTransaction + sent
     const body = `{"content":"${content}","content_type":0,"type":${type},"targets":[${targets}],"transaction_id":${transaction}}`

@@ -1,17 +1,10 @@
 /** This build beside another one under the same requests. */
+import type { LoadResult } from '../load/load-run.js'
 import { LoadProcess } from '../load/processes.js'
 import type { DatabaseName, Scenario } from '../scenarios/scenario.js'
 import type { MeasuredBuild } from './build.js'
-import {
-  type Effort,
-  type Lane,
-  laneOrder,
-  loadServer,
-  prepareLane,
-  quiet,
-  rateOf,
-  type ServerRun,
-} from './measure.js'
+import { Lane } from './lane.js'
+import { quiet, rateOf, usedCpuMs } from './measure.js'
 import { inTurn, median, type Ratio, ratioOf, spreadOf, sum } from './statistics.js'
 
 /** One scenario on both builds. Rates are per second and medians over all turns. */
@@ -27,43 +20,60 @@ export interface ComparedRow {
   /** The worst turn's. */
   readonly p99Ms: number
   readonly otherP99Ms: number
-  /** Of both builds. */
+  /** Of both builds, over everything they were sent. */
   readonly errors: number
   readonly errorSamples: readonly string[]
 }
 
+export interface ComparisonEffort {
+  /** Measured time of each build after each start. */
+  readonly seconds: number
+  /** How often both builds are started anew. */
+  readonly starts: number
+}
+
 /** So short that both builds of a round find the machine in the same state. */
-const turnSeconds = 0.25
+const turnSecondsMin = 0.25
+/** A shorter turn of a slow scenario would be decided by single answers. */
+const answersPerTurn = 100
+/** Fewer have no median to speak of. */
+const turnsMin = 4
 /** Of a server that has just started: until its code is compiled. */
 const settleSeconds = 3
 
+export interface Turn {
+  readonly load: LoadResult
+  /** Of server and database, from before the first request until both builds are quiet again: work that waits for the answers counts. */
+  readonly cpuMs: number
+}
+
 /** The turns of both builds since they were started, in the same rounds. */
 export interface ComparedStart {
-  readonly own: readonly ServerRun[]
-  readonly other: readonly ServerRun[]
+  /** The loads before the turns, of which nothing but errors counts. */
+  readonly settling: readonly LoadResult[]
+  readonly own: readonly Turn[]
+  readonly other: readonly Turn[]
 }
 
 /**
  * Both builds take short turns. They are started anew for each of the rounds: two processes of one build differ by some percent for as
  * long as they run, by which code was compiled when.
- *
- * @param effort of each start: the measured time of each build
  */
 export async function compareBuilds(
   set: readonly Scenario[],
   [own, other]: readonly [MeasuredBuild, MeasuredBuild],
-  { seconds, rounds }: Effort,
+  effort: ComparisonEffort,
 ): Promise<ComparedRow[]> {
   const pairs: LanePair[] = []
   for (const scenario of set)
     pairs.push({
-      lanes: [await prepareLane(scenario, own), await prepareLane(scenario, other)],
+      lanes: [await Lane.prepare(scenario, own), await Lane.prepare(scenario, other)],
       starts: [],
     })
-  for (let start = 0; start < rounds; start++) {
+  for (let start = 0; start < effort.starts; start++) {
     for (const build of [own, other]) await build.restart()
     for (const { lanes, starts } of inTurn(pairs, start))
-      starts.push(await takeTurns(lanes, seconds))
+      starts.push(await takeTurns(lanes, effort.seconds))
   }
   return pairs.map(({ lanes, starts }) => ({
     database: own.database,
@@ -79,16 +89,41 @@ interface LanePair {
 
 async function takeTurns(lanes: readonly [Lane, Lane], seconds: number): Promise<ComparedStart> {
   using process = new LoadProcess()
-  const runs = lanes.map((lane) => ({ lane, runs: [] as ServerRun[] }))
-  for (const { build } of lanes) await quiet([build])
-  for (const lane of lanes) await process.run(laneOrder(lane, settleSeconds))
-  for (let turn = 0; turn < seconds / turnSeconds; turn++)
-    for (const { lane, runs: ofLane } of inTurn(runs, turn)) {
-      await quiet([lane.build])
-      ofLane.push(await loadServer(lane.build, laneOrder(lane, turnSeconds), process))
+  const builds = lanes.map(({ build }) => build)
+  const settling: LoadResult[] = []
+  for (const lane of lanes) {
+    await quiet(builds)
+    settling.push(await lane.run(settleSeconds, (order) => process.run(order)))
+  }
+  const { count, turnSeconds } = turnsOf(seconds, Math.min(...settling.map(rateOf)))
+  await quiet(builds)
+  const [own, other] = lanes.map((lane) => ({ lane, turns: [] as Turn[] })) as [Side, Side]
+  for (let turn = 0; turn < count; turn++)
+    for (const { lane, turns } of inTurn([own, other], turn)) {
+      const before = usedCpuMs(lane.build)
+      const load = await lane.run(turnSeconds, (order) => process.run(order))
+      // Work that the other one has left over would run inside the next turn.
+      await quiet(builds)
+      turns.push({ load, cpuMs: usedCpuMs(lane.build) - before })
     }
-  const [own, other] = runs.map(({ runs: ofLane }) => ofLane) as [ServerRun[], ServerRun[]]
-  return { own, other }
+  return { settling, own: own.turns, other: other.turns }
+}
+
+interface Side {
+  readonly lane: Lane
+  readonly turns: Turn[]
+}
+
+/** @param perSecond answers of the slower build */
+export function turnsOf(
+  seconds: number,
+  perSecond: number,
+): { readonly count: number; readonly turnSeconds: number } {
+  // Without any answer there is nothing to measure but errors.
+  const needed = perSecond > 0 ? answersPerTurn / perSecond : 0
+  const shortest = Math.max(turnSecondsMin, needed)
+  const count = Math.max(turnsMin, Math.floor(seconds / shortest))
+  return { count, turnSeconds: Math.max(shortest, seconds / count) }
 }
 
 export function compareRuns(
@@ -96,7 +131,10 @@ export function compareRuns(
 ): Omit<ComparedRow, 'database' | 'scenario'> {
   const own = starts.flatMap((start) => start.own)
   const other = starts.flatMap((start) => start.other)
-  const all = [...own, ...other].map(({ load }) => load)
+  const all = [
+    ...starts.flatMap(({ settling }) => settling),
+    ...[...own, ...other].map(({ load }) => load),
+  ]
   return {
     perSecond: median(turnRates(own)),
     otherPerSecond: median(turnRates(other)),
@@ -111,16 +149,15 @@ export function compareRuns(
   }
 }
 
-function turnRates(runs: readonly ServerRun[]): number[] {
-  return runs.map(({ load }) => rateOf(load))
+function turnRates(turns: readonly Turn[]): number[] {
+  return turns.map(({ load }) => rateOf(load))
 }
 
-function worstP99Ms(runs: readonly ServerRun[]): number {
-  return Math.max(...runs.map(({ load }) => load.p99Ms))
+function worstP99Ms(turns: readonly Turn[]): number {
+  return Math.max(...turns.map(({ load }) => load.p99Ms))
 }
 
-/** Over several runs, since a short one is few ticks of the kernel's clock. */
-function cpuMsOf(runs: readonly ServerRun[]): number {
-  const used = sum(runs.map(({ serverCpuMs, databaseCpuMs }) => serverCpuMs + databaseCpuMs))
-  return used / sum(runs.map(({ load }) => load.succeeded))
+/** Over several turns, since a short one is few ticks of the kernel's clock. */
+function cpuMsOf(turns: readonly Turn[]): number {
+  return sum(turns.map(({ cpuMs }) => cpuMs)) / sum(turns.map(({ load }) => load.succeededInAll))
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LoadOrder, type LoadResult, requestOnce } from '../load/load-run.js'
-import { type LoadPlan, requestSource } from '../load/plan.js'
-import { type Echo, type LoadProcess, load, startEcho } from '../load/processes.js'
+import type { LoadEvents, LoadResult } from '../load/load-run.js'
+import { type Echo, load, startEcho } from '../load/processes.js'
 import type { DatabaseName, Scenario, Target } from '../scenarios/scenario.js'
 import type { MeasuredBuild, Usage } from './build.js'
+import { Lane } from './lane.js'
 import { inTurn, median, ratioOf, sum } from './statistics.js'
 
 export interface Effort {
@@ -50,23 +50,12 @@ export interface ResultRow {
   readonly missed: readonly string[]
 }
 
-const warmUpShare = 0.25
-
 /** A scenario with its echo and the rounds that they have had. */
 interface Course {
   readonly echo: Echo
   readonly echoRuns: LoadResult[]
   readonly lane: Lane
   readonly runs: ServerRun[]
-}
-
-/** A scenario on one build. */
-export interface Lane {
-  readonly build: MeasuredBuild
-  readonly scenario: Scenario
-  readonly nextPlan: () => LoadPlan
-  /** An answer to one of its requests. */
-  readonly sample: string
 }
 
 // Rounds are shorter by so much, and there are more of them, where rows are compared with each other: these lie closer together in time.
@@ -94,62 +83,30 @@ export async function measure(
 }
 
 async function prepareCourse(scenario: Scenario, build: MeasuredBuild): Promise<Course> {
-  const lane = await prepareLane(scenario, build)
+  const lane = await Lane.prepare(scenario, build)
   return { lane, runs: [], echo: await startEcho(lane.sample), echoRuns: [] }
-}
-
-export async function prepareLane(scenario: Scenario, build: MeasuredBuild): Promise<Lane> {
-  const nextPlan = await scenario.prepare(build.population)
-  return { scenario, build, nextPlan, sample: await sampleAnswer(nextPlan(), build.port) }
-}
-
-/** A real answer to the first request, for the echo to give. */
-async function sampleAnswer(plan: LoadPlan, port: number): Promise<string> {
-  const request = requestSource(plan)()
-  if (request === null) throw new Error('the scenario has no requests')
-  return requestOnce(port, request)
 }
 
 async function runRound(courses: readonly Course[], round: number, seconds: number): Promise<void> {
   for (const { echo, echoRuns, lane } of inTurn(courses, round)) {
     await quiet([lane.build])
-    echoRuns.push(await load({ ...laneOrder(lane, seconds), port: echo.port }))
+    echoRuns.push(await load({ ...lane.order(seconds), port: echo.port }))
   }
   for (const { lane, runs } of inTurn(courses, round)) {
     await quiet([lane.build])
-    runs.push(await loadServer(lane.build, laneOrder(lane, seconds)))
+    runs.push(
+      await loadServer(lane.build, (events) => lane.run(seconds, (order) => load(order, events))),
+    )
   }
 }
 
-/**
- * Loads a server and watches what it uses within the measured time.
- * @param process the process that loads it; unset: one of its own
- */
+/** Watches what a server uses within the measured time of a load. */
 export async function loadServer(
   usage: Usage,
-  order: LoadOrder,
-  process?: LoadProcess,
+  run: (events: LoadEvents) => Promise<LoadResult>,
 ): Promise<ServerRun> {
   const cpu = new CpuWatch(usage)
-  const result = await (process ? process.run(order, cpu) : load(order, cpu))
-  return { load: result, ...cpu.used }
-}
-
-/** The load of one run on a lane's own server. */
-export function laneOrder(
-  { build, scenario: { connections, failureText }, nextPlan, sample }: Lane,
-  seconds: number,
-): LoadOrder {
-  return {
-    port: build.port,
-    connections,
-    plan: nextPlan(),
-    measureMs: seconds * 1000,
-    warmUpMs: seconds * 1000 * warmUpShare,
-    // A page with fewer entries than the sample is no full answer; IDs and names differ by a few digits only.
-    minBodyBytes: sample.length / 2,
-    failureText,
-  }
+  return { load: await run(cpu), ...cpu.used }
 }
 
 const quietCheckMs = 100
@@ -158,13 +115,21 @@ const quietChecksMax = 100
 
 /** Waits, but not for ever, until servers and their database have finished what an earlier run left them to do: it would slow the next one. */
 export async function quiet(usages: readonly Usage[]): Promise<void> {
-  const usedMs = () =>
-    sum(usages.map(({ serverCpuMs }) => serverCpuMs())) + (usages[0]?.databaseCpuMs() ?? 0)
   for (let checks = 0; checks < quietChecksMax; checks++) {
-    const before = usedMs()
+    const before = usages.map(usedCpuMs)
     await sleep(quietCheckMs)
-    if (usedMs() - before <= quietCheckMs * quietCpuShare * usages.length) return
+    if (
+      usages.every(
+        (usage, index) => usedCpuMs(usage) - (before[index] ?? 0) <= quietCheckMs * quietCpuShare,
+      )
+    )
+      return
   }
+}
+
+/** By a server and by the database, which servers of one PostgreSQL share. */
+export function usedCpuMs(usage: Usage): number {
+  return usage.serverCpuMs() + usage.databaseCpuMs()
 }
 
 /** The CPU time between the beginning and the end of the measured time. */

@@ -9,7 +9,7 @@ import { median } from '../measure/statistics.js'
 import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'
-import { type DatabaseName, transactionsPerRun } from '../scenarios/scenario.js'
+import { type DatabaseName, transactionsPerPlan } from '../scenarios/scenario.js'
 import { makePushApp, notify, type PushApp, sentOf, warmUp } from './push-app.js'
 import type { RunningSimulator } from './push-processes.js'
 
@@ -131,7 +131,7 @@ async function makeSenders(server: StoredServer, seconds: number): Promise<() =>
       appId,
       users: ids.map((id) => ({ id, token: adminToken, isOnBehalf: true })),
       offsets: Array.from({ length: 30 }, (_, index) => [index + 1]),
-      firstTransaction: transactions(transactionsPerRun),
+      firstTransaction: transactions(transactionsPerPlan),
     },
     warmUpMs: 250,
     measureMs: seconds * 1000,

@@ -1,6 +1,6 @@
 import type { FileRow } from '../files/files.js'
 import type { GrowthRow } from '../growth/growth.js'
-import type { ComparedRow } from '../measure/compare.js'
+import type { ComparedRow, ComparisonEffort } from '../measure/compare.js'
 import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
@@ -23,7 +23,7 @@ import { pushTables } from './push-report.js'
 
 export interface Report {
   readonly machine: Machine
-  readonly effort: Effort
+  readonly effort: Effort & ComparisonEffort
   readonly startups: readonly StartupFigures[]
   readonly rows: readonly ResultRow[]
   /** Of this build and another one. */
@@ -57,7 +57,7 @@ export function formatReport({
   return [
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
     compared.length > 0
-      ? `${effort.rounds} starts of both builds, ${effort.seconds} s each in short turns, after a warm-up`
+      ? `${effort.starts} starts of both builds, ${effort.seconds} s each in short turns, after a warm-up`
       : `${effort.rounds} rounds of ${effort.seconds} s each for the bare echo and for the server, in turns, after a warm-up`,
     '',
     startups.length > 0 ? `${layOutTable(startupHeads, startups.map(startupCells))}\n` : '',

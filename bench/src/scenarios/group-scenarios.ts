@@ -10,7 +10,7 @@ import {
   postRequest,
   type Scenario,
   sendersOf,
-  transactionsPerRun,
+  transactionsPerPlan,
 } from './scenario.js'
 
 const connections = 64
@@ -30,7 +30,7 @@ function groupSend(size: 'small' | 'large', targets: Scenario['targets']): Scena
     prepare: async (population) => {
       const world = await population.groups()
       const groupId = size === 'small' ? world.smallId : world.largeId
-      return () => groupSendPlan(population, world, groupId)
+      return groupSendPlan(population, world, groupId)
     },
   }
 }
@@ -44,7 +44,7 @@ function groupSendPlan(
     kind: 'groupSend',
     ...sendersOf(appId, senders),
     groupId,
-    firstTransaction: transactionIds(transactionsPerRun),
+    firstTransaction: transactionIds(transactionsPerPlan),
   }
 }
 
@@ -156,9 +156,7 @@ function mixed<T>(items: readonly T[]): T[] {
   return places.sort((a, b) => a.place - b.place).map(({ item }) => item)
 }
 
-const usersPerRun = 10
-
-/** One connection, so that a user has come in when it has to go out again; every run takes users of its own. */
+/** One connection, so that a user has come in when it has to go out again, and has gone out when it is its turn once more. */
 const groupJoin: Scenario = {
   name: 'group-join',
   what: 'POST /group/admin/member_join of one user into the large group and /group/kick, in turn, durable',
@@ -169,19 +167,13 @@ const groupJoin: Scenario = {
   prepare: async ({ appId, groups }) => {
     const { largeId, senders, outsiderIds } = await groups()
     const caller = { appId, user: senders[0] as Session }
-    let next = 0
-    return () => {
-      const users = Array.from(
-        { length: usersPerRun },
-        () => outsiderIds[next++ % outsiderIds.length],
-      )
-      const requests = users.flatMap((user) =>
+    return cycle(
+      outsiderIds.flatMap((user) =>
         ['/group/admin/member_join', '/group/kick'].map((path) =>
           postRequest(path, { group_id: largeId, user_list: [user] }, caller),
         ),
-      )
-      return { kind: 'cycle', requests }
-    }
+      ),
+    )
   },
 }
 

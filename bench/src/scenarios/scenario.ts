@@ -28,24 +28,24 @@ export interface Scenario {
   /** In the body of an answer of code 200 that is a failure all the same. */
   readonly failureText?: string
   readonly targets: Partial<Record<DatabaseName, Target>>
-  /** @returns gives the load of one run; each call's may run on the same data */
-  prepare(population: Population): Promise<() => LoadPlan>
+  /** @returns the load of all runs together: each goes on where the last one ended */
+  prepare(population: Population): Promise<LoadPlan>
 }
 
 export function setOf({ set, name }: Scenario): string {
   return set ?? name
 }
 
-// No run takes more.
-export const transactionsPerRun = 100_000_000
+// No plan takes more.
+export const transactionsPerPlan = 100_000_000
 
 /** As plain data, which crosses to the load process. */
 export function sendersOf(appId: string, users: readonly Session[]): Senders {
   return { appId, users: users.map(({ id, token }) => ({ id, token })) }
 }
 
-export function cycle(requests: readonly string[]): () => LoadPlan {
-  return () => ({ kind: 'cycle', requests })
+export function cycle(requests: readonly string[]): LoadPlan {
+  return { kind: 'cycle', requests }
 }
 
 export function getRequest(path: string, caller: RequestCaller): string {
