@@ -192,14 +192,25 @@ export function createWorkers({
   })
   const parts = new Lifecycle()
   return {
-    // Each is added before it starts, so that one that has begun in part is stopped too.
     async start() {
-      parts.add(jobs, (each) => each.stop()).start()
+      // Before they start, so that one that has begun in part is stopped too.
+      parts.add([jobs, maintenance, relay], stopTogether)
+      jobs.start()
       const wake = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
       parts.add(wake, (unsubscribe) => unsubscribe())
-      parts.add(maintenance, (each) => each.stop()).start()
-      await parts.add(relay, (each) => each.stop()).start()
+      maintenance.start()
+      await relay.start()
     },
     stop: () => parts.stop(),
   }
+}
+
+/**
+ * All are asked at once: each may take long to end what is under way, and a stop has one deadline for all of them.
+ * @throws what the first part threw that could not be stopped, once the others have stopped
+ */
+async function stopTogether(parts: readonly Pick<Workers, 'stop'>[]): Promise<void> {
+  const stopping = parts.map((part) => part.stop())
+  await Promise.allSettled(stopping)
+  await Promise.all(stopping)
 }
