@@ -194,7 +194,7 @@ export function createWorkers({
   return {
     async start() {
       // Before they start, so that one that has begun in part is stopped too.
-      parts.add([jobs, maintenance, relay], stopTogether)
+      parts.addTogether([jobs, maintenance, relay])
       jobs.start()
       const wake = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
       parts.add(wake, (unsubscribe) => unsubscribe())
@@ -203,14 +203,4 @@ export function createWorkers({
     },
     stop: () => parts.stop(),
   }
-}
-
-/**
- * All are asked at once: each may take long to end what is under way, and a stop has one deadline for all of them.
- * @throws what the first part threw that could not be stopped, once the others have stopped
- */
-async function stopTogether(parts: readonly Pick<Workers, 'stop'>[]): Promise<void> {
-  const stopping = parts.map((part) => part.stop())
-  await Promise.allSettled(stopping)
-  await Promise.all(stopping)
 }
