@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('of chunks of one byte are cut off', async () => {
+  it('of chunks of one byte, 5 at once, 20 times, are each cut off', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const { token } = await server.api.newSession()
