@@ -6,14 +6,19 @@ import { expect, it } from 'vitest'
 const packages = fileURLToPath(new URL('../packages/', import.meta.url))
 
 const folders = ['protocol/src/', 'server/src/config/']
-const ports = ['blobs/blob-store', 'push/sender', 'media/media', 'bus/bus'].map(
-  (port) => `server/src/${port}.ts`,
-)
+const ports = [
+  'blobs/blob-store',
+  'bus/bus',
+  'media/media',
+  'outbox/consumer',
+  'push/core-channel',
+  'push/sender',
+].map((port) => `server/src/${port}.ts`)
 
 const declaration =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|function|class|interface|type|enum) (\w+)/
 
-/** @returns the names that a source exports without a docstring right above; the type of a resource has that of its schema */
+/** @returns the names that a source exports without a docstring right above */
 function undocumented(source: string): string[] {
   const lines = source.split('\n')
   return lines.flatMap((line, index) => {

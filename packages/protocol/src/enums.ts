@@ -11,6 +11,11 @@ export type Enumeration<
   Meaning extends string = string,
 > = Values & { readonly [meanings]: Readonly<Record<number, Meaning>> }
 
+/** Of each value of an enumeration; of any other number perhaps none. */
+export type Meanings<Value extends number, Meaning extends string> = Readonly<
+  Record<number, Meaning> & Record<Value, Meaning>
+>
+
 /** A table of numbers: the name in code, the value on the wire, the meaning as the reference tells it. */
 type EnumerationTable = Readonly<Record<string, readonly [value: number, meaning: string]>>
 
@@ -29,9 +34,9 @@ function enumeration<const Table extends EnumerationTable>(table: Table) {
  *
  * @returns for example `{ 0: 'normal', 1: 'dissolved' }`
  */
-export function meaningsOf<Meaning extends string>(values: {
-  readonly [meanings]: Readonly<Record<number, Meaning>>
-}): Readonly<Record<number, Meaning>> {
+export function meaningsOf<Values extends Readonly<Record<string, number>>, Meaning extends string>(
+  values: Enumeration<Values, Meaning>,
+): Meanings<Values[keyof Values & string], Meaning> {
   return values[meanings]
 }
 

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { answerCode } from './support/answer-codes.js'
 import type { ByteRange } from '../dist/lib/system/byte-range.js'
+import { answerCode } from './support/answer-codes.js'
 import {
   contentOf,
   envelopeOf,

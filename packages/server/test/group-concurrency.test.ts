@@ -13,8 +13,8 @@ import {
   aGroup,
   expectSuccess,
   groupCall,
-  groupInfo,
   groupEventsOf,
+  groupInfo,
   memberIds,
   outcomes,
 } from './support/groups.js'

@@ -11,8 +11,8 @@ import {
   aGroup,
   expectSuccess,
   groupCall,
-  groupInfo,
   groupEventsOf,
+  groupInfo,
   groupQuery,
   memberIds,
 } from './support/groups.js'

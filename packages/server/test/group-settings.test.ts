@@ -17,9 +17,9 @@ import {
   expectSuccess,
   type GroupEvent,
   groupCall,
+  groupEventsOf,
   groupInfo,
   groupMembers,
-  groupEventsOf,
   types,
 } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'

@@ -359,9 +359,8 @@ for (const backend of testBackends()) {
         const hidden = 'You have a new message.'
         const mentionList = [ben.id, dan.id]
         expect(await shown({ mentionList })).toEqual(['For you', 'For all', hidden])
-        expect(await shown({ mentionList, pushMessage: 'Look' })).toEqual([
-          ...['For you', 'Look', hidden],
-        ])
+        const withText = await shown({ mentionList, pushMessage: 'Look' })
+        expect(withText).toEqual(['For you', 'Look', hidden])
         expect(await shown({ mentionAll: true })).toEqual(['For you', 'For you', hidden])
         expect(await shown({})).toEqual(['For all', 'For all', hidden])
       })

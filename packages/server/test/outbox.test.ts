@@ -1,6 +1,6 @@
 /** Positions in the order of the commits, and what consumers of the outbox can rely on. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Event, actorEvent } from '@hermod/protocol/events'
+import { actorEvent, type Event } from '@hermod/protocol/events'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'

@@ -291,12 +291,24 @@ for (const backend of testBackends()) {
         has_ca: false,
         last_accepted_at: 0,
         paused_until: 0,
+        pauses: {},
       })
       expect(second.fingerprint).not.toBe(first.fingerprint)
       expect(await list(app_id)).toEqual([second])
       const moved = await call('set', { app_id, name: 'main', ...credentialsOf('vendor_f') })
       expect(moved.code).toBe(answerCode.invalid_parameter)
       expect(moved.envelope.message).toContain('channel must be vendor_h')
+    })
+
+    it('tell of each used-up quota when it starts anew, and when the last of them does', async () => {
+      const { app_id } = await anApp()
+      await succeed('set', { app_id, name: 'main', ...credentialsOf('vendor_x') })
+      await watched.sql.run(
+        `update push_certificates set pauses = '{"private":7,"public":9}' where app_id = '${app_id}'`,
+      )
+      expect(await list(app_id)).toMatchObject([
+        { paused_until: 9, pauses: { private: 7, public: 9 } },
+      ])
     })
 
     it('many sets of one name at once leave one certificate', async () => {

@@ -24,14 +24,14 @@ for (const backend of testBackends()) {
     const path = '/operator/v1/push/certificate'
     const { data } = await world.operator.succeed('GET', `${path}/list`, { query: { app_id } })
     for (const channel of channels) {
-      const fault = `and ${channel} takes ${limits[channel]}; HERMOD_PUBLIC_URL is too long`
+      const problem = `and ${channel} takes ${limits[channel]}; HERMOD_PUBLIC_URL is too long`
       const listed = data.find(({ name }: { name: string }) => name === channel)
-      expect(listed.receipt_fault).toContain(fault)
+      expect(listed.receipt_problem).toContain(problem)
       const body = { app_id, name: channel }
       const check = await world.operator.succeed('POST', `${path}/check`, { body })
-      expect(check.data).toMatchObject({ ok: true, words: expect.stringContaining(fault) })
+      expect(check.data).toMatchObject({ ok: true, words: expect.stringContaining(problem) })
     }
-    expect(data.at(-1)).toMatchObject({ name: 'vendor_f', receipt_fault: '' })
+    expect(data.at(-1)).toMatchObject({ name: 'vendor_f', receipt_problem: '' })
     const users = await Promise.all(
       channels.map((channel) => world.user({ [channel]: `device of ${channel}` })),
     )

@@ -128,6 +128,12 @@ for (const backend of testBackends()) {
         await ended(taskId)
         expect(await triedStep(taskId, user)).toMatchObject({ result: 'quota', code })
       }
+      const query = { app_id: world.server.appId }
+      const path = '/operator/v1/push/certificate/list'
+      const { data } = await world.operator.succeed('GET', path, { query })
+      const { paused_until, pauses } = data.find(({ name }: Json) => name === 'scripted')
+      expect(paused_until).toBeGreaterThan(Date.now())
+      expect(pauses).toEqual({ command: paused_until })
       const text = await world.notify({ audience: toUsers(user), message })
       await world.reaches(text, { vendor_f_target: 1, vendor_f_sent: 1 })
     })

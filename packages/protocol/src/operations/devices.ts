@@ -76,7 +76,8 @@ export const bindPushToken = operation({
   body: {
     device_sn: deviceSn,
     device_token: string({
-      description: 'token that the push gateway of the vendor gave; without commas',
+      description:
+        'token that the push gateway of the vendor gave; without commas, tabs and line breaks',
       minLength: 1,
       maxLength: 1024,
       // Some gateways take several tokens in one text, with commas between them.

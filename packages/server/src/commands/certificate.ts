@@ -232,27 +232,36 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number.')
 }
 
-/** With the environment as a word. */
-function readableCertificate(certificate: OperatorPushCertificate): OutputRow {
+/** With words in place of the environment's number and of the pauses. */
+function readableCertificate(certificate: OperatorPushCertificate) {
   const environment = environments[certificate.environment]
-  return { ...certificate, environment }
+  const pauses = Object.entries(certificate.pauses)
+    .map(([quota, until]) => `${quota} until ${new Date(Number(until)).toISOString()}`)
+    .join(', ')
+  return { ...certificate, environment, pauses }
 }
 
 /** One line of a table. */
 function brief(certificate: OperatorPushCertificate): OutputRow {
-  const { name, channel, gateway_app_id, max_per_second, max_in_flight } = certificate
-  const { expires_at, last_accepted_at, paused_until } = certificate
-  const { environment } = readableCertificate(certificate)
+  const readable = readableCertificate(certificate)
   return {
-    ...{ name, channel, environment, gateway_app_id, max_per_second, max_in_flight },
-    ...{ expires_at, last_accepted_at, paused_until },
+    name: readable.name,
+    channel: readable.channel,
+    environment: readable.environment,
+    gateway_app_id: readable.gateway_app_id,
+    max_per_second: readable.max_per_second,
+    max_in_flight: readable.max_in_flight,
+    expires_at: readable.expires_at,
+    last_accepted_at: readable.last_accepted_at,
+    paused_until: readable.paused_until,
+    pauses: readable.pauses,
   }
 }
 
 function nextSteps(certificate: OperatorPushCertificate, app: string): string {
-  const { name, channel, receipt_url, receipt_fault } = certificate
+  const { name, channel, receipt_url, receipt_problem } = certificate
   const check = `Try it with hermod certificate check ${name} --app ${app}.`
-  if (receipt_fault !== '') return `${check}\nBeware: ${receipt_fault}.`
+  if (receipt_problem !== '') return `${check}\nBeware: ${receipt_problem}.`
   return channel === 'vendor_h' || channel === 'vendor_n'
     ? `${check}\nGive the vendor ${receipt_url} as the address for receipts, and nobody else.`
     : check

@@ -39,3 +39,19 @@ it('a file that a comment names by the end of its path exists, another one is re
     'a.ts names old/locking.ts in a comment, which does not exist',
   ])
 })
+
+it('a file that a comment names from its own folder is looked for there and nowhere else', () => {
+  const files = ['src/db/a.ts', 'src/db/locking.ts', 'src/model.ts', 'docs/guide.md']
+  const text = '// ./locking.ts, ../model.ts, ../../docs/guide.md; ./model.ts, ../locking.ts'
+  expect(missingCommentedFiles([{ path: 'src/db/a.ts', text }], files)).toEqual([
+    'src/db/a.ts names ./model.ts in a comment, which does not exist',
+    'src/db/a.ts names ../locking.ts in a comment, which does not exist',
+  ])
+})
+
+it('a file that a comment names outside the repository is reported', () => {
+  const sources = [{ path: 'src/a.ts', text: '// ../../notes/plan.md' }]
+  expect(missingCommentedFiles(sources, ['notes/plan.md'])).toEqual([
+    'src/a.ts names ../../notes/plan.md in a comment, which is outside the repository',
+  ])
+})

@@ -1,9 +1,10 @@
 /** Paths that pages name in backticks and sources in their comments. Pure; generate.ts knows the files. */
+import { posix } from 'node:path'
 
 const named = /`([\w@.-]+(?:\/[\w@.-]+)*\/?)`/g
 const file = /^[\w.-]+(?:\/[\w.-]+)+\.(?:ts|mjs|md|json)$/
 const comment = /\/\*[\s\S]*?\*\/|(?<![:\w'"`/])\/\/.*$/gm
-const namedFile = /(?<![\w@./<>*-])[\w@][\w@./-]*\.(?:ts|mjs|md)\b/g
+const namedFile = /(?<![\w@./<>*-])(?:\.{1,2}\/)*[\w@][\w@./-]*\.(?:ts|mjs|md)\b/g
 const folder = /^[\w.-]+(?:\/[\w.-]+)*\/$/
 
 /** The files and folders that a page names: what has a slash and ends as a file does, or ends with a slash. */
@@ -23,30 +24,41 @@ export function missingPaths(
     .map((path) => `${name} names ${path}, which does not exist`)
 }
 
-/** The files that the comments of a source name: `locking.ts` as well as `db/locking.ts`. */
+/** The files that the comments of a source name: `locking.ts` as well as `db/locking.ts` and `../db/locking.ts`. */
 export function commentedFiles(source: string): string[] {
   const comments = [...source.matchAll(comment)].map(([text]) => text)
   return [...new Set(comments.flatMap((text) => text.match(namedFile) ?? []))]
 }
 
 /**
- * @param files the paths of all files; a name in a comment is the end of one of them
+ * @param files the paths of all files; a name in a comment is the end of one of them, or begins with `./` or `../` and is relative
+ *   to its source
  * @returns a line for each file that a comment names and that is not there
  */
 export function missingCommentedFiles(
   sources: readonly { readonly path: string; readonly text: string }[],
   files: readonly string[],
 ): string[] {
+  const paths = new Set(files.map(slashed))
   const ends = new Set(files.flatMap(endsOf))
   return sources.flatMap(({ path, text }) =>
-    commentedFiles(text)
-      .filter((named) => !ends.has(named))
-      .map((named) => `${path} names ${named} in a comment, which does not exist`),
+    commentedFiles(text).flatMap((named) => {
+      const isRelative = named.startsWith('.')
+      const target = isRelative ? posix.join(posix.dirname(slashed(path)), named) : named
+      if (target.startsWith('../'))
+        return `${path} names ${named} in a comment, which is outside the repository`
+      if ((isRelative ? paths : ends).has(target)) return []
+      return `${path} names ${named} in a comment, which does not exist`
+    }),
   )
+}
+
+function slashed(path: string): string {
+  return path.replaceAll('\\', '/')
 }
 
 /** The path, and what is left of it without its first folders. */
 function endsOf(path: string): string[] {
-  const parts = path.split(/[/\\]/)
+  const parts = slashed(path).split('/')
   return parts.map((_, index) => parts.slice(index).join('/'))
 }

@@ -50,6 +50,33 @@ describe('Lifecycle', () => {
     expect(told.slice(3)).toEqual(['stop c', 'stop b', 'stop a'])
   })
 
+  it('tells parts that stop together at once, and waits for all of them when one does not stop', async () => {
+    const { told, part } = recorder()
+    let finish = () => {}
+    const last = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const stopping = (name: string, end: Promise<void>) => ({
+      async stop() {
+        told.push(`stop ${name}`)
+        await end
+        told.push(`stopped ${name}`)
+      },
+    })
+    const parts = new Lifecycle()
+    part(parts, 'before')
+    parts.addTogether([
+      stopping('a', fail('a does not stop')()),
+      stopping('b', last),
+      stopping('c', Promise.resolve()),
+    ])
+    const stopped = parts.stop()
+    expect(told.slice(1)).toEqual(['stop a', 'stop b', 'stop c'])
+    finish()
+    await expect(stopped).rejects.toThrow('a does not stop')
+    expect(told.slice(4)).toEqual(['stopped c', 'stopped b', 'stop before'])
+  })
+
   it('stops once, however often it is asked to', async () => {
     const { told, part } = recorder()
     const parts = new Lifecycle()

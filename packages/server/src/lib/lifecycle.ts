@@ -24,6 +24,15 @@ export class Lifecycle {
     return part
   }
 
+  /** @param parts hear of the stop at once, and are waited for together: each may take long to end what is under way */
+  addTogether(parts: readonly { stop(): Promise<unknown> }[]): void {
+    this.add(parts, async (all) => {
+      const stopping = all.map((part) => part.stop())
+      await Promise.allSettled(stopping)
+      await Promise.all(stopping)
+    })
+  }
+
   /**
    * Stops each part once those added after it have stopped, whether they could or not; a second call waits for the first.
    * @throws what the first part threw that could not be stopped

@@ -43,7 +43,7 @@ export interface NewRow {
   readonly messageIds?: { readonly first: number; readonly last: number }
 }
 
-/** How far the head of an application moves; 0 = the rows are about no messages. */
+/** How far the head of an app moves; 0 = the rows are about no messages. */
 const headRow = rowOf(headColumns, (appId: string, rows: readonly NewRow[]) => {
   const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])
   const isAboutNone = ids.length === 0

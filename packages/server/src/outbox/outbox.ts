@@ -1,4 +1,4 @@
-import type { Event, EventPayloads, ActorEventKind } from '@hermod/protocol/events'
+import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { Soon } from '../lib/soon.js'

@@ -2,8 +2,8 @@
 import { Api, type Backend, type Session, TempFolder } from '@hermod/testkit'
 import { loadConfig } from '../../dist/config/config.js'
 import { type RunningServer, startService } from '../../dist/context/server/server.js'
-import { createLog } from '../../dist/observability/log.js'
 import type { Clock } from '../../dist/lib/clock.js'
+import { createLog } from '../../dist/observability/log.js'
 import type { ConnectedDevice, CoreChannel } from '../../dist/push/core-channel.js'
 import type { PushNotification } from '../../dist/push/sender.js'
 
@@ -88,7 +88,7 @@ export class TestCoreChannel implements CoreChannel {
 export class TestClock implements Clock {
   #ahead = 0
 
-  /** @param time milliseconds since 1970; going back is no time that a service knows */
+  /** @param time milliseconds since 1970; must not be earlier than before */
   set(time: number): void {
     this.#ahead = time - Date.now()
   }

@@ -1,6 +1,6 @@
 /** The events of the outbox in the few fields that tests look at. */
 
-import { eventSchemas, type ActorEventKind } from '@hermod/protocol/events'
+import { type ActorEventKind, eventSchemas } from '@hermod/protocol/events'
 import type { Json } from '@hermod/testkit'
 import { Kind, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'

@@ -1,6 +1,16 @@
 import { gatewayChannels, meaningsOf, pushEnvironment } from '../../enums.js'
-import { resource } from '../../resource.js'
-import { boolean, int32, int64, intEnum, type Static, stringEnum, text } from '../../schema.js'
+import { instant, resource } from '../../resource.js'
+import {
+  allOptional,
+  boolean,
+  int32,
+  int64,
+  intEnum,
+  object,
+  type Static,
+  stringEnum,
+  text,
+} from '../../schema.js'
 
 /** A push certificate as operators see it. Its secrets are not shown; receipt_url holds the secret of receipts alone. */
 export const OperatorPushCertificate = resource(
@@ -31,7 +41,7 @@ export const OperatorPushCertificate = resource(
     receipt_url: text(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),
-    receipt_fault: text(
+    receipt_problem: text(
       'why the gateway cannot be told where to send receipts, so that none are asked for; "": it can',
     ),
     receipt_user: text('callback user that receipts are signed for; "": none'),
@@ -40,7 +50,21 @@ export const OperatorPushCertificate = resource(
     last_accepted_at: int64({
       description: 'when the gateway last took a push, ms, to the minute; 0: never',
     }),
-    paused_until: int64({ description: 'when its used-up quota starts anew, ms; 0: it is not' }),
+    paused_until: int64({
+      description: 'when the last of its used-up quotas starts anew, ms; 0: none is used up',
+    }),
+    pauses: object(
+      allOptional({
+        certificate: instant('all that it sends'),
+        command: instant('commands'),
+        list: instant('messages to lists of devices'),
+        operational: instant('operational messages'),
+        private: instant('messages of a registered notification channel'),
+        public: instant('messages of no registered notification channel'),
+        system: instant('system messages'),
+      }),
+      { description: 'when each used-up quota starts anew, by what it is of' },
+    ),
     created_at: int64({ description: 'when it was made, ms' }),
     updated_at: int64({ description: 'when it was set last, ms' }),
   },

@@ -80,7 +80,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
-    status: statuses[message.status] ?? 'UNREAD',
+    status: statuses[message.status],
     timestamp: timestampOf(message.messageId),
     to_xid: { device_sn: 0, uid: receiverId },
   }

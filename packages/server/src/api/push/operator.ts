@@ -70,7 +70,7 @@ function filled(text: string | undefined): string | undefined {
 }
 
 function toResource(summary: CertificateSummary) {
-  const { stored, fingerprint, hasReceiptKey, limits, receiptUrl, receiptFault } = summary
+  const { stored, fingerprint, hasReceiptKey, limits, receipts } = summary
   const { options } = stored
   return {
     certificate_id: stored.certificateId,
@@ -90,13 +90,14 @@ function toResource(summary: CertificateSummary) {
     send_url: options.send_url ?? '',
     auth_url: options.auth_url ?? '',
     has_ca: options.ca !== undefined,
-    receipt_url: receiptUrl,
-    receipt_fault: receiptFault,
+    receipt_url: receipts.url,
+    receipt_problem: receipts.problem,
     receipt_user: options.receipt_user ?? '',
     has_receipt_key: hasReceiptKey,
     expires_at: stored.expiresAt ?? 0,
     last_accepted_at: stored.lastAcceptedAt,
-    paused_until: stored.pauses.certificate ?? 0,
+    paused_until: Math.max(0, ...Object.values(stored.pauses)),
+    pauses: stored.pauses,
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
   }

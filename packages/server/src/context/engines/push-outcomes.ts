@@ -4,7 +4,7 @@ import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
-import type { OutcomeAlarm, PushOutcome } from '../../push/sender.js'
+import type { OutcomeAlarm, Refusal } from '../../push/sender.js'
 
 const lineEveryMs = 60_000
 const maxLimits = 10_000
@@ -23,8 +23,9 @@ const lines = {
 export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver {
   const limits = boundedCache<string, LineLimit>(maxLimits)
   const warn = (appId: string, { certificate: { name, gateway }, outcome }: TriedOutcome) => {
+    if (outcome.kind === 'accepted') return
     const cause = causeOf(outcome)
-    if (outcome.kind === 'accepted' || cause === null) return
+    if (cause === null) return
     const key = JSON.stringify([appId, name, cause])
     const limit = limits.get(key) ?? new LineLimit(lineEveryMs)
     limits.set(key, limit)
@@ -46,8 +47,7 @@ export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver 
 }
 
 /** Null: nothing for operators. */
-function causeOf(outcome: PushOutcome): keyof typeof lines | null {
-  if (outcome.kind === 'accepted') return null
+function causeOf(outcome: Refusal): keyof typeof lines | null {
   if (outcome.alarm) return outcome.alarm.kind
   if (outcome.code === 'circuit_open') return 'circuit_open'
   return outcome.kind === 'config' ? 'config' : null

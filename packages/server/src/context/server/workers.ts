@@ -194,13 +194,14 @@ export function createWorkers({
   })
   const parts = new Lifecycle()
   return {
-    // Each is added before it starts, so that one that has begun in part is stopped too.
     async start() {
-      parts.add(jobs, (each) => each.stop()).start()
+      // Before they start, so that one that has begun in part is stopped too.
+      parts.addTogether([jobs, maintenance, relay])
+      jobs.start()
       const wake = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
       parts.add(wake, (unsubscribe) => unsubscribe())
-      parts.add(maintenance, (each) => each.stop()).start()
-      await parts.add(relay, (each) => each.stop()).start()
+      maintenance.start()
+      await relay.start()
     },
     stop: () => parts.stop(),
   }

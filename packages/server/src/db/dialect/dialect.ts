@@ -15,7 +15,10 @@ export interface BulkInsert extends BulkWrite {
   readonly table: string
   /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
   readonly columns: Readonly<Record<string, ColumnType>>
-  /** Columns whose values are few and long: rows that have the same ones send them once, where sending costs something. */
+  /**
+   * Columns whose values are few and long: rows that have the same ones send them once, where sending costs something. At least one
+   * column is not shared.
+   */
   readonly shared?: readonly string[]
   /** Condition on a given row, whose alias is `v`; rows without it are left out. */
   readonly where?: (lock: (mode: RowLock) => string) => string
@@ -62,9 +65,9 @@ export interface BulkUpdate extends BulkWrite {
  */
 export interface BulkAppend {
   /** Moves the heads on; returns app_id and position. */
-  readonly heads: BulkInsert
+  readonly heads: Omit<BulkInsert, 'shared'>
   /** Each row has app_id, and as its position how many rows of the app come after it. */
-  readonly rows: BulkInsert
+  readonly rows: Omit<BulkInsert, 'shared'>
 }
 
 export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete

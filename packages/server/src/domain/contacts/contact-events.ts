@@ -1,8 +1,8 @@
 import {
-  type Event,
-  type EventDetails,
   type ActorEventKind,
   actorEvent,
+  type Event,
+  type EventDetails,
   type OptionalWhenEmpty,
 } from '@hermod/protocol/events'
 import type { ContactSide } from './contact-model.js'

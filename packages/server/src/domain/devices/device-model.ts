@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { type Event, actorEvent } from '@hermod/protocol/events'
+import { actorEvent, type Event } from '@hermod/protocol/events'
 import type { UserKey } from '../users/user-model.js'
 
 /** A device by the serial number that it has with its user. */

@@ -12,7 +12,7 @@ export interface FaultRow {
 export interface IntegrityCheck {
   /** Stable name, shown to the operator. */
   readonly name: string
-  /** Counts the facts that the check looks at. */
+  /** Counts what the check looks at. */
   readonly count: RawBuilder<{ count: number | bigint }>
   /** Selects what does not agree as app_id, subject and detail, or lists at most so many such rows. */
   readonly faults:

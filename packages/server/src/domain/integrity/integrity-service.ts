@@ -15,7 +15,7 @@ export interface IntegrityFault {
 
 /** What all checks found. */
 export interface IntegrityReport {
-  /** How many facts were looked at. */
+  /** How many rows and files were looked at. */
   readonly checked: number
   readonly faults: readonly IntegrityFault[]
   /** A check found more errors than are listed. */
@@ -24,7 +24,7 @@ export interface IntegrityReport {
 
 const maxFaultsPerCheck = 100
 
-/** Compares every derived fact with what it is derived from, in one view of the data, while the service goes on. */
+/** Compares all derived data with what it is derived from, in one view of the data, while the service goes on. */
 export class IntegrityService {
   constructor(
     private readonly options: {

@@ -9,7 +9,7 @@ const maxAddressBytes: Partial<Readonly<Record<VendorChannel, number>>> = {
 }
 
 /** Why a gateway cannot be told the address, for the operator; "": it can. */
-export function receiptAddressFault(channel: VendorChannel, url: string): string {
+export function receiptAddressProblem(channel: VendorChannel, url: string): string {
   const max = maxAddressBytes[channel]
   const length = Buffer.byteLength(url)
   return max === undefined || length <= max

@@ -71,7 +71,8 @@ const eraseCount: BulkDelete = {
   deleteFrom: 'group_invitation_counts',
   keys: { app_id: 'text', user_id: 'bigint' },
 }
-const findLastChange: BulkSelect = {
+/** Exported for the test of its plan. */
+export const findLastChange: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', user_id: 'bigint' },
   columns: `(select max(i.updated_at) from group_invitations i

@@ -36,8 +36,11 @@ const eraseRequests: BulkDelete = {
   deleteFrom: 'group_join_requests',
   keys: { app_id: 'text', applicant_id: 'bigint' },
 }
-/** Both sides are expressions: SQLite looks nothing up in an index of an expression by the value of a column. */
-const findLastChange: BulkSelect = {
+/**
+ * Both sides are expressions: SQLite looks nothing up in an index of an expression by the value of a column. Exported for the test of
+ * its plan.
+ */
+export const findLastChange: BulkSelect = {
   table: 'groups',
   keys: { app_id: 'text', group_id: 'bigint' },
   columns: `(select max(r.updated_at) from group_join_requests r

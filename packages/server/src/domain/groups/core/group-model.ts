@@ -1,9 +1,9 @@
 import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
 import {
-  type Event,
-  type EventDetails,
   type ActorEventKind,
   actorEvent,
+  type Event,
+  type EventDetails,
   type OptionalWhenEmpty,
 } from '@hermod/protocol/events'
 import { compare } from '../../../lib/compare.js'

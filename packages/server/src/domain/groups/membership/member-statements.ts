@@ -91,7 +91,7 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
 
 /**
  * In how many groups users are; dissolved ones do not count. A join would make PostgreSQL choose where to begin, and before it has
- * statistics that may be with all groups of the application.
+ * statistics that may be with all groups of the app.
  */
 export const countGroups: BulkSelect = {
   table: 'users',

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { type Event, actorEvent } from '@hermod/protocol/events'
+import { actorEvent, type Event } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'

@@ -106,6 +106,7 @@ export class ConversationService {
 
   /**
    * What a page holds reaches the device of a reader who has one (rule E6). An admin of a group reads all of it, which no device gets.
+   * @param peerId the user or group; for an admin of a group that group, which the pipeline has compared
    * @param page.startId the first message of the page, itself included; 0 for the newest
    * @param page.limit clamped to 100
    * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of; group_not_found
@@ -116,7 +117,7 @@ export class ConversationService {
     peerId: Int64,
     page: HistoryPlace,
   ): Promise<HistoryPage> {
-    if (adminOf !== null) return this.#historyOfGroup({ appId, groupId: peerId }, page)
+    if (adminOf !== null) return this.#historyOfGroup({ appId, groupId: adminOf }, page)
     if (userId === null)
       throw new AppError(
         'invalid_parameter',

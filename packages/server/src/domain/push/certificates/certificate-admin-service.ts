@@ -5,7 +5,6 @@ import type { Clock } from '../../../lib/clock.js'
 import { definedOnly } from '../../../lib/defined-only.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { SecretBox } from '../../../lib/secrets/secret-box.js'
-import { receiptAddressFault } from '../../../push/rules/receipt-address.js'
 import type {
   CertificateField,
   CertificateInspection,
@@ -21,7 +20,8 @@ import {
   certificatePlace,
   gatewayCertificate,
   limitsOf,
-  receiptPath,
+  type ReceiptAddress,
+  receiptAddress,
   type StoredCertificate,
 } from './certificate-model.js'
 import type { CertificateService } from './certificate-service.js'
@@ -63,10 +63,8 @@ export interface CertificateSummary {
   readonly hasReceiptKey: boolean
   /** The service's own where none is set. */
   readonly limits: SendLimits
-  /** Where its gateway is to send receipts, or the path alone; "" when no key opens it. */
-  readonly receiptUrl: string
-  /** Why its gateway cannot be told that; "": it can, or needs not be. */
-  readonly receiptFault: string
+  /** Without URL when no key opens it. */
+  readonly receipts: ReceiptAddress
 }
 
 const receiptSecretBytes = 24
@@ -142,8 +140,8 @@ export class CertificateAdminService {
     if (secrets === null)
       return { isOk: false, code: 'unreadable', words: 'no secret key opens its secrets' }
     const check = checkOf(await inspector.probe(gatewayCertificate(stored, secrets, publicUrl)))
-    const { receiptFault } = this.#summary(stored)
-    return receiptFault === '' ? check : { ...check, words: `${check.words}; ${receiptFault}` }
+    const { problem } = receiptAddress(stored, secrets, publicUrl)
+    return problem === '' ? check : { ...check, words: `${check.words}; ${problem}` }
   }
 
   async #get(appId: string, name: string): Promise<StoredCertificate> {
@@ -213,17 +211,14 @@ export class CertificateAdminService {
         fingerprint: '',
         hasReceiptKey: false,
         limits,
-        receiptUrl: '',
-        receiptFault: '',
+        receipts: { url: '', problem: '' },
       }
-    const receiptUrl = (publicUrl ?? '') + receiptPath(stored, secrets)
     return {
       stored,
       fingerprint: fingerprintOf(secrets),
       hasReceiptKey: secrets.receipt_key !== undefined,
       limits,
-      receiptUrl,
-      receiptFault: receiptAddressFault(stored.channel, receiptUrl),
+      receipts: receiptAddress(stored, secrets, publicUrl),
     }
   }
 }

@@ -2,7 +2,7 @@ import { type Int64, pushEnvironment } from '@hermod/protocol'
 import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
-import { receiptAddressFault } from '../../../push/rules/receipt-address.js'
+import { receiptAddressProblem } from '../../../push/rules/receipt-address.js'
 import type { GatewayCertificate, QuotaPauses, VendorChannel } from '../../../push/sender.js'
 
 /** A certificate of an application, opened. */
@@ -98,17 +98,28 @@ export function certificatePlace({ appId, certificateId }: CertificateKey): Secr
   return { column: 'push_certificates.sealed', row: `${appId}/${certificateId}` }
 }
 
-/** Where the service takes receipts of a certificate; the last part is a secret. */
-export function receiptPath(
+/** Where the gateway of a certificate is to send receipts. */
+export interface ReceiptAddress {
+  /** Its last part is a secret; the path alone when nobody knows where gateways reach the service. */
+  readonly url: string
+  /** Why the gateway cannot be told that, for the operator; "": it can, or needs not be. */
+  readonly problem: string
+}
+
+/** @param publicUrl where gateways reach the service; null: they do not, or nobody knows */
+export function receiptAddress(
   { channel, certificateId }: Pick<StoredCertificate, 'channel' | 'certificateId'>,
   { receipt_secret }: Pick<CertificateSecrets, 'receipt_secret'>,
-): string {
-  return `/push/receipts/${channel}/${toBase36(certificateId)}.${receipt_secret}`
+  publicUrl: string | null,
+): ReceiptAddress {
+  const path = `/push/receipts/${channel}/${toBase36(certificateId)}.${receipt_secret}`
+  const url = (publicUrl ?? '') + path
+  return { url, problem: receiptAddressProblem(channel, url) }
 }
 
 const receiptText = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/
 
-/** The last part of {@link receiptPath}; null when it is of another form. */
+/** The last part of {@link ReceiptAddress.url}; null when it is of another form. */
 export function parseReceiptText(
   text: string,
 ): { readonly certificateId: number; readonly secret: string } | null {
@@ -132,8 +143,8 @@ export function gatewayCertificate(
 ): GatewayCertificate {
   const { package_name, category, channel_id, badge_class, allows_pass_through } = stored.options
   const endpoint = endpointOf(stored.options)
-  const receiptUrl = publicUrl === null ? null : publicUrl + receiptPath(stored, secrets)
-  const isTold = receiptUrl !== null && receiptAddressFault(stored.channel, receiptUrl) === ''
+  const { url, problem } = receiptAddress(stored, secrets, publicUrl)
+  const isTold = publicUrl !== null && problem === ''
   const limits = limitsOf(stored.options)
   return {
     channel: stored.channel,
@@ -149,7 +160,7 @@ export function gatewayCertificate(
       badgeClass: badge_class,
       allowsPassThrough: allows_pass_through,
     }),
-    ...(isTold ? { receiptUrl } : {}),
+    ...(isTold ? { receiptUrl: url } : {}),
     ...(endpoint === null ? {} : { endpoint }),
     ...(limits === null ? {} : { limits }),
   }

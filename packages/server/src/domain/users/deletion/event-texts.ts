@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Event, EventDetails, EventPayloads, ActorEventKind } from '@hermod/protocol/events'
+import type { ActorEventKind, Event, EventDetails, EventPayloads } from '@hermod/protocol/events'
 
 /**
  * The words from one person to others that events carry, and what takes their place. All other texts of groups belong to the groups, as

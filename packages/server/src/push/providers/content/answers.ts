@@ -140,7 +140,7 @@ export function forAll(targets: readonly PushTarget[], outcome: PushOutcome): Pu
   return targets.map(() => outcome)
 }
 
-/** Accepted, but for the tokens that the answer names. */
+/** Accepted, except for the tokens that the answer names. */
 export function acceptedBut(
   targets: readonly PushTarget[],
   messageId: string,

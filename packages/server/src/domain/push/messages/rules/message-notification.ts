@@ -22,7 +22,7 @@ export interface NotificationParts {
 const maxTitleLength = 100
 const maxBodyLength = 1_000
 
-/** The notification of a message, the same for everybody who is told of it, but for {@link mentionedContent}. */
+/** The notification of a message, the same for everybody who is told of it, except for {@link mentionedContent}. */
 export function messageNotification(parts: NotificationParts): TaskNotification {
   const { message, texts, config, senderName, groupName } = parts
   const conversation = conversationName(message)

@@ -9,7 +9,7 @@ describe('piecesOf', () => {
     expect(pieces('a1 b1 a2 c1 b2', 3)).toEqual(['a1 a2', 'b1 b2 c1'])
   })
 
-  it('makes no piece larger than it may be, but for what cannot be divided', () => {
+  it('makes no piece larger than it may be, except for what cannot be divided', () => {
     expect(pieces('a1 a2 a3 b1', 2)).toEqual(['a1 a2 a3', 'b1'])
   })
 
