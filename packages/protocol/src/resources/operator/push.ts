@@ -57,7 +57,6 @@ export const OperatorPushCertificate = resource(
       allOptional({
         certificate: instant('all that it sends'),
         command: instant('commands'),
-        list: instant('messages to lists of devices'),
         operational: instant('operational messages'),
         private: instant('messages of a registered notification channel'),
         public: instant('messages of no registered notification channel'),
