@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LoadResult } from '../load/load-run.js'
-import { type ComparedStart, compareRuns, type Turn, turnsOf } from './compare.js'
+import { type ComparedStart, compareRuns, type MeasuredTurn, turnsOf } from './compare.js'
 
 function loadAt(rate: number, p99Ms: number): LoadResult {
   return {
@@ -18,7 +18,7 @@ function loadAt(rate: number, p99Ms: number): LoadResult {
   }
 }
 
-function turnsAt(rates: readonly number[], cpuMs: number): Turn[] {
+function turnsAt(rates: readonly number[], cpuMs: number): MeasuredTurn[] {
   return rates.map((rate, index) => ({ load: loadAt(rate, index), cpuMs }))
 }
 

@@ -41,7 +41,7 @@ const turnsMin = 4
 /** Of a server that has just started: until its code is compiled. */
 const settleSeconds = 3
 
-export interface Turn {
+export interface MeasuredTurn {
   readonly load: LoadResult
   /** Of server and database, from before the first request until both builds are quiet again: work that waits for the answers counts. */
   readonly cpuMs: number
@@ -51,8 +51,8 @@ export interface Turn {
 export interface ComparedStart {
   /** The loads before the turns, of which nothing but errors counts. */
   readonly settling: readonly LoadResult[]
-  readonly own: readonly Turn[]
-  readonly other: readonly Turn[]
+  readonly own: readonly MeasuredTurn[]
+  readonly other: readonly MeasuredTurn[]
 }
 
 /**
@@ -97,7 +97,10 @@ async function takeTurns(lanes: readonly [Lane, Lane], seconds: number): Promise
   }
   const { count, turnSeconds } = turnsOf(seconds, Math.min(...settling.map(rateOf)))
   await quiet(builds)
-  const [own, other] = lanes.map((lane) => ({ lane, turns: [] as Turn[] })) as [Side, Side]
+  const [own, other] = lanes.map((lane) => ({ lane, turns: [] as MeasuredTurn[] })) as [
+    BuildTurns,
+    BuildTurns,
+  ]
   for (let turn = 0; turn < count; turn++)
     for (const { lane, turns } of inTurn([own, other], turn)) {
       const before = usedCpuMs(lane.build)
@@ -109,9 +112,9 @@ async function takeTurns(lanes: readonly [Lane, Lane], seconds: number): Promise
   return { settling, own: own.turns, other: other.turns }
 }
 
-interface Side {
+interface BuildTurns {
   readonly lane: Lane
-  readonly turns: Turn[]
+  readonly turns: MeasuredTurn[]
 }
 
 /** @param perSecond answers of the slower build */
@@ -149,15 +152,15 @@ export function compareRuns(
   }
 }
 
-function turnRates(turns: readonly Turn[]): number[] {
+function turnRates(turns: readonly MeasuredTurn[]): number[] {
   return turns.map(({ load }) => rateOf(load))
 }
 
-function worstP99Ms(turns: readonly Turn[]): number {
+function worstP99Ms(turns: readonly MeasuredTurn[]): number {
   return Math.max(...turns.map(({ load }) => load.p99Ms))
 }
 
 /** Over several turns, since a short one is few ticks of the kernel's clock. */
-function cpuMsOf(turns: readonly Turn[]): number {
+function cpuMsOf(turns: readonly MeasuredTurn[]): number {
   return sum(turns.map(({ cpuMs }) => cpuMs)) / sum(turns.map(({ load }) => load.succeededInAll))
 }

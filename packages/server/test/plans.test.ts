@@ -11,11 +11,11 @@ import { sqliteBulk } from '../dist/db/dialect/sqlite-bulk.js'
 import { migrate } from '../dist/db/migrations/migrate.js'
 import { ContactRequestStore } from '../dist/domain/contacts/contact-request-store.js'
 import {
-  findLastChange as findInvitationChange,
+  findLastInvitationChange,
   InvitationStore,
 } from '../dist/domain/groups/admission/invitation-store.js'
 import {
-  findLastChange as findRequestChange,
+  findLastRequestChange,
   JoinRequestStore,
 } from '../dist/domain/groups/admission/join-request-store.js'
 import { MemberStore } from '../dist/domain/groups/membership/member-store.js'
@@ -116,8 +116,8 @@ describe('plans of SQLite', () => {
   })
 
   it.each([
-    ['group_join_requests', findRequestChange, '<expr>'],
-    ['group_invitations', findInvitationChange, 'invitee_id'],
+    ['group_join_requests', findLastRequestChange, '<expr>'],
+    ['group_invitations', findLastInvitationChange, 'invitee_id'],
   ])('find the newest change of %s at the end of an index', async (table, statement, column) => {
     expect(await planOfBulk(statement)).toContainEqual(
       expect.stringContaining(`${table}_changed (app_id=? AND ${column}=?)`),
@@ -125,9 +125,9 @@ describe('plans of SQLite', () => {
   })
 
   it('find no newest change of join requests in an index of an expression by the value of a column', async () => {
-    const columns = findRequestChange.columns.replace('= t.group_id + 0', '= t.group_id')
-    expect(columns).not.toBe(findRequestChange.columns)
-    const plan = await planOfBulk({ ...findRequestChange, columns })
+    const columns = findLastRequestChange.columns.replace('= t.group_id + 0', '= t.group_id')
+    expect(columns).not.toBe(findLastRequestChange.columns)
+    const plan = await planOfBulk({ ...findLastRequestChange, columns })
     expect(plan.join()).not.toContain('group_join_requests_changed (app_id=? AND <expr>=?)')
   })
 })

@@ -72,7 +72,7 @@ const eraseCount: BulkDelete = {
   keys: { app_id: 'text', user_id: 'bigint' },
 }
 /** Exported for the test of its plan. */
-export const findLastChange: BulkSelect = {
+export const findLastInvitationChange: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', user_id: 'bigint' },
   columns: `(select max(i.updated_at) from group_invitations i
@@ -91,7 +91,7 @@ const invitations: AdmissionTable<InvitationRow, Invitation> = {
   userOf: ({ inviteeId }) => inviteeId,
   erase: [eraseReceived, eraseCount],
   owner: 'invitee_id',
-  lastChange: findLastChange,
+  lastChange: findLastInvitationChange,
   ids: ['group_id'],
   toEntry: (row) => ({
     groupId: row.group_id,

@@ -40,7 +40,7 @@ const eraseRequests: BulkDelete = {
  * Both sides are expressions: SQLite looks nothing up in an index of an expression by the value of a column. Exported for the test of
  * its plan.
  */
-export const findLastChange: BulkSelect = {
+export const findLastRequestChange: BulkSelect = {
   table: 'groups',
   keys: { app_id: 'text', group_id: 'bigint' },
   columns: `(select max(r.updated_at) from group_join_requests r
@@ -54,7 +54,7 @@ const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {
   userOf: ({ applicantId }) => applicantId,
   erase: [eraseRequests],
   owner: 'group_id',
-  lastChange: findLastChange,
+  lastChange: findLastRequestChange,
   ids: ['group_id', 'applicant_id'],
   toEntry: (row) => ({
     groupId: row.group_id,
