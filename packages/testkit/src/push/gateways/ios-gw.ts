@@ -7,7 +7,7 @@ import type { ScriptName } from '../scripts.js'
 
 const maxPayloadBytes = 4096
 const tokenLifeSeconds = 3600
-const minTokenChangeMs = 20 * 60_000
+const minTokenChangeSeconds = 20 * 60
 const pushTypes = ['alert', 'background', 'voip']
 
 const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string]>>> = {
@@ -82,14 +82,15 @@ function iosFailure(
   return jsonReply(status, { reason, ...more }, retry)
 }
 
-/** A key may show a new token every 20 minutes; the tokens tell apart by their time of issue. */
-function changesTooOften(issuedAt: number, { memory, now }: GatewayState): boolean {
+/** Tokens of a key are made 20 minutes apart at least; their times of issue say when. */
+function changesTooOften(issuedAt: number, { memory }: GatewayState): boolean {
   const known = memory.get('tokens')
-  const tokens = known instanceof Map ? known : new Map<number, number>()
+  const tokens = known instanceof Set ? (known as Set<number>) : new Set<number>()
   memory.set('tokens', tokens)
-  if (tokens.has(issuedAt)) return false
-  const isTooSoon = [...tokens.values()].some((seenAt) => now() - seenAt < minTokenChangeMs)
-  if (!isTooSoon) tokens.set(issuedAt, now())
+  const isTooSoon = [...tokens].some(
+    (other) => other !== issuedAt && Math.abs(issuedAt - other) < minTokenChangeSeconds,
+  )
+  if (!isTooSoon) tokens.add(issuedAt)
   return isTooSoon
 }
 

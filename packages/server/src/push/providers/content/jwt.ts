@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { type JWTPayload, SignJWT } from 'jose'
+import { decodeJwt, type JWTPayload, SignJWT } from 'jose'
 import { badCertificate } from '../runtime/credentials.js'
 
 export interface JwtSigner {
@@ -25,4 +25,10 @@ export function privateKey(pem: string, type: 'ec' | 'rsa'): KeyObject {
     // The same as a key of another type.
   }
   throw badCertificate(`has no ${type.toUpperCase()} private key that can be read`)
+}
+
+/** When a token that {@link signJwt} made was issued, as it says itself; milliseconds since 1970. */
+export function jwtTimeMs(token: string): number {
+  const { iat = 0 } = decodeJwt(token)
+  return iat * 1000
 }

@@ -47,23 +47,28 @@ describe('tokens of ios_gw', () => {
     expect(verify('sha256', signed, key, Buffer.from(signature, 'base64url'))).toBe(true)
   })
 
-  it('show the same time in all processes', async () => {
-    const times = await Promise.all([36, 40, 55, 71].map(async (at) => timeOf(await issue(at))))
-    expect(times).toEqual([36, 36, 36, 36])
-  })
-
-  it('are used for 20 minutes at least, and never when they are an hour old', async () => {
-    for (let at = 0; at < 200; at++) {
-      const token = await issue(at)
-      const until = token.refreshAt / minuteMs
-      expect(until - at).toBeGreaterThanOrEqual(20)
-      expect(until - timeOf(token)).toBeLessThan(60)
-    }
+  it('show the same time in all processes, which change it together', async () => {
+    const tokens = await Promise.all([36, 40, 55, 71].map((at) => issue(at)))
+    expect(tokens.map(timeOf)).toEqual([36, 36, 36, 36])
+    expect(tokens.map(({ refreshAt }) => refreshAt / minuteMs)).toEqual([72, 72, 72, 72])
   })
 
   it('are not made again within 20 minutes, whatever the gateway says', async () => {
     const token = await issue(40)
     await expect(issue(59, token)).rejects.toThrow('check the clock')
-    expect(timeOf(await issue(60, token))).toBe(60)
+  })
+
+  it('are made 20 minutes apart and never used when they are an hour old, also after they were refused', async () => {
+    for (let first = 0; first < 36; first++)
+      for (let wait = 20; wait < 60; wait++) {
+        const token = await issue(first)
+        const second = await issue(first + wait, token)
+        const third = await issue(second.refreshAt / minuteMs)
+        const times = [token, second, third].map(timeOf)
+        const [a = 0, b = 0, c = 0] = times
+        expect(Math.min(b - a, c - b), times.join()).toBeGreaterThanOrEqual(20)
+        for (const each of [token, second, third])
+          expect(each.refreshAt / minuteMs - timeOf(each)).toBeLessThan(60)
+      }
   })
 })

@@ -1,30 +1,36 @@
 import type { Refusal } from '../../sender.js'
-import { signJwt } from '../content/jwt.js'
+import { jwtTimeMs, signJwt } from '../content/jwt.js'
 import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { AuthScheme } from '../runtime/protocol.js'
 import type { IosCredentials } from './credentials.js'
 
-/** The gateway refuses a new token within 20 minutes of the last one, and tokens of an hour. */
+/** The gateway refuses tokens that were made within 20 minutes of one another, and tokens of an hour. */
 const shortestUseMs = 20 * 60_000
-/** With the shortest use after it, a token is used for less than an hour. */
 const periodMs = 36 * 60_000
 
 /**
- * The time of issue is where a period of the clock begins: all processes that send with a key show
- * the same time and change it together, without talking to one another.
+ * The time of issue is where a period of the clock begins, and a token is used until its period ends:
+ * all processes that send with a key show the same time and change it together, without talking to
+ * one another.
  */
 export const iosAuth: AuthScheme<IosCredentials> = {
   async issue({ credentials, now, refused }) {
     if (credentials.kind === 'certificate') return noToken
     if (refused !== null && now - refused.issuedAt < shortestUseMs) return tooEarly
-    // A refused token is followed by one of another time, so not of the same period.
-    const begin = beginOf(now, refused === null ? periodMs : shortestUseMs)
+    const begin = now - (now % periodMs)
+    const madeAt = refused === null ? begin : madeAfter(refused, begin, now)
     const { keyId, teamId, key } = credentials
-    const claims = { iss: teamId, iat: begin / 1000 }
-    const value = await signJwt({ alg: 'ES256', keyId, key }, claims)
-    const periodEnd = beginOf(now, periodMs) + periodMs
-    return { value, issuedAt: now, refreshAt: Math.max(periodEnd, now + shortestUseMs) }
+    const value = await signJwt({ alg: 'ES256', keyId, key }, { iss: teamId, iat: madeAt / 1000 })
+    const end = begin + periodMs
+    return { value, issuedAt: now, refreshAt: end - madeAt < shortestUseMs ? end + periodMs : end }
   },
+}
+
+/** A refused token is followed by one of another time, with as many minutes between them as the gateway asks for. */
+function madeAfter({ value }: GatewayToken, begin: number, now: number): number {
+  const refusedAt = jwtTimeMs(value)
+  if (begin - refusedAt >= shortestUseMs) return begin
+  return now - ((now - refusedAt) % shortestUseMs)
 }
 
 /** The client certificate of the connection proves who sends. */
@@ -38,8 +44,4 @@ const tooEarly: Refusal = {
   kind: 'config',
   code: 'ExpiredProviderToken',
   reason: 'the gateway calls a token expired that is minutes old; check the clock of this machine',
-}
-
-function beginOf(now: number, lengthMs: number): number {
-  return Math.floor(now / lengthMs) * lengthMs
 }
