@@ -6,8 +6,7 @@ import { defineConfig } from 'vitest/config'
  */
 export default defineConfig({
   test: {
-    // One more than the cores of a small machine: many tests wait for times that come by the clock.
-    maxWorkers: 3,
+    maxWorkers: 2,
     projects: [
       // Long enough for property tests on a machine that is busy with the other project.
       {
