@@ -217,6 +217,15 @@ describe.each(simulatedChannels)('%s', (channel) => {
     simulator.gateways[channel].deliveries.length = 0
   })
 
+  it('is left alone by all certificates with the same credentials, wherever their receipts go', async () => {
+    await using providers = newProviders()
+    const own = foreignCredentials(channel, simulator.gateways[channel].certificate)
+    const sendFor = (receiptUrl: string) =>
+      send(providers, channel, [tokenFor(channel)], { certificate: { ...own, receiptUrl } })
+    expect(await sendFor('https://example.com/1')).toMatchObject([{ kind: 'config' }])
+    expect(await sendFor('https://example.com/2')).toMatchObject([{ code: 'circuit_open' }])
+  })
+
   it('refuses the credentials of another app, and is left alone for a while', async () => {
     const clock = { time: Date.now(), now: () => clock.time }
     await using providers = newProviders({ clock })

@@ -283,3 +283,14 @@ describe('environment of a certificate', () => {
     expect(request?.url).toBe('https://api.sandbox.push.apple.com/3/device/device-1')
   })
 })
+
+it('ios_gw: a command is known by its own ID, whatever replaces notifications', async () => {
+  const changes = { ios: { ...plain.ios, collapseId: 'own-id' }, collapseKey: 'conversation-7' }
+  const idOf = async (notification: PushNotification) => {
+    const [request] = await requestsOf('ios_gw', notification)
+    return request?.headers['apns-collapse-id']
+  }
+  expect(await idOf({ ...plain, ...changes })).toBe('own-id')
+  const command: PushNotification = { ...plain, ...changes, kind: 'cmd', ext: { do: 'sync' } }
+  expect(await idOf(command)).toBe(plain.deduplicationId)
+})
