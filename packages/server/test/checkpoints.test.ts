@@ -37,6 +37,11 @@ class Writer implements Disposable {
   readonly #folder = new TempFolder('checkpoints')
   readonly #stored = new Set<number>()
   readonly #refused = new Set<number>()
+  /**
+   * Refused after the last row that was stored. When the sync of a commit fails, its pages are in the log until the next
+   * commit writes over them: killed before that, the process finds them there as it starts, and they count.
+   */
+  readonly #undecided = new Set<number>()
   #child: Child | null = null
   #next = 1
   #statistics: Statistics | null = null
@@ -54,7 +59,7 @@ class Writer implements Disposable {
   }
 
   get refused(): number {
-    return this.#refused.size
+    return this.#refused.size + this.#undecided.size
   }
 
   /** The last ones that the process printed. */
@@ -74,7 +79,8 @@ class Writer implements Disposable {
     this.#child?.killTree()
     await this.#child?.exited
     // Numbers without an answer may be stored or not, and are not used again.
-    this.#next = Math.max(0, ...this.#stored, ...this.#refused) + 1000
+    this.#next = Math.max(0, ...this.#stored, ...this.#refused, ...this.#undecided) + 1000
+    this.#undecided.clear()
   }
 
   async until(what: string, isReached: () => boolean): Promise<void> {
@@ -85,7 +91,7 @@ class Writer implements Disposable {
     await waitFor(look, { what, timeoutMs: patienceMs, everyMs: 1 })
   }
 
-  /** Every answered row is there, none that was refused is, and the file is sound. */
+  /** Every stored row is there, none is that was refused before another was stored, and the file is sound. */
   async verify(): Promise<void> {
     const database = new Database(sqliteDialect(this.path))
     try {
@@ -112,8 +118,11 @@ class Writer implements Disposable {
 
   #take(line: string): void {
     const [word, rest = ''] = line.split(/ (.*)/)
-    if (word === 'stored') this.#stored.add(Number(rest))
-    else if (word === 'refused') this.#refused.add(Number(rest))
+    if (word === 'stored') {
+      this.#stored.add(Number(rest))
+      for (const number of this.#undecided) this.#refused.add(number)
+      this.#undecided.clear()
+    } else if (word === 'refused') this.#undecided.add(Number(rest))
     else if (word === 'checkpoints') this.#statistics = JSON.parse(rest) as Statistics
   }
 }
