@@ -32,7 +32,7 @@ describe('bulk statements of PostgreSQL', () => {
   it('insert any number of rows by one array a column', () => {
     const { sql, parameters } = dialect.bulk(insert)
     expect(words(sql)).toBe(
-      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) as v (app_id, user_id, flag) on conflict (app_id, user_id) do nothing returning user_id, flag',
+      'insert into marks as t (app_id, user_id, flag) select * from (select unnest($1::text[]) as app_id, unnest($2::bigint[]) as user_id, unnest($3::smallint[]) as flag) as v (app_id, user_id, flag) on conflict (app_id, user_id) do nothing returning user_id, flag',
     )
     const rows = [
       ['a', 1, 0],
@@ -50,7 +50,7 @@ describe('bulk statements of PostgreSQL', () => {
   it('leave out what is not asked for', () => {
     const { table, columns } = insert
     expect(words(dialect.bulk({ module, table, columns }).sql)).toBe(
-      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) as v (app_id, user_id, flag)',
+      'insert into marks as t (app_id, user_id, flag) select * from (select unnest($1::text[]) as app_id, unnest($2::bigint[]) as user_id, unnest($3::smallint[]) as flag) as v (app_id, user_id, flag)',
     )
   })
 
@@ -59,7 +59,7 @@ describe('bulk statements of PostgreSQL', () => {
     const shared = ['text', 'app_id']
     const { sql, parameters } = dialect.bulk({ module, table: 'notes', columns, shared })
     expect(words(sql)).toBe(
-      'insert into notes as t (app_id, user_id, text) select * from (select ($3::text[])[g.kind], g.user_id, ($4::text[])[g.kind] from unnest($1::bigint[], $2::integer[]) as g (user_id, kind)) as v (app_id, user_id, text)',
+      'insert into notes as t (app_id, user_id, text) select * from (select ($3::text[])[g.kind], g.user_id, ($4::text[])[g.kind] from (select unnest($1::bigint[]) as user_id, unnest($2::integer[]) as kind) as g) as v (app_id, user_id, text)',
     )
     const rows = [
       ['a', 1, 'long'],
@@ -86,7 +86,7 @@ describe('bulk statements of PostgreSQL', () => {
       columns: 'user_id, seq',
     })
     expect(words(sql)).toBe(
-      'select user_id, seq from unnest($1::text[], $2::bigint[]) as k (key_app_id, key_user_id) join marks as t on t.app_id = k.key_app_id and t.user_id = k.key_user_id',
+      'select user_id, seq from (select unnest($1::text[]) as key_app_id, unnest($2::bigint[]) as key_user_id) as v join marks as t on t.app_id = v.key_app_id and t.user_id = v.key_user_id',
     )
     expect(parameters([['a', 1]])).toEqual(['{"a"}', '{1}'])
   })
@@ -99,7 +99,7 @@ describe('bulk statements of PostgreSQL', () => {
       keys: { app_id: 'text', user_id: 'bigint' },
     })
     expect(words(sql)).toBe(
-      'update marks as t set seq = v.new_seq, user_id = v.new_user_id from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as v (new_seq, new_user_id, key_app_id, key_user_id) where t.app_id = v.key_app_id and t.user_id = v.key_user_id',
+      'update marks as t set seq = v.new_seq, user_id = v.new_user_id from (select unnest($1::bigint[]) as new_seq, unnest($2::bigint[]) as new_user_id, unnest($3::text[]) as key_app_id, unnest($4::bigint[]) as key_user_id) as v where t.app_id = v.key_app_id and t.user_id = v.key_user_id',
     )
     const rows = [
       [7, 10, 'a', 1],

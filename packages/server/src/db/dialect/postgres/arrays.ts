@@ -1,5 +1,26 @@
 import type { ColumnType } from '../dialect.js'
 
+/**
+ * A table of rows from one array for each column, as SQL with the parameters $1 and on.
+ *
+ * Not `unnest(...)` with all the arrays as a table, which keeps 16 KiB and more for each of them: so much that PostgreSQL asks the
+ * system for memory, and gives it back, at every statement. Measured with eleven columns, a statement took two to four times as long.
+ * @param before how many parameters stand before those of the table
+ * @param place the name of one more column, the number of the row from 1
+ */
+export function rowsOfArrays(
+  columns: Readonly<Record<string, ColumnType>>,
+  { before = 0, place }: { readonly before?: number; readonly place?: string } = {},
+): string {
+  const arrays = Object.entries(columns).map(
+    ([name, type], index) => [name, `$${before + index + 1}::${type}[]`] as const,
+  )
+  const values = arrays.map(([name, array]) => `unnest(${array}) as ${name}`)
+  const [first] = arrays
+  if (place && first) values.push(`generate_subscripts(${first[1]}, 1) as ${place}`)
+  return `(select ${values.join(', ')})`
+}
+
 /** A value for each element, as the literal of an array: the driver would quote one element after another. */
 export function encodeArray(type: ColumnType, values: readonly unknown[]): string {
   return `{${values.map(type === 'text' ? quoter() : encodeNumber).join(',')}}`

@@ -11,16 +11,12 @@ import {
   type ColumnType,
   returningText,
 } from '../dialect.js'
-import { encodeArray, kindsOf } from './arrays.js'
+import { encodeArray, kindsOf, rowsOfArrays } from './arrays.js'
 
-function arrays(columns: Readonly<Record<string, ColumnType>>, before = 0): string {
-  return Object.values(columns)
-    .map((type, index) => `$${before + index + 1}::${type}[]`)
-    .join(', ')
-}
+type Types = Readonly<Record<string, ColumnType>>
 
-/** Rows to one array per column, which `unnest` turns back into rows in the same order. */
-function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement['parameters'] {
+/** Rows to one array per column, for {@link rowsOfArrays}. */
+function transpose(columns: Types): BulkStatement['parameters'] {
   const types = Object.values(columns)
   return (rows) => types.map((type, column) => encodeColumn(type, rows, column))
 }
@@ -60,7 +56,7 @@ function bulkInsert({
 }
 
 function given(columns: BulkInsert['columns']): BulkStatement {
-  return { sql: `unnest(${arrays(columns)})`, parameters: transpose(columns) }
+  return { sql: rowsOfArrays(columns), parameters: transpose(columns) }
 }
 
 /** Each row says which of the given combinations of shared values it has. */
@@ -69,7 +65,7 @@ function givenOnce(columns: BulkInsert['columns'], shared: readonly string[]): B
   const own = places.filter(({ name }) => !shared.includes(name))
   const others = places.filter(({ name }) => shared.includes(name))
   const ownTypes = Object.fromEntries(own.map(({ name, type }) => [name, type]))
-  const kinds = `$${own.length + 1}::integer[]`
+  const given = rowsOfArrays({ ...ownTypes, kind: 'integer' })
   const expressionOf = new Map(
     others.map(({ name, type }, index) => [
       name,
@@ -79,7 +75,7 @@ function givenOnce(columns: BulkInsert['columns'], shared: readonly string[]): B
   const values = places.map(({ name }) => expressionOf.get(name) ?? `g.${name}`)
   const sharedPlaces = others.map(({ place }) => place)
   return {
-    sql: `(select ${values.join(', ')} from unnest(${arrays(ownTypes)}, ${kinds}) as g (${Object.keys(ownTypes).join(', ')}, kind))`,
+    sql: `(select ${values.join(', ')} from ${given} as g)`,
     parameters: (rows) => {
       const { kinds, kindOf } = kindsOf(rows, sharedPlaces)
       return [
@@ -93,13 +89,13 @@ function givenOnce(columns: BulkInsert['columns'], shared: readonly string[]): B
 
 /** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
 function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): BulkStatement {
-  const { names, on } = keyParts(keys)
-  const found = (given: string) =>
-    `select ${columns} from ${given} join ${table} as t on ${on} ${joins}`
+  const { given, on } = keyParts(keys)
+  const found = (rows: string) =>
+    `select ${columns} from ${rows} as v join ${table} as t on ${on} ${joins}`
   return {
     sql: lock
-      ? `${found(`unnest(${arrays(keys)}) with ordinality as k (${names}, place)`)} order by k.place ${lock} of t`
-      : found(`unnest(${arrays(keys)}) as k (${names})`),
+      ? `${found(rowsOfArrays(given, { place: 'place' }))} order by v.place ${lock} of t`
+      : found(rowsOfArrays(given)),
     parameters: transpose(keys),
   }
 }
@@ -109,11 +105,11 @@ export function bulkAppend({ heads, rows: { table, columns } }: BulkAppend): App
   const values = names.map((name) =>
     name === 'position' ? 'head.position - v.position' : `v.${name}`,
   )
-  const given = `unnest(${arrays(columns, Object.keys(heads.columns).length)}) as v (${names.join(', ')})`
+  const given = rowsOfArrays(columns, { before: Object.keys(heads.columns).length })
   return {
     sql: `with head as (${bulkInsert(heads).sql}),
       appended as (insert into ${table} (${names.join(', ')})
-        select ${values.join(', ')} from ${given} join head on head.app_id = v.app_id)
+        select ${values.join(', ')} from ${given} as v join head on head.app_id = v.app_id)
       select * from head`,
     parameters: (headRows, rows) => [
       ...transpose(heads.columns)(headRows),
@@ -123,45 +119,37 @@ export function bulkAppend({ heads, rows: { table, columns } }: BulkAppend): App
 }
 
 function bulkDelete({ deleteFrom, keys }: BulkDelete): BulkStatement {
-  const { names, on } = keyParts(keys)
+  const { given, on } = keyParts(keys)
   return {
-    sql: `delete from ${deleteFrom} as t using unnest(${arrays(keys)}) as k (${names}) where ${on}`,
+    sql: `delete from ${deleteFrom} as t using ${rowsOfArrays(given)} as v where ${on}`,
     parameters: transpose(keys),
   }
 }
 
 /** Under other names, because a statement may return a column that is a key. */
-function keyParts(keys: Readonly<Record<string, ColumnType>>): { names: string; on: string } {
-  const names = Object.keys(keys)
+function keyParts(keys: Types): { given: Types; on: string } {
   return {
-    names: names.map((name) => `key_${name}`).join(', '),
-    on: names.map((name) => `t.${name} = k.key_${name}`).join(' and '),
+    given: prefixed('key', keys),
+    on: Object.keys(keys)
+      .map((name) => `t.${name} = v.key_${name}`)
+      .join(' and '),
   }
 }
 
 function bulkUpdate({ table, set, adds, keys, returning }: BulkUpdate): BulkStatement {
-  const changed = Object.keys(set)
-  const named = Object.keys(keys)
-  const columns = [
-    ...changed.map((name) => `new_${name}`),
-    ...named.map((name) => `key_${name}`),
-  ].join(', ')
-  const changes = changed
+  const changes = Object.keys(set)
     .map((name) => `${name} = ${adds ? `t.${name} + ` : ''}v.new_${name}`)
     .join(', ')
-  const on = named.map((name) => `t.${name} = v.key_${name}`).join(' and ')
+  const { given, on } = keyParts(keys)
   // Under other names, because a column that is a key may be one that is set.
-  const types = { ...prefixed('new', set), ...prefixed('key', keys) }
+  const types = { ...prefixed('new', set), ...given }
   return {
-    sql: `update ${table} as t set ${changes} from unnest(${arrays(types)}) as v (${columns}) where ${on}${returningText(returning)}`,
+    sql: `update ${table} as t set ${changes} from ${rowsOfArrays(types)} as v where ${on}${returningText(returning)}`,
     parameters: transpose(types),
   }
 }
 
-function prefixed(
-  prefix: string,
-  columns: Readonly<Record<string, ColumnType>>,
-): Readonly<Record<string, ColumnType>> {
+function prefixed(prefix: string, columns: Types): Types {
   return Object.fromEntries(
     Object.entries(columns).map(([name, type]) => [`${prefix}_${name}`, type]),
   )

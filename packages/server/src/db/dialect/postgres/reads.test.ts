@@ -43,7 +43,9 @@ describe('CombinedReads', () => {
     expect(asked[0]?.sql).toContain(
       '(select a, b from t where k = call.p1 and n <= call.p2 offset 0)',
     )
-    expect(asked[0]?.sql).toContain('unnest($1::text[], $2::bigint[])')
+    expect(asked[0]?.sql).toContain(
+      '(select unnest($1::text[]) as p1, unnest($2::bigint[]) as p2, generate_subscripts($1::text[], 1) as n) as call',
+    )
     expect(asked[0]?.parameters).toEqual(['{"x","y","z"}', `{1,${2n ** 60n},-3}`])
     const rows = [
       [1, 'x1', 'x2'],

@@ -4,7 +4,7 @@
  * single statement that runs the original once for each row of arrays of parameters.
  */
 import { type Row, rowMaker } from '../../row.js'
-import { encodeArray } from './arrays.js'
+import { encodeArray, rowsOfArrays } from './arrays.js'
 
 export interface ReadQuery {
   readonly sql: string
@@ -141,11 +141,11 @@ function typeOf(value: unknown): ParameterType | null {
 }
 
 function combine(sql: string, types: readonly ParameterType[]): string {
-  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')
-  const names = types.map((_, index) => `p${index + 1}`).join(', ')
+  const parameters = Object.fromEntries(types.map((type, index) => [`p${index + 1}`, type]))
+  const calls = rowsOfArrays(parameters, { place: 'n' })
   const each = sql.replace(/\$(\d+)/g, 'call.p$1')
   // `offset 0` keeps the planner from taking the statement apart, which could make one large join of many small look-ups.
-  return `select call.n, answer.* from unnest(${arrays}) with ordinality as call (${names}, n) cross join lateral (${each} offset 0) as answer`
+  return `select call.n, answer.* from ${calls} as call cross join lateral (${each} offset 0) as answer`
 }
 
 /** The rows of each call, without the number of the call. */
