@@ -92,7 +92,7 @@ export function createWorkers({
 }: WorkersOptions): Workers {
   const jobStore = stores.jobs
   const besideMessages = new BackgroundPause({ count: () => writer.writes })
-  const expansionPace = new ExpansionPace(besideMessages, clock)
+  const expansionPace = new ExpansionPace(besideMessages, clock, database.dialect.afterCheckpoint)
   const audiencePace = new AudiencePace(taskExpander, besideMessages)
   const { relay, purge } = createRelay({
     database,

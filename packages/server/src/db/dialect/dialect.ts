@@ -149,6 +149,8 @@ export interface SqlDialect {
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** What checkpoints did, where the service itself runs them. */
   readonly checkpoints?: () => CheckpointStatistics
+  /** Waits until no checkpoint is under way, where the service itself runs them: they take disk and processor from messages. */
+  readonly afterCheckpoint?: () => Promise<void>
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */

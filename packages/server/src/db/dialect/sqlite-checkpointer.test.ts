@@ -6,6 +6,7 @@ import { Checkpointer, type CheckpointThreads } from './sqlite-checkpointer.js'
 
 const frameBytes = 4096 + 24
 let folder: string
+let threads: CheckpointThreads
 let isFailing: boolean
 let looks: number
 let failures: number
@@ -15,6 +16,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   folder = mkdtempSync(join(tmpdir(), 'hermod-checkpointer-'))
   const path = join(folder, 'test.db')
+  writeFileSync(path, '')
   writeFileSync(`${path}-wal`, '')
   truncateSync(`${path}-wal`, frameBytes)
   const nothing = async () => {}
@@ -22,7 +24,7 @@ beforeEach(() => {
   isFailing = false
   looks = 0
   failures = 0
-  const threads: CheckpointThreads = {
+  threads = {
     look: async () => {
       looks++
       if (isFailing) throw new Error('no disk')
@@ -30,6 +32,7 @@ beforeEach(() => {
     },
     pass: state,
     sync: nothing,
+    syncMeanwhile: nothing,
     copyAgain: nothing,
     finish: state,
     close: nothing,
@@ -71,4 +74,52 @@ it('what fails is tried again ever later, at most after 5 s, and after a success
   isFailing = true
   checkpointer.wrote()
   expect([await pause(), await pause()]).toEqual([100, 200])
+})
+
+it('while a pass goes on, what it has copied is synced again and again, and a failure of that is one of the pass', async () => {
+  vi.useRealTimers()
+  let syncs = 0
+  let copiedAgain = 0
+  let isSyncFailing = false
+  // As it is while a writer goes on.
+  const state = { frames: 10, copied: 10 }
+  const busy: CheckpointThreads = {
+    ...threads,
+    look: async () => state,
+    pass: async () => {
+      const before = syncs
+      await vi.waitUntil(() => syncs > before + (isSyncFailing ? 0 : 2), {
+        timeout: 60_000,
+        interval: 1,
+      })
+      return state
+    },
+    syncMeanwhile: async () => {
+      syncs++
+      if (isSyncFailing) throw new Error('no disk')
+    },
+    copyAgain: async () => {
+      copiedAgain++
+    },
+  }
+  checkpointer = new Checkpointer({
+    path: join(folder, 'test.db'),
+    threads: busy,
+    limits: { everyMs: 1, restartFrames: 1 },
+    onError: () => {},
+  })
+  checkpointer.wrote()
+  const { statistics } = checkpointer
+  await vi.waitUntil(() => statistics.passes > 0, { timeout: 60_000 })
+  expect(statistics.failures).toBe(0)
+  isSyncFailing = true
+  await vi.waitUntil(
+    () => {
+      checkpointer.wrote()
+      return statistics.failures > 0
+    },
+    { timeout: 60_000 },
+  )
+  isSyncFailing = false
+  await vi.waitUntil(() => copiedAgain > 0, { timeout: 60_000 })
 })

@@ -1,5 +1,7 @@
 /** Brings the write-ahead log of the embedded database back into its file while the writer goes on. */
 import { closeSync, openSync, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { allEnded } from '../../lib/concurrency/all-ended.js'
 
 /** What a checkpoint did, in frames of the log: one page each. */
 export interface CheckpointState {
@@ -17,6 +19,8 @@ export interface CheckpointThreads {
   pass(): Promise<CheckpointState>
   /** Waits until the database file is on the disk. */
   sync(descriptor: number): Promise<void>
+  /** The same while a pass is under way, of what it has copied so far. */
+  syncMeanwhile(descriptor: number): Promise<void>
   /** Copies what a checkpoint has copied from the log once more and syncs, while the writer stands still. */
   copyAgain(descriptor: number): Promise<void>
   /** A passive checkpoint on the writer's own connection, between two transactions, so that nothing is written meanwhile. */
@@ -69,6 +73,8 @@ export interface CheckpointerOptions {
 // A page and its head in the log.
 const frameBytes = 4096 + 24
 const passesMax = 10
+/** Between the end of a sync and the next one during a pass. */
+const syncEveryMs = 5
 const retryMsMax = 5_000
 
 /**
@@ -78,7 +84,8 @@ const retryMsMax = 5_000
  * its next transaction then begins the log again.
  *
  * SQLite does not sync the database file after a pass during which the writer went on, so that is done here: otherwise the writer would
- * have to wait for all of it in the end.
+ * have to wait for all of it in the end. It is done in steps while the pass goes on, because the disk takes all that one sync brings
+ * before the commit that comes next.
  */
 export class Checkpointer {
   readonly #path: string
@@ -89,6 +96,7 @@ export class Checkpointer {
   #descriptor: number | undefined
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
+  #copying: Promise<void> | undefined
   #wroteMeanwhile = false
   #failuresInRow = 0
   #copied = 0
@@ -111,6 +119,11 @@ export class Checkpointer {
   wrote(): void {
     if (this.#running) this.#wroteMeanwhile = true
     else this.#schedule(this.#limits.everyMs)
+  }
+
+  /** Waits until nothing is copied. */
+  async idle(): Promise<void> {
+    while (this.#copying) await this.#copying.catch(() => {})
   }
 
   /** Waits for what is under way; nothing begins after it. */
@@ -166,8 +179,15 @@ export class Checkpointer {
   }
 
   async #checkpoint(): Promise<void> {
-    const { lastFrames, forceFrames } = this.#limits
     if (!(await this.#isWorthAPass())) return
+    this.#copying = this.#copy().finally(() => {
+      this.#copying = undefined
+    })
+    await this.#copying
+  }
+
+  async #copy(): Promise<void> {
+    const { lastFrames, forceFrames } = this.#limits
     for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
       const before = this.#copied
       const { frames, copied } = await this.#pass()
@@ -192,9 +212,10 @@ export class Checkpointer {
     try {
       if (this.#mustCopyAgain) await this.#copyAgain()
       const before = this.#copied
-      const state = await this.#threads.pass()
+      const passing = this.#threads.pass()
+      const [state] = await allEnded([passing, this.#syncUntil(passing)] as const)
       this.#note(state)
-      if (state.copied !== before) await this.#sync()
+      if (state.copied !== before) await this.#sync(this.#threads.sync)
       return state
     } finally {
       this.#figures.passes++
@@ -202,10 +223,19 @@ export class Checkpointer {
     }
   }
 
-  async #sync(): Promise<void> {
+  async #syncUntil(passing: Promise<unknown>): Promise<void> {
+    const ended = passing.then(
+      () => true,
+      () => true,
+    )
+    while (!(await Promise.race([ended, delay(syncEveryMs, false)])))
+      await this.#sync(this.#threads.syncMeanwhile)
+  }
+
+  async #sync(sync: (descriptor: number) => Promise<void>): Promise<void> {
     this.#descriptor ??= openSync(this.#path, 'r+')
     try {
-      await this.#threads.sync(this.#descriptor)
+      await sync(this.#descriptor)
     } catch (error) {
       this.#mustCopyAgain = true
       throw error

@@ -1,3 +1,5 @@
+import { fdatasync } from 'node:fs'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { Mutex } from '../../lib/concurrency/mutex.js'
@@ -116,7 +118,7 @@ export function sqliteDialect(
     numbersParameters: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
-    usersPerTransaction: 48,
+    usersPerTransaction: 80,
     clusteredTable: 'without rowid',
     roomForChanges: '',
     afterSchema: seedStatistics,
@@ -129,6 +131,7 @@ export function sqliteDialect(
       }
     },
     checkpoints: () => checkpoints.statistics,
+    afterCheckpoint: () => checkpoints.idle(),
     isTaken: (error) => resultCodeOf(error) === uniqueViolation,
     isRefused: (error) => resultCodeOf(error) === checkViolation,
     isRetryable: () => false,
@@ -316,6 +319,8 @@ function checkpointThreads(
       own.revive()
       await own.sync(descriptor)
     },
+    // In the pool of threads, because the connection's own is busy with the pass.
+    syncMeanwhile: promisify(fdatasync),
     copyAgain: (descriptor) => beside(turns, () => writer.copyAgain(descriptor)),
     finish: () => beside(turns, () => run(writer)),
     close: () => own.close(),

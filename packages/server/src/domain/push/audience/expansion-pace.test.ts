@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ExpansionPace } from './expansion-pace.js'
 
@@ -48,4 +49,26 @@ test('what was slow for long is not made up for', async () => {
   state.now += 60_000
   expect(await begins(pace, 10_000)).toBe(true)
   expect(await begins(pace, 1)).toBe(false)
+})
+
+test('beside messages nobody begins during a checkpoint', async () => {
+  let end = () => {}
+  const checkpoint = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const pace = new ExpansionPace({ isNeeded: true }, { now: () => 1_000 }, () => checkpoint)
+  let hasBegun = false
+  const begun = pace.begin(10, signal).then(() => {
+    hasBegun = true
+  })
+  await nextTurn()
+  expect(hasBegun).toBe(false)
+  end()
+  await begun
+})
+
+test('without messages nobody waits for a checkpoint', async () => {
+  const endless = () => new Promise<void>(() => {})
+  const pace = new ExpansionPace({ isNeeded: false }, { now: () => 1_000 }, endless)
+  expect(await begins(pace, 10)).toBe(true)
 })

@@ -5,17 +5,21 @@ import { TokenBucket } from '../../../lib/limits/token-bucket.js'
 
 /** A million take less than a minute, and where more could be done the rest is left to messages. */
 const usersPerSecond = 18_500
-/** Those of 100 ms: so much of what was slow for a moment is made up for. */
-const burst = 1_850
+/** Those of 250 ms: so much of what was slow for a moment, or waited for a checkpoint, is made up for. */
+const burst = 4_625
 
 /** How fast audiences are looked through while the node stores messages; where it does not, as fast as it can. */
 export class ExpansionPace {
   readonly #users: TokenBucket
 
-  /** @param messages says whether there are any */
+  /**
+   * @param messages says whether there are any
+   * @param afterCheckpoint waits for the end of a checkpoint, beside which messages are slower already
+   */
   constructor(
     private readonly messages: Pick<BackgroundPause, 'isNeeded'>,
     clock: Clock,
+    private readonly afterCheckpoint: () => Promise<void> = async () => {},
   ) {
     this.#users = new TokenBucket({ perSecond: usersPerSecond, burst }, clock)
   }
@@ -23,6 +27,7 @@ export class ExpansionPace {
   /** Waits until it is time for so many users more. @throws when it is aborted */
   async begin(users: number, signal: AbortSignal): Promise<void> {
     if (!this.messages.isNeeded) return
+    await this.afterCheckpoint()
     const restMs = this.#users.reserve(0, Number.POSITIVE_INFINITY) ?? 0
     this.#users.reserve(users, Number.POSITIVE_INFINITY)
     if (restMs > 0) await delay(restMs, undefined, { signal })
