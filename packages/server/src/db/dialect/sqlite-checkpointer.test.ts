@@ -76,7 +76,7 @@ it('what fails is tried again ever later, at most after 5 s, and after a success
   expect([await pause(), await pause()]).toEqual([100, 200])
 })
 
-it('while a pass goes on, what it has copied is synced again and again, and a failure of that is one of the pass', async () => {
+it('while somebody waits for a pass, what it has copied is synced again and again, and a failure of that is one of the pass', async () => {
   vi.useRealTimers()
   let syncs = 0
   let copiedAgain = 0
@@ -88,6 +88,7 @@ it('while a pass goes on, what it has copied is synced again and again, and a fa
     look: async () => state,
     pass: async () => {
       const before = syncs
+      void checkpointer.idle()
       await vi.waitUntil(() => syncs > before + (isSyncFailing ? 0 : 2), {
         timeout: 60_000,
         interval: 1,

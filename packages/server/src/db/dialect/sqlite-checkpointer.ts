@@ -84,8 +84,8 @@ const retryMsMax = 5_000
  * its next transaction then begins the log again.
  *
  * SQLite does not sync the database file after a pass during which the writer went on, so that is done here: otherwise the writer would
- * have to wait for all of it in the end. It is done in steps while the pass goes on, because the disk takes all that one sync brings
- * before the commit that comes next.
+ * have to wait for all of it in the end. While work in the background waits for the pass, it is done in steps, because the disk takes all
+ * that one sync brings before the commit that comes next; always, this would cost a node that does nothing but store messages some 5 %.
  */
 export class Checkpointer {
   readonly #path: string
@@ -97,6 +97,7 @@ export class Checkpointer {
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #copying: Promise<void> | undefined
+  #waiting = 0
   #wroteMeanwhile = false
   #failuresInRow = 0
   #copied = 0
@@ -121,9 +122,11 @@ export class Checkpointer {
     else this.#schedule(this.#limits.everyMs)
   }
 
-  /** Waits until nothing is copied. */
+  /** Waits until nothing is copied. Whoever does so leaves the disk to others, so it is written to in steps meanwhile. */
   async idle(): Promise<void> {
+    this.#waiting++
     while (this.#copying) await this.#copying.catch(() => {})
+    this.#waiting--
   }
 
   /** Waits for what is under way; nothing begins after it. */
@@ -229,7 +232,7 @@ export class Checkpointer {
       () => true,
     )
     while (!(await Promise.race([ended, delay(syncEveryMs, false)])))
-      await this.#sync(this.#threads.syncMeanwhile)
+      if (this.#waiting > 0) await this.#sync(this.#threads.syncMeanwhile)
   }
 
   async #sync(sync: (descriptor: number) => Promise<void>): Promise<void> {
