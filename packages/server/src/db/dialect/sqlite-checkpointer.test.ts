@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Checkpointer, type CheckpointThreads } from './sqlite-checkpointer.js'
 
@@ -88,6 +89,7 @@ it('while somebody waits for a pass, what it has copied is synced again and agai
     look: async () => state,
     pass: async () => {
       const before = syncs
+      await nextTurn()
       void checkpointer.idle()
       await vi.waitUntil(() => syncs > before + (isSyncFailing ? 0 : 2), {
         timeout: 60_000,
