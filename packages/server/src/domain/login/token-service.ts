@@ -198,8 +198,12 @@ export class TokenService {
   /** Logging in again and again leaves a bounded number of tokens behind. */
   async #makeRoom(tx: Tx, user: UserKey, at: number): Promise<void> {
     const { store } = this.options
-    await store.revokeOldest(tx, user, { keep: maxTokensWithoutDevice, revokedAt: at })
-    await store.deleteOldest(tx, user, { keep: maxTokensOfUser, limit: purgeRows })
+    // Most users have few, and what finds the oldest ones has to look at all of them.
+    const tokens = await store.count(tx, user)
+    if (tokens > maxTokensWithoutDevice)
+      await store.revokeOldest(tx, user, { keep: maxTokensWithoutDevice, revokedAt: at })
+    if (tokens > maxTokensOfUser)
+      await store.deleteOldest(tx, user, { keep: maxTokensOfUser, limit: purgeRows })
   }
 
   /** Deletes tokens that expired long ago; some at a time, so that no message waits for it. */

@@ -29,6 +29,7 @@ const maxEnded = 100
 /** Tokens of users, as hashes. Those that ended stay for a while, so that their holders hear why they stopped working. */
 export class TokenStore {
   readonly #find
+  readonly #count
 
   constructor(
     database: Database,
@@ -40,6 +41,13 @@ export class TokenStore {
         .select(['user_id', 'device_sn', 'expires_at', 'revoked_at'])
         .where('app_id', '=', param('appId'))
         .where('token_hash', '=', param('tokenHash')),
+    )
+    this.#count = database.prepared<UserKey, { count: number | bigint }>((db, param) =>
+      db
+        .selectFrom('user_tokens')
+        .select((eb) => eb.fn.countAll<number | bigint>().as('count'))
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId')),
     )
   }
 
@@ -53,6 +61,12 @@ export class TokenStore {
       expiresAt: row.expires_at,
       isRevoked: row.revoked_at !== null,
     }
+  }
+
+  /** Of a user, those that ended included. */
+  async count(db: Queryable, { appId, userId }: UserKey): Promise<number> {
+    const row = await this.#count.first(db, { appId, userId })
+    return Number(row?.count ?? 0)
   }
 
   async insert(tx: Tx, row: Insertable<UserTokensTable>): Promise<void> {
