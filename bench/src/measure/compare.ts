@@ -71,9 +71,9 @@ export async function compareBuilds(
       starts: [],
     })
   for (let start = 0; start < effort.starts; start++) {
-    for (const build of [own, other]) await build.restart()
+    for (const build of inTurn([own, other], start)) await build.restart()
     for (const { lanes, starts } of inTurn(pairs, start))
-      starts.push(await takeTurns(lanes, effort.seconds))
+      starts.push(await takeTurns(lanes, effort.seconds, start))
   }
   return pairs.map(({ lanes, starts }) => ({
     database: own.database,
@@ -87,11 +87,16 @@ interface LanePair {
   readonly starts: ComparedStart[]
 }
 
-async function takeTurns(lanes: readonly [Lane, Lane], seconds: number): Promise<ComparedStart> {
+/** @param start who goes first changes from one to the next: the one that has been at work last is faster for a while */
+async function takeTurns(
+  lanes: readonly [Lane, Lane],
+  seconds: number,
+  start: number,
+): Promise<ComparedStart> {
   using process = new LoadProcess()
   const builds = lanes.map(({ build }) => build)
   const settling: LoadResult[] = []
-  for (const lane of lanes) {
+  for (const lane of inTurn(lanes, start)) {
     await quiet(builds)
     settling.push(await lane.run(settleSeconds, (order) => process.run(order)))
   }
@@ -102,7 +107,7 @@ async function takeTurns(lanes: readonly [Lane, Lane], seconds: number): Promise
     BuildTurns,
   ]
   for (let turn = 0; turn < count; turn++)
-    for (const { lane, turns } of inTurn([own, other], turn)) {
+    for (const { lane, turns } of inTurn([own, other], start + turn)) {
       const before = usedCpuMs(lane.build)
       const load = await lane.run(turnSeconds, (order) => process.run(order))
       // Work that the other one has left over would run inside the next turn.
