@@ -87,7 +87,7 @@ interface LanePair {
   readonly starts: ComparedStart[]
 }
 
-/** @param start who goes first changes from one to the next: the one that has been at work last is faster for a while */
+/** @param start its number, by which either build goes first: of two copies of a build the one that always did seemed slower */
 async function takeTurns(
   lanes: readonly [Lane, Lane],
   seconds: number,

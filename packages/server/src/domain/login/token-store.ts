@@ -45,7 +45,7 @@ export class TokenStore {
     this.#count = database.prepared<UserKey, { count: number | bigint }>((db, param) =>
       db
         .selectFrom('user_tokens')
-        .select((eb) => eb.fn.countAll<number | bigint>().as('count'))
+        .select(({ fn }) => fn.countAll<number | bigint>().as('count'))
         .where('app_id', '=', param('appId'))
         .where('user_id', '=', param('userId')),
     )
@@ -63,9 +63,9 @@ export class TokenStore {
     }
   }
 
-  /** Of a user, those that ended included. */
-  async count(db: Queryable, { appId, userId }: UserKey): Promise<number> {
-    const row = await this.#count.first(db, { appId, userId })
+  /** How many tokens a user has, those that ended included. */
+  async count(db: Queryable, user: UserKey): Promise<number> {
+    const row = await this.#count.first(db, user)
     return Number(row?.count ?? 0)
   }
 
