@@ -53,6 +53,13 @@ export interface GroupContext {
   readonly now: number
 }
 
+/** What was found for a caller. */
+interface FoundGroup {
+  readonly caller: GroupCaller
+  readonly group: Group | null
+  readonly member: Member | null
+}
+
 /** A group whose row stays locked until the transaction ends, and so do those of the users. */
 export interface LockedGroupContext extends GroupContext {
   /** The users that were asked for. */
@@ -75,14 +82,19 @@ export class GroupAccess {
     { userIds = [] }: { readonly userIds?: readonly Int64[] },
     work: (tx: Tx, context: LockedGroupContext) => Promise<T>,
   ): Promise<T> {
-    const { database, groups, users: locker } = this.options
+    const { database, groups, members, users: locker } = this.options
     const key = { appId: caller.appId, groupId }
     // No row is locked for a caller who may not do it.
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     return database.transaction(async (tx) => {
-      const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
-      const group = await groups.lockForUpdate(tx, key)
-      const context = await this.#authorize(tx, caller, group, right)
+      // Bulk statements that are asked for together run in this order, each when the ones before it have their locks.
+      const [users, group, own] = await Promise.all([
+        LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds),
+        groups.lockForUpdate(tx, key),
+        members.findMany(tx, key, caller.userId === null ? [] : [caller.userId]),
+      ])
+      const member = caller.userId === null ? null : (own.get(caller.userId) ?? null)
+      const context = await this.#authorize(tx, { caller, group, member }, right)
       return work(tx, { ...context, users })
     })
   }
@@ -94,10 +106,14 @@ export class GroupAccess {
     right: GroupRightName,
     work: (db: Queryable, context: GroupContext) => Promise<T>,
   ): Promise<T> {
-    const { database, groups } = this.options
+    const { database, groups, members } = this.options
+    const key = { appId: caller.appId, groupId }
     return database.read(async (db) => {
-      const group = await groups.find(db, { appId: caller.appId, groupId })
-      return work(db, await this.#authorize(db, caller, group, right))
+      const [group, member] = await Promise.all([
+        groups.find(db, key),
+        caller.userId === null ? null : members.find(db, key, caller.userId),
+      ])
+      return work(db, await this.#authorize(db, { caller, group, member }, right))
     })
   }
 
@@ -161,13 +177,11 @@ export class GroupAccess {
 
   async #authorize(
     db: Queryable,
-    caller: GroupCaller,
-    group: Group | null,
+    { caller, group, member }: FoundGroup,
     right: GroupRightName,
   ): Promise<GroupContext> {
-    const { members, clock } = this.options
+    const { clock } = this.options
     if (!group) throw new AppError('group_not_found')
-    const member = caller.userId === null ? null : await members.find(db, group, caller.userId)
     const context = {
       caller,
       group,

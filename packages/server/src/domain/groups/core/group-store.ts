@@ -40,6 +40,7 @@ const findGroups: BulkSelect = {
   keys: { app_id: 'text', group_id: 'bigint' },
   columns: 't.*',
 }
+const lockGroups: BulkSelect = { ...findGroups, lock: 'for update' }
 
 /** The groups themselves. */
 export class GroupStore {
@@ -67,13 +68,10 @@ export class GroupStore {
 
   /** Keeps every other change of the group waiting until the transaction ends. */
   async lockForUpdate(tx: Tx, { appId, groupId }: GroupKey): Promise<Group | null> {
-    const found = tx
-      .selectFrom('groups')
-      .selectAll()
-      .where('app_id', '=', appId)
-      .where('group_id', '=', groupId)
-    const row = await lockForUpdate(tx, found).executeTakeFirst()
-    return row ? toGroup(row) : null
+    const rows = await this.#database.bulk<Selectable<GroupsTable>>(tx, lockGroups, [
+      [appId, groupId],
+    ])
+    return rows[0] ? toGroup(rows[0]) : null
   }
 
   /** Also finds dissolved groups; those that never existed are left out. */

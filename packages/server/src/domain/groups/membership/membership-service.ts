@@ -15,7 +15,7 @@ import {
 } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { BlockStore } from '../moderation/block-store.js'
-import type { GroupConversations } from './group-conversations.js'
+import type { ConversationEnd, GroupConversations } from './group-conversations.js'
 import type { MemberStore } from './member-store.js'
 import type { MuteGapStore } from './mute-gap-store.js'
 import type { Removal, RemovalStore } from './removal-store.js'
@@ -35,6 +35,12 @@ export interface MembershipServiceOptions {
 /** Pins of the conversations of groups. */
 interface GroupPins {
   deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
+}
+
+interface WhatNewcomersFind {
+  /** What the group remembers of those who were members before. */
+  readonly former: ReadonlyMap<Int64, Removal>
+  readonly end: ConversationEnd
 }
 
 const noRemovals: ReadonlyMap<Int64, Removal> = new Map()
@@ -57,11 +63,19 @@ export class MembershipService {
     userIds: readonly Int64[],
     how: { readonly isOwnWill: boolean },
   ): Promise<ItemOutcome[]> {
-    let room = Number(context.group.capacity) - context.group.memberCount
-    const outcomes = (await this.check(tx, context, userIds, how)).map(
+    if (userIds.length === 0) return []
+    const { removals, conversations } = this.options
+    const { group } = context
+    const [refusals, former, end] = await Promise.all([
+      this.check(tx, context, userIds, how),
+      removals.findMany(tx, group, userIds),
+      conversations.lockEnd(tx, group),
+    ])
+    let room = Number(group.capacity) - group.memberCount
+    const outcomes = refusals.map(
       (refusal) => refusal ?? toOutcome(room-- > 0 ? null : 'group_full'),
     )
-    await this.#enter(tx, context, acceptedOf(userIds, outcomes))
+    await this.#enter(tx, context, acceptedOf(userIds, outcomes), { former, end })
     return outcomes
   }
 
@@ -124,25 +138,20 @@ export class MembershipService {
     tx: Tx,
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
+    { former, end: { seq, lastMessageId } }: WhatNewcomersFind,
   ): Promise<void> {
-    const { groups, members, removals, admissions, conversations, outbox } = this.options
+    const { groups, members, removals, admissions, outbox } = this.options
     if (userIds.length === 0) return
-    const [former, { seq, lastMessageId }] = await Promise.all([
-      removals.findMany(tx, group, userIds),
-      conversations.lockEnd(tx, group),
-    ])
-    const bans = new Map(
-      [...former].map(([userId, { banExpiresAt }]) => [
-        userId,
-        isBanned(banExpiresAt, now) ? banExpiresAt : 0,
-      ]),
-    )
+    const banOf = (userId: Int64) => {
+      const end = former.get(userId)?.banExpiresAt ?? 0
+      return isBanned(end, now) ? end : 0
+    }
     const rows = userIds.map((userId) => ({
       app_id: group.appId,
       group_id: group.groupId,
       user_id: userId,
       role: memberRole.member,
-      ban_expires_at: bans.get(userId) ?? 0,
+      ban_expires_at: banOf(userId),
       joined_at: now,
       joined_msg_id: lastMessageId,
       seen_seq: seq,
@@ -154,7 +163,11 @@ export class MembershipService {
     const bansKept = countBans(rows.map((row) => row.ban_expires_at))
     await Promise.all([
       members.insert(tx, rows),
-      removals.forgetBans(tx, group, [...former.keys()]),
+      removals.forgetBans(
+        tx,
+        group,
+        userIds.filter((userId) => former.has(userId)),
+      ),
       admissions.settle(tx, group, userIds, { status: 'agreed', now }),
       groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
         members: userIds.length,

@@ -274,11 +274,13 @@ export class GroupModerationService {
     const { groups, members, outbox } = this.options
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
-    await members.update(tx, group, userIds, changes)
     const { ban_expires_at: end } = changes
     const before = countBans(changed.map(({ banExpiresAt }) => banExpiresAt))
     const bans = end === undefined ? 0 : countBans(changed.map(() => end)) - before
-    await groups.touch(tx, group, lists, now, { bans })
+    await Promise.all([
+      members.update(tx, group, userIds, changes),
+      groups.touch(tx, group, lists, now, { bans }),
+    ])
     outbox.append(tx, event(userIds))
   }
 }
