@@ -118,7 +118,7 @@ export function sqliteDialect(
     numbersParameters: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
-    usersPerTransaction: 80,
+    usersPerTransaction: 40,
     clusteredTable: 'without rowid',
     roomForChanges: '',
     afterSchema: seedStatistics,
