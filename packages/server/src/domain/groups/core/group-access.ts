@@ -54,11 +54,7 @@ export interface GroupContext {
 }
 
 /** What was found for a caller. */
-interface FoundGroup {
-  readonly caller: GroupCaller
-  readonly group: Group | null
-  readonly member: Member | null
-}
+type FoundGroup = Pick<GroupContext, 'caller' | 'member'> & { readonly group: Group | null }
 
 /** A group whose row stays locked until the transaction ends, and so do those of the users. */
 export interface LockedGroupContext extends GroupContext {
@@ -93,7 +89,7 @@ export class GroupAccess {
         groups.lockForUpdate(tx, key),
         members.findMany(tx, key, caller.userId === null ? [] : [caller.userId]),
       ])
-      const member = caller.userId === null ? null : (own.get(caller.userId) ?? null)
+      const [member = null] = own.values()
       const context = await this.#authorize(tx, { caller, group, member }, right)
       return work(tx, { ...context, users })
     })

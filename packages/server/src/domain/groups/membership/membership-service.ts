@@ -37,13 +37,15 @@ interface GroupPins {
   deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
 }
 
+/** What a group remembers of those who were members before. */
+type Removals = ReadonlyMap<Int64, Removal>
+
 interface WhatNewcomersFind {
-  /** What the group remembers of those who were members before. */
-  readonly former: ReadonlyMap<Int64, Removal>
+  readonly former: Removals
   readonly end: ConversationEnd
 }
 
-const noRemovals: ReadonlyMap<Int64, Removal> = new Map()
+const noRemovals: Removals = new Map()
 
 /** How users come in and go out of a locked group, for all services that decide on it; also the events of that. */
 export class MembershipService {
@@ -61,14 +63,15 @@ export class MembershipService {
     tx: Tx,
     context: LockedGroupContext,
     userIds: readonly Int64[],
-    how: { readonly isOwnWill: boolean },
+    { isOwnWill }: { readonly isOwnWill: boolean },
   ): Promise<ItemOutcome[]> {
     if (userIds.length === 0) return []
     const { removals, conversations } = this.options
     const { group } = context
+    const remembered = removals.findMany(tx, group, userIds)
     const [refusals, former, end] = await Promise.all([
-      this.check(tx, context, userIds, how),
-      removals.findMany(tx, group, userIds),
+      this.#refusals(tx, context, userIds, isOwnWill ? remembered : noRemovals),
+      remembered,
       conversations.lockEnd(tx, group),
     ])
     let room = Number(group.capacity) - group.memberCount
@@ -82,16 +85,28 @@ export class MembershipService {
   /** Why users may not come in, apart from the room in the group. As {@link add}. */
   async check(
     tx: Tx,
-    { group, users }: LockedGroupContext,
+    context: LockedGroupContext,
     userIds: readonly Int64[],
     { isOwnWill }: { readonly isOwnWill: boolean },
   ): Promise<ItemOutcome[]> {
-    const { members, blocks, removals } = this.options
     if (userIds.length === 0) return []
+    const { removals } = this.options
+    const kicked = isOwnWill ? removals.findMany(tx, context.group, userIds) : noRemovals
+    return this.#refusals(tx, context, userIds, kicked)
+  }
+
+  /** @param kicked whose kicks count */
+  async #refusals(
+    tx: Tx,
+    { group, users }: LockedGroupContext,
+    userIds: readonly Int64[],
+    kicked: Removals | Promise<Removals>,
+  ): Promise<ItemOutcome[]> {
+    const { members, blocks } = this.options
     const [known, blocked, former, isInTooMany] = await Promise.all([
       members.findMany(tx, group, userIds),
       blocks.findMany(tx, group, userIds),
-      isOwnWill ? removals.findMany(tx, group, userIds) : noRemovals,
+      kicked,
       readAppSettings(tx, group.appId).then(({ group_member_limit: limit }) =>
         members.findInTooMany(tx, group.appId, userIds, limit),
       ),
