@@ -38,6 +38,7 @@ export interface MeasuredBuild extends Usage, Pick<StoredServer, 'restart'> {
 }
 
 const script = 'packages/server/bin/hermod.js'
+const busyTimeoutMs = 10_000
 
 /** The build that this benchmark belongs to, and the one to compare it with. @throws Error when that one is not built */
 export function findBuilds(against: string | null): Build[] {
@@ -63,9 +64,15 @@ interface StoredData {
   databaseBytes(): Promise<number>
   /** Of the write-ahead log; with PostgreSQL that of all databases together. */
   walBytes(): Promise<number>
-  /** Runs a statement beside the server, for what no call can make or tell. @returns its rows */
-  sql(statement: string): Promise<Readonly<Record<string, unknown>>[]>
+  /** Runs a statement beside the server, on one connection of its own, for what no call can make or tell. @returns its rows */
+  sql(statement: string): Promise<Rows>
+  /** Brings what was filled in seconds into the state of data that came in months: looked through and written back. */
+  settle(): Promise<void>
 }
+
+type Rows = Readonly<Record<string, unknown>>[]
+
+interface OwnedData extends StoredData, AsyncDisposable {}
 
 /** A server and its data. */
 export interface StoredServer extends StoredData, AsyncDisposable {
@@ -82,10 +89,17 @@ export function sqliteStorage(): Storage {
       return startStored({ command }, ({ dataDir }) => {
         const bytes = async (file: string) =>
           statSync(join(dataDir, file), { throwIfNoEntry: false })?.size ?? 0
+        let connection: InstanceType<typeof DatabaseSync> | undefined
         return {
           databaseBytes: () => bytes('hermod.db'),
           walBytes: () => bytes('hermod.db-wal'),
-          sql: async (statement) => sqliteRows(join(dataDir, 'hermod.db'), statement),
+          sql: async (statement) => {
+            connection ??= new DatabaseSync(join(dataDir, 'hermod.db'), { timeout: busyTimeoutMs })
+            return connection.prepare(statement).all() as Rows
+          },
+          // The server does this in steps all the time.
+          settle: async () => {},
+          [Symbol.asyncDispose]: async () => connection?.close(),
         }
       })
     },
@@ -101,11 +115,23 @@ export async function postgresStorage(): Promise<Storage> {
     name: 'postgres',
     async start({ command }) {
       const database = await cluster.createDatabase()
-      return startStored({ command, database }, () => ({
-        databaseBytes: () => database.sizeBytes(),
-        walBytes: () => cluster.walBytes(),
-        sql: (statement) => postgresRows(database.url, statement),
-      }))
+      return startStored({ command, database }, () => {
+        let connection: Promise<pg.Client> | undefined
+        const sql = async (statement: string): Promise<Rows> => {
+          connection ??= connect(database.url)
+          return (await (await connection).query<Rows[number]>(statement)).rows
+        }
+        return {
+          databaseBytes: () => database.sizeBytes(),
+          walBytes: () => cluster.walBytes(),
+          sql,
+          async settle() {
+            await sql('vacuum (analyze)')
+            await sql('checkpoint')
+          },
+          [Symbol.asyncDispose]: async () => (await connection)?.end(),
+        }
+      })
     },
     cpuMs: () => cluster.cpuMs(),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
@@ -114,11 +140,12 @@ export async function postgresStorage(): Promise<Storage> {
 
 async function startStored(
   options: ServerOptions,
-  dataOf: (server: ServerProcess) => StoredData,
+  dataOf: (server: ServerProcess) => OwnedData,
 ): Promise<StoredServer> {
   let server = await startServer({ ...options, port: await freePort() })
+  const data = dataOf(server)
   return {
-    ...dataOf(server),
+    ...data,
     get process() {
       return server
     },
@@ -126,28 +153,17 @@ async function startStored(
       await server.stop()
       server = await server.startAgain()
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await data[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
   }
 }
 
-function sqliteRows(path: string, statement: string): Record<string, unknown>[] {
-  const database = new DatabaseSync(path)
-  try {
-    database.exec('pragma busy_timeout = 10000')
-    return database.prepare(statement).all() as Record<string, unknown>[]
-  } finally {
-    database.close()
-  }
-}
-
-async function postgresRows(url: string, statement: string): Promise<Record<string, unknown>[]> {
+async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(statement)).rows
-  } finally {
-    await client.end()
-  }
+  return client
 }
 
 /** A running server of each build, which end together. */

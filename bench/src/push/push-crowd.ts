@@ -61,6 +61,7 @@ export async function measureCrowd(
   const usage = usageOf(server, storage)
   const nextSends = await makeSenders(server, seconds)
   await warmUp(app)
+  await server.settle()
   await quiet([usage])
   tell('push: sends before')
   const someRuns = async () => {

@@ -38,6 +38,13 @@ const farewellMs = 1_000
  */
 const plannerOptions =
   '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
+/**
+ * Pages that are written to make room go on to the disk at once: https://www.postgresql.org/docs/15/runtime-config-resource.html
+ * Otherwise the system keeps them until it writes a gigabyte of them together, and commits wait behind it.
+ */
+const writeOptions = '-c backend_flush_after=256kB'
+/** One that is new plans its statements anew, so those of a busy minute are kept for the next one. */
+const idleConnectionTimeoutMs = 600_000
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set([
@@ -222,8 +229,9 @@ class LazyPool {
       connectionString: options.url,
       max: options.poolSize,
       connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: idleConnectionTimeoutMs,
       statement_timeout: isPatient ? false : watch.deadlineMs - statementMarginMs,
-      options: `${plannerOptions} ${reachOptions} -c idle_in_transaction_session_timeout=${idleTimeoutMs}`,
+      options: `${plannerOptions} ${writeOptions} ${reachOptions} -c idle_in_transaction_session_timeout=${idleTimeoutMs}`,
       application_name: 'hermod',
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveDelayMs,
