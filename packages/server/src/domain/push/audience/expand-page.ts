@@ -15,7 +15,7 @@ import {
   readFacts,
   type UserPresence,
 } from '../deliveries/recipient-facts.js'
-import { countBadges, writeDeliveries } from '../deliveries/store-deliveries.js'
+import { badgeName, countBadges, writeDeliveries } from '../deliveries/store-deliveries.js'
 import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
 import { type LockedTask, lockTasks, setExpanded } from '../tasks/task-statements.js'
 
@@ -55,16 +55,25 @@ export const expandPage: Procedure<AudiencePage, void> = {
     const facts = page.facts ?? (await readFacts(context.run, appId, userIds))
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
     const planned = prepareDeliveries(appId, plans, [batch])
-    const userKeys = page.facts === null ? [] : userIds.map((userId) => [appId, userId])
-    const [[locked], users, shown] = await Promise.all([
+    const presenceOf = (users: readonly Int64[]) =>
+      context.run<UserPresence>(
+        findPresence,
+        users.map((userId) => [appId, userId]),
+      )
+    const counted = new Set(planned.badges.map(({ userId }) => userId))
+    const isLookedAt = (userId: Int64) => facts.has(userId) && !counted.has(userId)
+    const [[locked], uncounted, shown] = await Promise.all([
       context.run<LockedTask>(lockTasks, [[appId, taskId]]),
-      context.run<UserPresence>(findPresence, userKeys),
+      page.facts === null ? [] : presenceOf(userIds.filter(isLookedAt)),
       countBadges(context, planned),
     ])
     if (!locked || !isOpen(locked)) throw refusal('over')
-    const isDeleted = ({ userId, deletedAt }: UserPresence) =>
-      deletedAt !== null && facts.has(userId)
-    if (locked.expanded_to !== task.expandedTo || users.some(isDeleted)) throw refusal('outdated')
+    if (locked.expanded_to !== task.expandedTo) throw refusal('outdated')
+    // Who is deleted has no badge.
+    const withoutBadge = planned.badges.filter((badge) => !shown.has(badgeName(badge)))
+    const suspects = await presenceOf(withoutBadge.map(({ userId }) => userId))
+    if ([...uncounted, ...suspects].some(({ deletedAt }) => deletedAt !== null))
+      throw refusal('outdated')
     const isUsed = planned.jobs.length > 0 || locked.open_batch_id !== 0
     const openBatchId = isUsed && !completesBatch ? batch.batchId : 0
     const jobs = isUsed && completesBatch ? [batch.job] : []

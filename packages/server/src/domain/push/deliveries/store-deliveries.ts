@@ -99,6 +99,7 @@ export async function countBadges(
   return shown
 }
 
-function badgeName({ taskId, userId }: Pick<NewDelivery, 'taskId' | 'userId'>): string {
+/** The key of {@link ShownBadges}. */
+export function badgeName({ taskId, userId }: Pick<NewDelivery, 'taskId' | 'userId'>): string {
   return `${taskId} ${userId}`
 }

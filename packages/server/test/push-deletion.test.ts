@@ -1,0 +1,49 @@
+/** That nobody is pushed to who was deleted while an audience was being looked through (decision 030). */
+import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
+import { afterAll, describe, expect, it } from 'vitest'
+import { integrityFaults } from './support/messaging.js'
+import { startPushWorld } from './support/push-world.js'
+import { openSql } from './support/sql.js'
+
+const beginsAfterMs = 2_000
+const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+afterAll(stopSharedCluster)
+
+// The embedded database's one writer reads what it decides by when nothing else is under way.
+for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
+  describe(`a user who is deleted between the reading of a page and its transaction on ${backend.name}`, {
+    timeout: 120_000,
+  }, () => {
+    it.each([
+      { what: 'a push that counts in badges', message: { title: 'News', body: 'x' } },
+      { what: 'a push that does not', message: { type: 'cmd', ext: { do: 'sync' } } },
+    ])('gets no delivery of $what', async ({ message }) => {
+      await using place = await startPushWorld(backend, ['vendor_h'])
+      const { watched, world } = place
+      const stays = await world.user({ vendor_h: 'of-one' })
+      const leaves = await world.user({ vendor_h: 'of-two' })
+      const show_begin_time = Math.ceil((Date.now() + beginsAfterMs) / 1000)
+      const taskId = await world.notify({
+        audience: { user_id: [stays.id, leaves.id] },
+        message: { ...message, show_begin_time },
+      })
+      await using holder = await openSql(watched.place)
+      await holder.run('begin')
+      await holder.run(`select 1 from push_tasks where task_id = ${taskId} for update`)
+      await waitFor(async () => Number((await watched.sql.run(countOfWaiting))[0]?.count) > 0, {
+        what: 'the page to wait for the task',
+        timeoutMs: 60_000,
+      })
+      await world.server.api.admin({ userId: leaves.id }).succeed('POST', '/user/delete')
+      await holder.run('commit')
+      await world.reaches(taskId, { vendor_h_target: 1, vendor_h_sent: 1 })
+      expect((await world.progress(taskId)).devices).toBe(1)
+      const rows = await watched.sql.run(
+        `select user_id from push_deliveries where task_id = ${taskId}`,
+      )
+      expect(rows).toEqual([{ user_id: stays.id }])
+      expect(await integrityFaults(watched.server)).toEqual([])
+    })
+  })
+}
