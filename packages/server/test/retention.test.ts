@@ -342,6 +342,15 @@ for (const backend of testBackends()) {
       }
     })
 
+    it('ends its process where there is nothing to remove', { timeout: 60_000 }, async () => {
+      const { process } = startRetention(0)
+      try {
+        expect(await once(process, 'exit')).toEqual([0, null])
+      } finally {
+        process.kill('SIGKILL')
+      }
+    })
+
     function startRetention(instant: number): {
       process: ChildProcess
       lines: (count: number) => Promise<void>

@@ -431,6 +431,8 @@ export class Database implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.reader !== this.#writer) await this.reader.destroy()
     await this.#writer.destroy()
+    // Kysely ends only what it has used itself.
+    await this.dialect.close?.()
   }
 
   #translate(error: unknown, kind: 'read' | 'write'): unknown {

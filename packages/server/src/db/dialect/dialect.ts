@@ -120,6 +120,8 @@ export interface SqlDialect {
   readonly reads?: KyselyDialect
   /** Runs a read without the layers between, at once where that is possible; sees what `reads` sees. */
   readonly readNow: (sql: string, parameters: readonly unknown[]) => Soon<unknown[]>
+  /** Closes what {@link readNow} has opened, where nothing else does. */
+  readonly close?: () => Promise<void>
   /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
   /** Where changes of the schema run, which take as long as they do; opened for one run and closed after it. Default: as `writes`. */

@@ -91,6 +91,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     longReads: patient,
     longWrites: patient,
     readNow: (sql, parameters) => reads.all(sql, parameters),
+    close: () => pool.close(),
     rowLocks: true,
     numbersParameters: true,
     // Long is what these reads may take, and whole tables is what they read.
