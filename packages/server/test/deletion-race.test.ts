@@ -16,12 +16,11 @@ import { type HeldWrites, holdWrites } from './support/held-writes.js'
 import { operate, recall } from './support/message-operations.js'
 import { contents, integrityFaults, sendText, textTo } from './support/messaging.js'
 import { recordedEvents } from './support/recorded-events.js'
-import { openSql, type Sql } from './support/sql.js'
+import { countOfWaiting, openSql, type Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 60_000
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
-const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 interface Sent {
   readonly content: string

@@ -2,13 +2,12 @@
 import { type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { openSql } from './support/sql.js'
+import { countOfWaiting, openSql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 30_000
 const oldPassword = 'correct horse'
 const newPassword = 'battery staple'
-const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 for (const backend of testBackends()) {
   describe(`a login beside a change of the password on ${backend.name}`, () => {

@@ -12,10 +12,9 @@ import {
   sendText,
   unreadCounts,
 } from './support/messaging.js'
-import { openSql } from './support/sql.js'
+import { countOfWaiting, openSql } from './support/sql.js'
 
 const nodeCount = 3
-const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 /** Nodes that share a database are given one. */
 const secretKey = `key-${'k'.repeat(40)}`
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }

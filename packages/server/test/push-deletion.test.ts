@@ -3,10 +3,9 @@ import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { integrityFaults } from './support/messaging.js'
 import { startPushWorld } from './support/push-world.js'
-import { openSql } from './support/sql.js'
+import { countOfWaiting, openSql } from './support/sql.js'
 
 const beginsAfterMs = 2_000
-const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 afterAll(stopSharedCluster)
 

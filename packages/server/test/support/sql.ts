@@ -10,6 +10,9 @@ export interface Sql extends AsyncDisposable {
   run(statement: string): Promise<SqlRow[]>
 }
 
+/** How many statements wait for a lock in a PostgreSQL database, as `count`. */
+export const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
 /** Where a server keeps its data. */
 export interface DataPlace {
   readonly dataDir: string
