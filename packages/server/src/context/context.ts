@@ -95,6 +95,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
       url: secrets.databaseUrl ?? '',
       poolSize: storage.maxConnections,
       deadlineMs: storage.deadlineMs,
+      checksProcedures: checkAnswers,
       stalls: health,
       onError: lostConnectionLog(log),
     }),

@@ -10,6 +10,7 @@ import type {
   BulkAppend,
   BulkQuery,
   BulkStatement,
+  ProcedureCall,
   RemoteConnection,
   SqlDialect,
 } from './dialect/dialect.js'
@@ -25,7 +26,12 @@ import {
   sql,
   Transaction,
 } from './kysely.js'
-import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
+import {
+  compileOnce,
+  type Procedure,
+  type ProcedureContext,
+  type ProcedureName,
+} from './procedure.js'
 import type { Schema } from './schema.js'
 
 /** What is done around the commit of a transaction. A transaction that is run again starts without any. */
@@ -353,29 +359,46 @@ export class Database implements AsyncDisposable {
     host: Host,
   ): Promise<Output> {
     const { runProcedure } = this.dialect
-    if (!runProcedure)
-      return this.transaction((tx) =>
-        tx.getExecutor().provideConnection(async (connection) => {
-          const runner: StatementRunner = {
-            executeQuery: (query) => connection.executeQuery(query),
-          }
-          const watched = this.#watch(runner)
-          const ends = commitWithNext(connection)
-          const context = { ...this.contextOf(runner), ...(ends && { commitWithNext: ends }) }
-          const { withoutDisk } = this.dialect
-          const [, output] = await Promise.all([
-            procedure.waitsForDisk === false &&
-              withoutDisk &&
-              runner.executeQuery({ ...emptyQuery, ...withoutDisk } as unknown as CompiledQuery),
-            procedure.run(context, input, host),
-          ])
-          watched.requireRules()
-          return output
-        }),
-      )
-    const { module, name } = procedure
+    if (runProcedure) return this.#runElsewhere(runProcedure, procedure, input)
+    return this.transaction((tx) =>
+      tx.getExecutor().provideConnection(async (connection) => {
+        const runner: StatementRunner = {
+          executeQuery: (query) => connection.executeQuery(query),
+        }
+        const watched = this.#watch(runner)
+        const ends = commitWithNext(connection)
+        const context = { ...this.contextOf(runner), ...(ends && { commitWithNext: ends }) }
+        const { withoutDisk } = this.dialect
+        const [, output] = await Promise.all([
+          procedure.waitsForDisk === false &&
+            withoutDisk &&
+            runner.executeQuery({ ...emptyQuery, ...withoutDisk } as unknown as CompiledQuery),
+          procedure.run(context, input, host),
+        ])
+        watched.requireRules()
+        return output
+      }),
+    )
+  }
+
+  /** As {@link procedure}, for much work that no call waits for: never in the calling thread. */
+  async procedureBeside<Input, Output>(
+    procedure: Procedure<Input, Output>,
+    input: Input,
+  ): Promise<Output> {
+    const { runProcedure, runBeside } = this.dialect
+    const run = runProcedure ?? runBeside
+    if (!run) throw new Error('the dialect has no thread for procedures')
+    return this.#runElsewhere(run, procedure, input)
+  }
+
+  async #runElsewhere<Output>(
+    run: (call: ProcedureCall) => Promise<unknown>,
+    { module, name }: ProcedureName,
+    input: unknown,
+  ): Promise<Output> {
     try {
-      return (await this.health.write(() => runProcedure({ module, name, input }))) as Output
+      return (await this.health.write(() => run({ module, name, input }))) as Output
     } catch (error) {
       throw this.#translate(error, 'write')
     }
@@ -409,6 +432,7 @@ export class Database implements AsyncDisposable {
   contextOf(runner: StatementRunner): ProcedureContext {
     const compiled = this.#appendOf
     return {
+      isAlone: !this.dialect.rowLocks,
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
         (await this.#bulk<Row>(runner, statement, rows)).rows,
       change: async (statement, rows) =>

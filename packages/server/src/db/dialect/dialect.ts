@@ -91,7 +91,7 @@ export interface AppendStatement {
   ): readonly unknown[]
 }
 
-/** How the writer's thread is told which procedure to run. */
+/** How a thread is told which procedure to run. */
 export interface ProcedureCall {
   readonly module: string
   readonly name: string
@@ -149,6 +149,8 @@ export interface SqlDialect {
   readonly bulkAppend?: (statement: BulkAppend) => AppendStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
+  /** Runs a procedure beside the calling thread and `writes`; where {@link runProcedure} is missing. */
+  readonly runBeside?: (call: ProcedureCall) => Promise<unknown>
   /** What checkpoints did, where the service itself runs them. */
   readonly checkpoints?: () => CheckpointStatistics
   /** Waits until no checkpoint is under way, where the service itself runs them: they take disk and processor from messages. */

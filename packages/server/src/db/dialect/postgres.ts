@@ -12,7 +12,8 @@ import {
 import type { SqlDialect } from './dialect.js'
 import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime, watchedClients } from './postgres/client.js'
-import { PostgresConnection } from './postgres/connection.js'
+import { ConnectionError, PostgresConnection } from './postgres/connection.js'
+import { ProcedureThread } from './postgres/procedure-thread.js'
 import { CombinedReads, type ReadQuery, type ReadRows } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
@@ -85,13 +86,16 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
   const patient = networkDialect(
     () => new PoolDriver(new LazyPool({ ...options, poolSize: 1 }, watch, true)),
   )
+  const beside = new ProcedureThread(options)
   return {
     name: 'postgres',
     writes: networkDialect(() => new PoolDriver(pool)),
     longReads: patient,
     longWrites: patient,
     readNow: (sql, parameters) => reads.all(sql, parameters),
-    close: () => pool.close(),
+    close: async () => {
+      await Promise.all([beside.close(), pool.close()])
+    },
     rowLocks: true,
     numbersParameters: true,
     // Long is what these reads may take, and whole tables is what they read.
@@ -102,12 +106,13 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       parameters: ['off'],
     },
     concurrentBatches: 2,
-    usersPerTransaction: 120,
+    usersPerTransaction: 240,
     clusteredTable: '',
     // A row that stays on its page is changed without its indexes: https://www.postgresql.org/docs/15/storage-hot.html
     roomForChanges: 'with (fillfactor = 50)',
     bulk: bulkStatement,
     bulkAppend,
+    runBeside: (call) => beside.run(call),
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,
     isRefused: (error) => sqlStateOf(error) === checkViolation,
     isRetryable: (error) => retryableCodes.has(sqlStateOf(error)),
@@ -137,14 +142,6 @@ async function loadPostgres(): Promise<typeof pg> {
   return (await import('pg')).default
 }
 
-/** The connection failed under a statement, so nobody knows what became of it. */
-class ConnectionError extends Error {
-  constructor(cause: unknown) {
-    super((cause as Error).message, { cause })
-    this.name = 'ConnectionError'
-  }
-}
-
 function sqlStateOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code ?? '')
 }
@@ -169,7 +166,9 @@ interface PoolOptions {
   readonly url: string
   readonly poolSize: number
   /** A statement without an answer ends after this time; default 5,000. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
+  /** As {@link ProcedureThreadOptions.checksProcedures}. */
+  readonly checksProcedures?: boolean
   readonly stalls?: StallObserver
   /** An idle connection was lost; the next caller gets a new one. */
   onError(error: Error): void

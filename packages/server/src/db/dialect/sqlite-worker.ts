@@ -16,6 +16,7 @@ import {
 } from '../procedure.js'
 import { rowMaker } from '../row.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
+import type { closing } from './request-thread.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'
 import { copyAgain } from './sqlite-wal.js'
@@ -32,7 +33,7 @@ export type WorkerRequest =
   /** The descriptor of a file that is to be on the disk. */
   | { readonly sync: number }
   | { readonly copyAgain: { readonly walPath: string; readonly descriptor: number } }
-  | { readonly close: true }
+  | typeof closing
 
 /** Columns and rows apart: the names cross the threads once. */
 interface Rows {
@@ -80,6 +81,7 @@ function procedureContext(): ProcedureContext {
     }
   }
   return {
+    isAlone: true,
     async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
       const { columns, rows: values } = runNext(statement, rows)
       return values.map(rowMaker(columns)) as Row[]

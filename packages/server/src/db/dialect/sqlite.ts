@@ -16,6 +16,7 @@ import {
 import { type ProcedureName, ProcedureRestart } from '../procedure.js'
 import { rowMaker } from '../row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
+import { RequestThread } from './request-thread.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import {
   Checkpointer,
@@ -330,28 +331,33 @@ function checkpointThreads(
 type ThreadOptions = Required<Pick<SqliteOptions, 'checksWriters' | 'procedures'>>
 const readsOnly: ThreadOptions = { checksWriters: false, procedures: [] }
 
-type Settle = { resolve(response: WorkerResponse): void; reject(error: Error): void }
-
-interface Thread {
-  readonly worker: Worker
-  readonly waiting: Settle[]
-}
-
-/**
- * Requests to a thread; its answers come back in the order of the requests. After an unexpected end of the thread another one takes its
- * place between two transactions, never inside of one.
- */
+/** A connection on a thread of its own; see {@link RequestThread}. */
 class ThreadConnection implements DatabaseConnection {
-  readonly #path: string
-  readonly #pragmas: readonly string[]
-  readonly #options: ThreadOptions
-  #thread: Thread | undefined
-  #isClosed = false
+  readonly #thread: RequestThread<WorkerRequest, WorkerResponse>
 
-  constructor(path: string, pragmas: readonly string[], options: ThreadOptions = readsOnly) {
-    this.#path = path
-    this.#pragmas = pragmas
-    this.#options = options
+  constructor(
+    private readonly path: string,
+    pragmas: readonly string[],
+    { checksWriters, procedures }: ThreadOptions = readsOnly,
+  ) {
+    this.#thread = new RequestThread({
+      start: () =>
+        new Worker(new URL('./sqlite-worker.js', import.meta.url), {
+          workerData: {
+            path,
+            pragmas: pragmas.map((pragma) => `pragma ${pragma}`),
+            checksWriters,
+            procedures: procedures.map(({ module, name }) => ({ module, name })),
+          } satisfies WorkerOptions,
+          // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.
+          resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
+        }),
+      failure: (cause: (Error & { errcode?: number }) | null) =>
+        new SqliteError(
+          cause?.message ?? 'the database thread has stopped',
+          cause?.errcode ?? ioError,
+        ),
+    })
   }
 
   async open(): Promise<void> {
@@ -359,34 +365,9 @@ class ThreadConnection implements DatabaseConnection {
     await this.executeQuery(CompiledQuery.raw('select 1'))
   }
 
-  /** Starts the thread if none is running. */
+  /** Between two transactions, never inside of one. */
   revive(): void {
-    if (!this.#isClosed) this.#thread ??= this.#start()
-  }
-
-  #start(): Thread {
-    const worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
-      workerData: {
-        path: this.#path,
-        pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`),
-        checksWriters: this.#options.checksWriters,
-        procedures: this.#options.procedures.map(({ module, name }) => ({ module, name })),
-      } satisfies WorkerOptions,
-      // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.
-      resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
-    })
-    const waiting: Settle[] = []
-    const thread = { worker, waiting }
-    const fail = (message: string, code: number) => {
-      if (this.#thread === thread) this.#thread = undefined
-      for (const { reject } of waiting.splice(0)) reject(new SqliteError(message, code))
-    }
-    worker.on('message', (response: WorkerResponse) => waiting.shift()?.resolve(response))
-    worker.on('error', (error: Error & { errcode?: number }) =>
-      fail(error.message, error.errcode ?? ioError),
-    )
-    worker.on('exit', () => fail('the database thread has stopped', ioError))
-    return thread
+    this.#thread.revive()
   }
 
   async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {
@@ -413,7 +394,7 @@ class ThreadConnection implements DatabaseConnection {
   /** Copies pages from the log into the database file again, between two transactions. */
   async copyAgain(descriptor: number): Promise<void> {
     this.revive()
-    await this.#request({ copyAgain: { walPath: `${this.#path}-wal`, descriptor } })
+    await this.#request({ copyAgain: { walPath: `${this.path}-wal`, descriptor } })
   }
 
   // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface and of no use across threads
@@ -422,31 +403,14 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    const worker = this.#thread?.worker
-    if (!worker) return
-    this.#thread = undefined
-    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    worker.postMessage({ close: true })
-    await exited
+    await this.#thread.close()
   }
 
   async #request(request: WorkerRequest): Promise<WorkerResponse> {
-    const response = await this.#exchange(request)
+    const response = await this.#thread.ask(request)
     if ('error' in response) throw new SqliteError(response.error.message, response.error.code)
     if ('restart' in response) throw new ProcedureRestart(response.restart)
     return response
-  }
-
-  #exchange(request: WorkerRequest): Promise<WorkerResponse> {
-    return new Promise((resolve, reject) => {
-      if (!this.#thread) {
-        reject(new SqliteError('the database is closed', ioError))
-        return
-      }
-      this.#thread.waiting.push({ resolve, reject })
-      this.#thread.worker.postMessage(request)
-    })
   }
 }
 

@@ -8,6 +8,14 @@ interface WaitingStatement extends ExchangeStatement {
   reject(error: unknown): void
 }
 
+/** The connection failed under a statement, so nobody knows what became of it. */
+export class ConnectionError extends Error {
+  constructor(cause: unknown) {
+    super((cause as Error).message, { cause })
+    this.name = 'ConnectionError'
+  }
+}
+
 const commit: ExchangeStatement = { sql: 'commit', parameters: [] }
 
 /**

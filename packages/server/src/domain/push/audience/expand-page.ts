@@ -9,12 +9,7 @@ import {
   planDeliveries,
   prepareDeliveries,
 } from '../deliveries/plan-deliveries.js'
-import {
-  findPresence,
-  type RecipientFacts,
-  readFacts,
-  type UserPresence,
-} from '../deliveries/recipient-facts.js'
+import { findPresence, readFacts, type UserPresence } from '../deliveries/recipient-facts.js'
 import { badgeName, countBadges, writeDeliveries } from '../deliveries/store-deliveries.js'
 import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
 import { type LockedTask, lockTasks, setExpanded } from '../tasks/task-statements.js'
@@ -25,8 +20,6 @@ export interface AudiencePage {
   readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
   readonly recipients: readonly Recipient[]
   readonly surroundings: PlanSurroundings
-  /** What is stored of the recipients, and perhaps of others; null: it is read where the writer is. */
-  readonly facts: ReadonlyMap<Int64, RecipientFacts> | null
   /** Where the deliveries go that are to be sent: the batch that the task has open, or a new one. */
   readonly batch: NewBatch
   /** Whether the batch is sent then, unless it is empty. */
@@ -37,8 +30,8 @@ export interface AudiencePage {
 }
 
 /**
- * Why a page is not stored. `over`: the task does not go on; `outdated`: another run has brought it further, or a user was deleted since the
- * page was read.
+ * Why a page is not stored. `over`: the task does not go on; `outdated`: another run has brought it further, or a user was deleted since they were
+ * read.
  */
 export type PageRefusal = 'over' | 'outdated'
 
@@ -52,7 +45,7 @@ export const expandPage: Procedure<AudiencePage, void> = {
     const { task, recipients, surroundings, batch, completesBatch, expandedTo, state } = page
     const { appId, taskId } = task
     const userIds = recipients.map(({ userId }) => userId)
-    const facts = page.facts ?? (await readFacts(context.run, appId, userIds))
+    const facts = await readFacts(context.run, appId, userIds)
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
     const planned = prepareDeliveries(appId, plans, [batch])
     const presenceOf = (users: readonly Int64[]) =>
@@ -64,7 +57,7 @@ export const expandPage: Procedure<AudiencePage, void> = {
     const isLookedAt = (userId: Int64) => facts.has(userId) && !counted.has(userId)
     const [[locked], uncounted, shown] = await Promise.all([
       context.run<LockedTask>(lockTasks, [[appId, taskId]]),
-      page.facts === null ? [] : presenceOf(userIds.filter(isLookedAt)),
+      context.isAlone ? [] : presenceOf(userIds.filter(isLookedAt)),
       countBadges(context, planned),
     ])
     if (!locked || !isOpen(locked)) throw refusal('over')

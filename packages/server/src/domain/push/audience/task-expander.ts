@@ -27,13 +27,15 @@ export interface TaskExpanderOptions {
 }
 
 /** A page of a task's audience, with all that its deliveries are made of. */
-interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'facts' | 'batch'> {
+interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
   readonly task: StoredPushTask
   readonly page: RecipientPage
 }
 
 /** Who is read at once, and whose deliveries are sent together; several transactions store them. */
 const usersPerPage = 240
+/** So many are looked at beside the event loop; fewer take it less time than a thread takes to start. */
+const manyUsers = 40
 /** After so many users the tasks that wait have their turn. */
 const usersPerTurn = 5_000
 /** Between two turns of a task this node counts as busy for so long. */
@@ -103,19 +105,17 @@ export class TaskExpander {
   }
 
   async #prepare(task: StoredPushTask): Promise<ReadyPage> {
-    const { audiences, clock, database, planner } = this.options
+    const { audiences, clock, planner } = this.options
     const page =
       task.expiresAt <= clock.now()
         ? { recipients: [], upTo: task.expandedTo, isLast: true }
         : await audiences.page(task, usersPerPage)
     const userIds = page.recipients.map(({ userId }) => userId)
-    const [surroundings, facts, batch] = await Promise.all([
+    const [surroundings, batch] = await Promise.all([
       planner.surroundings(task.appId, userIds),
-      // The thread of a writer has the rows at hand; over a socket a transaction is shorter without them.
-      database.dialect.runProcedure ? null : planner.facts(task.appId, userIds),
       this.#batchOf(task),
     ])
-    return { task, page, surroundings, facts, batch }
+    return { task, page, surroundings, batch }
   }
 
   /** In several transactions, which fill one batch. @returns null when all of it is stored */
@@ -129,7 +129,9 @@ export class TaskExpander {
       signal.throwIfAborted()
       await pace.begin(part.recipients.length, signal)
       try {
-        await database.procedure(expandPage, part, null)
+        await (part.recipients.length < manyUsers
+          ? database.procedure(expandPage, part, null)
+          : database.procedureBeside(expandPage, part))
       } catch (error) {
         if (error instanceof ProcedureRestart) return error.detail as PageRefusal
         throw error
@@ -154,7 +156,7 @@ export class TaskExpander {
 
 /** One that is empty where there is nobody, for that moves the task too. */
 function* partsOf(
-  { task, page: { recipients, upTo, isLast }, surroundings, facts, batch }: ReadyPage,
+  { task, page: { recipients, upTo, isLast }, surroundings, batch }: ReadyPage,
   size: number,
 ): Generator<AudiencePage, void> {
   let { expandedTo } = task
@@ -164,7 +166,6 @@ function* partsOf(
     const end = completesBatch ? upTo : (part.at(-1)?.userId ?? upTo)
     yield {
       surroundings,
-      facts,
       batch,
       task: { ...task, expandedTo },
       recipients: part,

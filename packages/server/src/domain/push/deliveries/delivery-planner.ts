@@ -2,7 +2,6 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { Soon } from '../../../lib/soon.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
@@ -17,7 +16,6 @@ import {
   planDeliveries,
   prepareDeliveries,
 } from './plan-deliveries.js'
-import type { RecipientFacts } from './recipient-facts.js'
 import type { RecipientStore } from './recipient-store.js'
 import { storeDeliveries } from './store-deliveries.js'
 
@@ -41,6 +39,7 @@ export class DeliveryPlanner {
 
   /** Reads and decides, for tasks of one application; a plan for each in their order. */
   async planAll(audiences: readonly PlannedAudience[]): Promise<DeliveryPlan[]> {
+    const { database, recipients } = this.options
     const [first] = audiences
     if (!first) return []
     const { appId } = first.task
@@ -48,16 +47,10 @@ export class DeliveryPlanner {
       ...new Set(audiences.flatMap(({ recipients }) => recipients.map(({ userId }) => userId))),
     ]
     const [facts, surroundings] = await Promise.all([
-      this.facts(appId, userIds),
+      database.read((db) => recipients.facts(db, appId, userIds)),
       this.surroundings(appId, userIds),
     ])
     return planDeliveries(audiences, facts, surroundings)
-  }
-
-  /** What users have stored that decides; of users who are there. */
-  facts(appId: string, userIds: readonly Int64[]): Soon<ReadonlyMap<Int64, RecipientFacts>> {
-    const { database, recipients } = this.options
-    return database.read((db) => recipients.facts(db, appId, userIds))
   }
 
   /** What decides beside what the users have stored. */

@@ -1,0 +1,82 @@
+import type { Worker } from 'node:worker_threads'
+
+interface Waiting<Response> {
+  resolve(response: Response): void
+  reject(error: Error): void
+}
+
+interface Thread<Response> {
+  readonly worker: Worker
+  readonly waiting: Waiting<Response>[]
+}
+
+export interface RequestThreadOptions {
+  start(): Worker
+  /**
+   * What requests without an answer fail with.
+   * @param cause what the thread threw; null: it has stopped, or does not run
+   */
+  failure(cause: Error | null): Error
+}
+
+/** The last request that a thread gets; it ends then. */
+export const closing = { close: true } as const
+
+/** Requests to a thread, which answers them in their order. After an unexpected end another thread may take its place. */
+export class RequestThread<Request, Response> {
+  #thread: Thread<Response> | undefined
+  #isClosed = false
+
+  constructor(private readonly options: RequestThreadOptions) {}
+
+  /** Starts the thread if none is running; not once it is closed. */
+  revive(): void {
+    if (!this.#isClosed) this.#thread ??= this.#start()
+  }
+
+  get isIdle(): boolean {
+    return this.#thread?.waiting.length === 0
+  }
+
+  #start(): Thread<Response> {
+    const worker = this.options.start()
+    const waiting: Waiting<Response>[] = []
+    const thread = { worker, waiting }
+    const fail = (cause: Error | null) => {
+      if (this.#thread === thread) this.#thread = undefined
+      for (const { reject } of waiting.splice(0)) reject(this.options.failure(cause))
+    }
+    worker.on('message', (response: Response) => waiting.shift()?.resolve(response))
+    worker.on('error', fail)
+    worker.on('exit', () => fail(null))
+    return thread
+  }
+
+  /** Asks the thread that runs; a new one would know nothing of what came before. */
+  ask(request: Request): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      if (!this.#thread) {
+        reject(this.options.failure(null))
+        return
+      }
+      this.#thread.waiting.push({ resolve, reject })
+      this.#thread.worker.postMessage(request)
+    })
+  }
+
+  /** Ends the thread once it has answered; the next one that is needed is started anew. */
+  async rest(): Promise<void> {
+    const worker = this.#thread?.worker
+    if (!worker) return
+    this.#thread = undefined
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    worker.postMessage(closing)
+    await exited
+  }
+
+  /** As {@link rest}, for ever. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.rest()
+  }
+}
