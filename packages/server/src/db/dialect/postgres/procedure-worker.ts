@@ -1,7 +1,6 @@
 /** The other side of {@link ProcedureThread}. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '@hermod/protocol'
-import { lowerPriority } from '../../../lib/system/thread-priority.js'
 import { TableWriterCheck } from '../../checks/table-writers.js'
 import { Database } from '../../database.js'
 import { type Procedure, ProcedureRestart } from '../../procedure.js'
@@ -13,7 +12,6 @@ import type {
   ProcedureThreadOptions,
 } from './procedure-thread.js'
 
-lowerPriority()
 const { url, deadlineMs, checksProcedures } = workerData as ProcedureThreadOptions
 const database = new Database(
   // Whoever uses a connection that was lost is told so.

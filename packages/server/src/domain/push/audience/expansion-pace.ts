@@ -4,9 +4,9 @@ import type { BackgroundPause } from '../../../lib/limits/background-pause.js'
 import { TokenBucket } from '../../../lib/limits/token-bucket.js'
 
 /** A million take less than a minute, and where more could be done the rest is left to messages. */
-const usersPerSecond = 17_600
-/** Those of 250 ms: so much of what was slow for a moment, or waited for a checkpoint, is made up for. */
-const burst = 4_400
+const usersPerSecond = 17_000
+/** Those of two seconds: so much of what was slow for a while, or waited for a checkpoint, is made up for. */
+const burst = 34_000
 
 /** How fast audiences are looked through while the node stores messages; where it does not, as fast as it can. */
 export class ExpansionPace {
