@@ -6,6 +6,8 @@ import { startPushWorld } from './support/push-world.js'
 import { countOfWaiting, openSql } from './support/sql.js'
 
 const beginsAfterMs = 2_000
+/** So many that they are looked at on a thread of their own. */
+const many = 45
 
 afterAll(stopSharedCluster)
 
@@ -14,17 +16,24 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
   describe(`a user who is deleted between the reading of a page and its transaction on ${backend.name}`, {
     timeout: 120_000,
   }, () => {
+    const counts = { message: { title: 'News', body: 'x' } }
+    const doesNot = { message: { type: 'cmd', ext: { do: 'sync' } } }
     it.each([
-      { what: 'a push that counts in badges', message: { title: 'News', body: 'x' } },
-      { what: 'a push that does not', message: { type: 'cmd', ext: { do: 'sync' } } },
-    ])('gets no delivery of $what', async ({ message }) => {
+      { what: 'a push to two that counts in badges', others: 1, ...counts },
+      { what: 'a push to two that does not', others: 1, ...doesNot },
+      { what: 'a push to many that counts in badges', others: many, ...counts },
+      { what: 'a push to many that does not', others: many, ...doesNot },
+    ])('gets no delivery of $what', async ({ message, others }) => {
       await using place = await startPushWorld(backend, ['vendor_h'])
       const { watched, world } = place
-      const stays = await world.user({ vendor_h: 'of-one' })
-      const leaves = await world.user({ vendor_h: 'of-two' })
+      const stay = await Promise.all(
+        Array.from({ length: others }, (_, index) => world.user({ vendor_h: `of-${index}` })),
+      )
+      const ids = stay.map(({ id }) => id)
+      const leaves = await world.user({ vendor_h: 'of-leaver' })
       const show_begin_time = Math.ceil((Date.now() + beginsAfterMs) / 1000)
       const taskId = await world.notify({
-        audience: { user_id: [stays.id, leaves.id] },
+        audience: { user_id: [...ids, leaves.id] },
         message: { ...message, show_begin_time },
       })
       await using holder = await openSql(watched.place)
@@ -36,12 +45,13 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       })
       await world.server.api.admin({ userId: leaves.id }).succeed('POST', '/user/delete')
       await holder.run('commit')
-      await world.reaches(taskId, { vendor_h_target: 1, vendor_h_sent: 1 })
-      expect((await world.progress(taskId)).devices).toBe(1)
+      await world.reaches(taskId, { vendor_h_target: others, vendor_h_sent: others })
+      expect((await world.progress(taskId)).devices).toBe(others)
       const rows = await watched.sql.run(
         `select user_id from push_deliveries where task_id = ${taskId}`,
       )
-      expect(rows).toEqual([{ user_id: stays.id }])
+      const byNumber = (a: number, b: number) => a - b
+      expect(rows.map(({ user_id }) => Number(user_id)).sort(byNumber)).toEqual(ids.sort(byNumber))
       expect(await integrityFaults(watched.server)).toEqual([])
     })
   })

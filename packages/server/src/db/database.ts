@@ -386,10 +386,7 @@ export class Database implements AsyncDisposable {
     procedure: Procedure<Input, Output>,
     input: Input,
   ): Promise<Output> {
-    const { runProcedure, runBeside } = this.dialect
-    const run = runProcedure ?? runBeside
-    if (!run) throw new Error('the dialect has no thread for procedures')
-    return this.#runElsewhere(run, procedure, input)
+    return this.#runElsewhere(this.dialect.runBeside, procedure, input)
   }
 
   async #runElsewhere<Output>(
@@ -432,7 +429,7 @@ export class Database implements AsyncDisposable {
   contextOf(runner: StatementRunner): ProcedureContext {
     const compiled = this.#appendOf
     return {
-      isAlone: !this.dialect.rowLocks,
+      hasRowLocks: this.dialect.rowLocks,
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
         (await this.#bulk<Row>(runner, statement, rows)).rows,
       change: async (statement, rows) =>

@@ -6,8 +6,8 @@ import type { Bulk, BulkAppend } from './dialect/dialect.js'
  * one another go together.
  */
 export interface ProcedureContext {
-  /** Whether no other transaction writes while this one is open, so that what it has read stays true. */
-  readonly isAlone: boolean
+  /** Whether other transactions write while this one is open, so that what it has read without a lock may change. */
+  readonly hasRowLocks: boolean
   /** @returns what the statement returns, in no particular order; nothing for no rows */
   run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
@@ -35,7 +35,8 @@ export interface ProcedureName {
 
 /**
  * Code that runs where the writing connection is, as one transaction: with the embedded database inside the writer's thread, so that
- * many statements cost one hop between threads; with PostgreSQL in the calling thread, or in one for work in the background. Input and output are plain data.
+ * many statements cost one hop between threads; with PostgreSQL in the calling thread, or in one for work in the background. Input and
+ * output are plain data.
  *
  * The module of a procedure is loaded by these threads too, so it should import little.
  *

@@ -120,7 +120,7 @@ export interface SqlDialect {
   readonly reads?: KyselyDialect
   /** Runs a read without the layers between, at once where that is possible; sees what `reads` sees. */
   readonly readNow: (sql: string, parameters: readonly unknown[]) => Soon<unknown[]>
-  /** Closes what {@link readNow} has opened, where nothing else does. */
+  /** Closes what {@link readNow} and {@link runBeside} have opened, where nothing else does. */
   readonly close?: () => Promise<void>
   /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
@@ -149,8 +149,8 @@ export interface SqlDialect {
   readonly bulkAppend?: (statement: BulkAppend) => AppendStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
-  /** Runs a procedure beside the calling thread and `writes`; where {@link runProcedure} is missing. */
-  readonly runBeside?: (call: ProcedureCall) => Promise<unknown>
+  /** Runs a procedure on a thread that is never the calling one. */
+  readonly runBeside: (call: ProcedureCall) => Promise<unknown>
   /** What checkpoints did, where the service itself runs them. */
   readonly checkpoints?: () => CheckpointStatistics
   /** Waits until no checkpoint is under way, where the service itself runs them: they take disk and processor from messages. */

@@ -16,7 +16,7 @@ const counting = `
 
 const workers: Worker[] = []
 const makeThread = () =>
-  new RequestThread<string, string>({
+  new RequestThread<unknown, string>({
     start() {
       const worker = new Worker(counting, { eval: true })
       workers.push(worker)
@@ -62,6 +62,13 @@ describe('a thread that answers requests', () => {
       expect(await thread.ask('d')).toBe('d 1')
     },
   )
+
+  it('goes on after a request that cannot cross', async () => {
+    const thread = makeThread()
+    thread.revive()
+    await expect(thread.ask(() => {})).rejects.toThrow('could not be cloned')
+    expect(await thread.ask('a')).toBe('a 1')
+  })
 
   it('rests until it is needed again', async () => {
     const thread = makeThread()

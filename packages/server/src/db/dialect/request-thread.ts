@@ -59,8 +59,9 @@ export class RequestThread<Request, Response> {
         reject(this.options.failure(null))
         return
       }
-      this.#thread.waiting.push({ resolve, reject })
+      // First, since it throws at what cannot cross, and then no answer comes.
       this.#thread.worker.postMessage(request)
+      this.#thread.waiting.push({ resolve, reject })
     })
   }
 

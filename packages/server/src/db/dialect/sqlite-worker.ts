@@ -81,7 +81,7 @@ function procedureContext(): ProcedureContext {
     }
   }
   return {
-    isAlone: true,
+    hasRowLocks: false,
     async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
       const { columns, rows: values } = runNext(statement, rows)
       return values.map(rowMaker(columns)) as Row[]

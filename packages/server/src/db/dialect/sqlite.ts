@@ -109,6 +109,13 @@ export function sqliteDialect(
     limits,
     onError,
   })
+  const runProcedure = async (call: ProcedureCall) => {
+    try {
+      return await beside(turns, () => writer.run(call))
+    } finally {
+      checkpoints.wrote()
+    }
+  }
   return {
     name: 'sqlite',
     writes: embeddedDialect(() => new WriterDriver(writer, turns, checkpoints)),
@@ -124,13 +131,8 @@ export function sqliteDialect(
     roomForChanges: '',
     afterSchema: seedStatistics,
     bulk: sqliteBulk,
-    runProcedure: async (call) => {
-      try {
-        return await beside(turns, () => writer.run(call))
-      } finally {
-        checkpoints.wrote()
-      }
-    },
+    runProcedure,
+    runBeside: runProcedure,
     checkpoints: () => checkpoints.statistics,
     afterCheckpoint: () => checkpoints.idle(),
     isTaken: (error) => resultCodeOf(error) === uniqueViolation,

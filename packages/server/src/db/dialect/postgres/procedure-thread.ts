@@ -8,7 +8,7 @@ export interface ProcedureThreadOptions {
   readonly url: string
   /** A statement without an answer ends after this time. */
   readonly deadlineMs?: number | undefined
-  /** Looks at what procedures do, as tests want it; default false. */
+  /** Looks at what procedures write, and whether they wait for all of it; default false. */
   readonly checksProcedures?: boolean | undefined
 }
 

@@ -28,7 +28,7 @@ async function run({ module, name, input }: ProcedureCall): Promise<ProcedureRes
     return { output: await database.procedure(procedure, input, null) }
   } catch (error) {
     if (error instanceof ProcedureRestart) return { restart: error.detail }
-    const isUnavailable = error instanceof AppError
+    const isUnavailable = error instanceof AppError && error.errorName === 'storage_failed'
     const { message } = (isUnavailable ? error.cause : error) as Error
     return { failure: { message, isUnavailable } }
   }

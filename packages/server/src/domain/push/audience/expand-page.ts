@@ -30,8 +30,8 @@ export interface AudiencePage {
 }
 
 /**
- * Why a page is not stored. `over`: the task does not go on; `outdated`: another run has brought it further, or a user was deleted since they were
- * read.
+ * Why a page is not stored. `over`: the task does not go on; `outdated`: another run has brought it further, or a user whose facts were
+ * read has been deleted since.
  */
 export type PageRefusal = 'over' | 'outdated'
 
@@ -57,7 +57,7 @@ export const expandPage: Procedure<AudiencePage, void> = {
     const isLookedAt = (userId: Int64) => facts.has(userId) && !counted.has(userId)
     const [[locked], uncounted, shown] = await Promise.all([
       context.run<LockedTask>(lockTasks, [[appId, taskId]]),
-      context.isAlone ? [] : presenceOf(userIds.filter(isLookedAt)),
+      context.hasRowLocks ? presenceOf(userIds.filter(isLookedAt)) : [],
       countBadges(context, planned),
     ])
     if (!locked || !isOpen(locked)) throw refusal('over')

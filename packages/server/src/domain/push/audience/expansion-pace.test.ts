@@ -51,6 +51,20 @@ test('what was slow for long is not made up for', async () => {
   expect(await begins(pace, 1)).toBe(false)
 })
 
+test('two seconds of what was missed are made up for', async () => {
+  const { state, pace } = make({ isNeeded: true })
+  const beginTogether = async () => {
+    let users = 0
+    for (; await begins(pace, 0); users += 1_000) await pace.begin(1_000, signal)
+    return users
+  }
+  await beginTogether()
+  state.now += 2_000
+  const users = await beginTogether()
+  expect(users).toBeGreaterThan(30_000)
+  expect(users).toBeLessThan(36_000)
+})
+
 test('beside messages nobody begins during a checkpoint', async () => {
   let end = () => {}
   const checkpoint = new Promise<void>((resolve) => {

@@ -32,7 +32,7 @@ interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
   readonly page: RecipientPage
 }
 
-/** Who is read at once, and whose deliveries are sent together; several transactions store them. */
+/** Who is read at once, and whose deliveries are sent together; one transaction or several store them. */
 const usersPerPage = 240
 /** So many are looked at beside the event loop; fewer take it less time than a thread takes to start. */
 const manyUsers = 40
