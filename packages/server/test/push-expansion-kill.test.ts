@@ -36,30 +36,67 @@ async function pushToCrowd(nodes: PushNodes, simulator: PushSimulator): Promise<
 
 /** How far a push is. */
 async function progressOf({ sql }: PushNodes, taskId: number) {
-  const [task] = await sql.run(
-    `select state, expanded_to, open_batch_id, finished from push_tasks where task_id = ${taskId}`,
-  )
+  const [[task], [batches]] = await Promise.all([
+    sql.run(`select state, expanded_to, finished from push_tasks where task_id = ${taskId}`),
+    sql.run(
+      `select count(*) as waiting from push_batches where task_id = ${taskId} and opened_to < up_to`,
+    ),
+  ])
   return {
-    isOver: Number(task?.state) === pushTaskState.expanded,
+    isLookedThrough: Number(task?.state) === pushTaskState.expanded,
     expandedTo: Number(task?.expanded_to),
-    isAmidBatch: Number(task?.open_batch_id) !== 0,
+    waitingBatches: Number(batches?.waiting),
     finished: Number(task?.finished),
   }
 }
 type Progress = Awaited<ReturnType<typeof progressOf>>
 
-/** @returns false when it is over before */
-async function reaches(
+/** Where a push may be interrupted. */
+interface Stage {
+  isAmid(progress: Progress): boolean
+  isOver(progress: Progress): boolean
+  /** Grows while the stage goes on. */
+  position(progress: Progress): number
+}
+
+const lookingThrough: Stage = {
+  isAmid: ({ isLookedThrough, expandedTo }) => !isLookedThrough && expandedTo > 0,
+  isOver: ({ isLookedThrough }) => isLookedThrough,
+  position: ({ expandedTo }) => expandedTo,
+}
+const sending: Stage = {
+  isAmid: ({ isLookedThrough, waitingBatches, finished }) =>
+    isLookedThrough && waitingBatches > 0 && finished > 0,
+  isOver: ({ isLookedThrough, waitingBatches }) => isLookedThrough && waitingBatches === 0,
+  position: ({ finished }) => finished,
+}
+
+/** @returns how often the push was interrupted, each time further on, at most so often */
+async function interrupt(
   nodes: PushNodes,
   taskId: number,
-  isThere: (progress: Progress) => boolean,
-): Promise<boolean> {
-  const wait = { what: 'the middle of the audience', timeoutMs: patienceMs, everyMs: 1 }
-  const reached = await waitFor(async () => {
+  { isAmid, isOver, position }: Stage,
+  { times, by }: { readonly times: number; by(): Promise<(() => Promise<void>) | undefined> },
+): Promise<number> {
+  let count = 0
+  let last = 0
+  while (count < times) {
+    const reached = await waitFor(
+      async () => {
+        const progress = await progressOf(nodes, taskId)
+        const isFurther = isAmid(progress) && position(progress) > last
+        return isOver(progress) || isFurther ? progress : undefined
+      },
+      { what: 'the middle of the push', timeoutMs: patienceMs, everyMs: 1 },
+    )
+    if (isOver(reached)) return count
+    const goOn = await by()
     const progress = await progressOf(nodes, taskId)
-    return progress.isOver || isThere(progress) ? progress : undefined
-  }, wait)
-  return !reached.isOver
+    last = position(progress)
+    if (isAmid(progress)) count++
+    await goOn?.()
+  }
+  return count
 }
 
 async function requireAllSent(
@@ -91,16 +128,9 @@ for (const backend of testBackends()) {
       await using simulator = await PushSimulator.start({})
       await using nodes = await startNodes(backend)
       const taskId = await pushToCrowd(nodes, simulator)
-      // With SQLite several transactions fill a batch, with PostgreSQL each fills one.
-      const isAmid = ({ isOver, isAmidBatch, expandedTo }: Progress) =>
-        !isOver && (isAmidBatch || (backend.name === 'postgres' && expandedTo > 0))
-      let kills = 0
-      while (kills < killsAmid && (await reaches(nodes, taskId, isAmid))) {
-        const restart = nodes.kill()
-        if (isAmid(await progressOf(nodes, taskId))) kills++
-        await restart?.()
-      }
-      expect(kills).toBeGreaterThan(0)
+      const kills = { times: killsAmid, by: async () => nodes.kill() }
+      expect(await interrupt(nodes, taskId, lookingThrough, kills)).toBeGreaterThan(0)
+      expect(await interrupt(nodes, taskId, sending, kills)).toBeGreaterThan(0)
       await requireAllSent(nodes, simulator, taskId)
     })
 
@@ -109,19 +139,14 @@ for (const backend of testBackends()) {
       await using simulator = await PushSimulator.start({})
       await using nodes = await startNodes(backend)
       const taskId = await pushToCrowd(nodes, simulator)
-      let cuts = 0
-      let cutAt = 0
-      while (
-        cuts < cutsAmid &&
-        (await reaches(nodes, taskId, ({ expandedTo }) => expandedTo > cutAt))
-      ) {
+      const cut = async () => {
         await nodes.sql.run(`select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()`)
-        const { isOver, expandedTo } = await progressOf(nodes, taskId)
-        cutAt = expandedTo
-        if (!isOver) cuts++
+        return undefined
       }
-      expect(cuts).toBeGreaterThan(0)
+      const cuts = { times: cutsAmid, by: cut }
+      expect(await interrupt(nodes, taskId, lookingThrough, cuts)).toBeGreaterThan(0)
+      expect(await interrupt(nodes, taskId, sending, cuts)).toBeGreaterThan(0)
       await requireAllSent(nodes, simulator, taskId)
     })
   })

@@ -32,6 +32,7 @@ import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
 import { AudienceStore } from '../domain/push/audience/audience-store.js'
+import { BatchStore } from '../domain/push/batches/batch-store.js'
 import { CertificateStore } from '../domain/push/certificates/certificate-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
 import { RecipientStore } from '../domain/push/deliveries/recipient-store.js'
@@ -106,6 +107,7 @@ export function createStores({
     pins: new PinStore(database),
     pushBindings: new PushBindingStore(),
     pushAudiences: new AudienceStore(database),
+    pushBatches: new BatchStore(database),
     pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
     pushRecipients: new RecipientStore(database),

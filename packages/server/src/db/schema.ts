@@ -22,6 +22,7 @@ export interface Schema {
   push_certificates: PushCertificatesTable
   push_tasks: PushTasksTable
   push_task_counts: PushTaskCountsTable
+  push_batches: PushBatchesTable
   push_deliveries: PushDeliveriesTable
   contacts: ContactsTable
   contact_requests: ContactRequestsTable
@@ -234,10 +235,8 @@ export interface PushTasksTable {
   content: string
   /** 0 waiting, 1 expanding, 2 expanded, 3 cancelled */
   state: number
-  /** Users up to here have their deliveries. */
+  /** Users up to here are in a batch. */
   expanded_to: Generated<Int64>
-  /** The batch that is still filled with their deliveries, and has some; 0 = there is none. */
-  open_batch_id: Generated<Int64>
   /** How many deliveries there are, and how many of them have come to an end. */
   devices: Generated<number>
   finished: Generated<number>
@@ -255,6 +254,20 @@ export interface PushTaskCountsTable {
   target: number
   sent: number
   received: number
+}
+
+/** A part of the audience of a task, whose deliveries are written when its turn comes. */
+export interface PushBatchesTable {
+  app_id: string
+  batch_id: Int64
+  task_id: Int64
+  /** Users above it and up to `up_to` have no deliveries yet. */
+  opened_to: Int64
+  up_to: Int64
+  /** Of those users, and counted in the task: how many deliveries are expected. */
+  devices: number
+  /** JSON: how many of them on each channel, as counted in push_task_counts. */
+  targets: string
 }
 
 /** What became of a task on one device. */

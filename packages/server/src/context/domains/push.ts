@@ -2,6 +2,7 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { AudienceReader } from '../../domain/push/audience/audience-reader.js'
 import { TaskExpander } from '../../domain/push/audience/task-expander.js'
+import { BatchOpener } from '../../domain/push/batches/batch-opener.js'
 import { CertificateAdminService } from '../../domain/push/certificates/certificate-admin-service.js'
 import { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { KnownCertificates } from '../../domain/push/certificates/certificate-model.js'
@@ -93,6 +94,7 @@ export function createPushPreferences(
 }
 
 export interface PushTasks {
+  readonly batchOpener: BatchOpener
   readonly batchSender: BatchSender
   readonly deliveryPlanner: DeliveryPlanner
   readonly pushTasks: PushTaskService
@@ -196,6 +198,14 @@ export function createPushTasks(
       planner: deliveryPlanner,
       jobs,
     }),
+    batchOpener: new BatchOpener({
+      database,
+      clock,
+      store: stores.pushBatches,
+      tasks,
+      audiences,
+      planner: deliveryPlanner,
+    }),
     batchSender: new BatchSender({
       ...shared,
       tasks,
@@ -229,6 +239,7 @@ export function createPushReports(
   { config: { traceMs, taskMs }, accounts, apps, certificates, observer }: PushReportsOptions,
 ): PushReports {
   const tasks = stores.pushTasks
+  const batches = stores.pushBatches
   const deliveries = stores.pushDeliveries
   const operatorTasks = new OperatorTaskService({ database, store: tasks, apps, clock })
   const audiences = new AudienceCheck({
@@ -239,7 +250,16 @@ export function createPushReports(
   })
   return {
     operatorTasks,
-    pushPurge: new PushPurge({ database, apps, deliveries, tasks, traceMs, taskMs, clock }),
+    pushPurge: new PushPurge({
+      database,
+      apps,
+      batches,
+      deliveries,
+      tasks,
+      traceMs,
+      taskMs,
+      clock,
+    }),
     pushReports: new ReportService({ database, deliveries, tasks, clock }),
     receipts: new ReceiptService({
       database,
@@ -255,6 +275,7 @@ export function createPushReports(
       accounts,
       tasks,
       operatorTasks,
+      batches,
       deliveries,
       recipients: stores.pushRecipients,
       devices: stores.devices,

@@ -27,6 +27,7 @@ export interface WorkersOptions {
   readonly maxLagMs: number
   readonly services: Pick<
     Services,
+    | 'batchOpener'
     | 'batchSender'
     | 'pushPurge'
     | 'certificateExpiry'
@@ -70,6 +71,7 @@ export function createWorkers({
   stores,
   maxLagMs,
   services: {
+    batchOpener,
     batchSender,
     pushPurge,
     certificateExpiry,
@@ -134,7 +136,8 @@ export function createWorkers({
       jobHandler(
         sendAudienceBatch,
         async ({ appId, payloads, signal }) => {
-          for (const { batchId } of payloads)
+          for (const { batchId } of payloads) {
+            await batchOpener.open({ appId, batchId }, signal)
             await batchSender.send({
               appId,
               batchId,
@@ -142,6 +145,7 @@ export function createWorkers({
               signal,
               pace: audiencePace,
             })
+          }
         },
         sendingAudiences,
       ),

@@ -19,37 +19,30 @@ export interface AudienceReaderOptions {
 export class AudienceReader {
   constructor(private readonly options: AudienceReaderOptions) {}
 
-  /** The next part of the audience after the users that have their deliveries. */
+  /** The next part of the audience. @param after users with IDs above it */
   async page(
-    { appId, content, expandedTo }: StoredPushTask,
+    { appId, content }: Pick<StoredPushTask, 'appId' | 'content'>,
+    after: Int64,
     limit: number,
   ): Promise<RecipientPage> {
     const { audience, strategy } = content
     switch (audience.kind) {
       case 'all':
-        return this.#everybody(appId, strategy !== 'ospush_only', expandedTo, limit)
+        return this.#everybody(appId, strategy !== 'ospush_only', after, limit)
       case 'tag':
-        return this.#tagged(appId, audience.values, expandedTo, limit)
+        return this.#tagged(appId, audience.values, after, limit)
       case 'message':
-        return this.options.messages.page(appId, audience.message, expandedTo, limit)
+        return this.options.messages.page(appId, audience.message, after, limit)
       case 'user_id':
         return fewDevices(
           audience.values.map((userId) => ({ userId, deviceSn: null })),
-          expandedTo,
+          after,
           limit,
         )
       case 'alias':
-        return fewDevices(
-          await this.#find('findByAlias', appId, audience.values),
-          expandedTo,
-          limit,
-        )
+        return fewDevices(await this.#find('findByAlias', appId, audience.values), after, limit)
       case 'push_token':
-        return fewDevices(
-          await this.#find('findByPushToken', appId, audience.values),
-          expandedTo,
-          limit,
-        )
+        return fewDevices(await this.#find('findByPushToken', appId, audience.values), after, limit)
     }
   }
 

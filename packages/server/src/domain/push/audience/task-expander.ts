@@ -7,13 +7,13 @@ import type { Clock } from '../../../lib/clock.js'
 import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
-import type { NewBatch } from '../deliveries/plan-deliveries.js'
 import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.js'
 import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
 import { type AudiencePage, expandPage, isOpen, type PageRefusal } from './expand-page.js'
 import type { ExpansionPace } from './expansion-pace.js'
+import { runPage } from './run-page.js'
 
 type PaceOfPages = Pick<ExpansionPace, 'begin'>
 
@@ -26,22 +26,20 @@ export interface TaskExpanderOptions {
   readonly clock: Clock
 }
 
-/** A page of a task's audience, with all that its deliveries are made of. */
+/** A page of a task's audience, with all that decides about it. */
 interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
   readonly task: StoredPushTask
   readonly page: RecipientPage
 }
 
-/** Who is read at once, and whose deliveries are sent together; one transaction or several store them. */
+/** Who is read at once, and whose deliveries are sent together. */
 const usersPerPage = 240
-/** So many are looked at beside the event loop; fewer take it less time than a thread takes to start. */
-const manyUsers = 40
 /** After so many users the tasks that wait have their turn. */
 const usersPerTurn = 5_000
 /** Between two turns of a task this node counts as busy for so long. */
 const betweenTurnsMs = 500
 
-/** Gives the devices of a task's audience their deliveries. */
+/** Looks through the audience of a task: counts its devices, and puts its users into batches. */
 export class TaskExpander {
   readonly #running = new Set<Promise<void>>()
   #busyUntil = 0
@@ -84,7 +82,7 @@ export class TaskExpander {
       const { task, page } = next
       users += page.recipients.length
       const mayFollow = !page.isLast && users < usersPerTurn
-      const following = { ...task, expandedTo: page.upTo, openBatchId: 0 }
+      const following = { ...task, expandedTo: page.upTo }
       // The next page is read while this one is stored.
       const [refusal, prepared] = await allEnded([
         this.#store(next, signal, pace),
@@ -106,73 +104,46 @@ export class TaskExpander {
 
   async #prepare(task: StoredPushTask): Promise<ReadyPage> {
     const { audiences, clock, planner } = this.options
+    const { appId, expandedTo } = task
     const page =
       task.expiresAt <= clock.now()
-        ? { recipients: [], upTo: task.expandedTo, isLast: true }
-        : await audiences.page(task, usersPerPage)
+        ? { recipients: [], upTo: expandedTo, isLast: true }
+        : await audiences.page(task, expandedTo, usersPerPage)
     const userIds = page.recipients.map(({ userId }) => userId)
-    const [surroundings, batch] = await Promise.all([
-      planner.surroundings(task.appId, userIds),
-      this.#batchOf(task),
+    const [surroundings, [batch]] = await Promise.all([
+      planner.surroundings(appId, userIds),
+      whenReserved(() => planner.newBatches(appId, 1, sendAudienceBatch)),
     ])
+    if (!batch) throw new Error('one batch was asked for')
     return { task, page, surroundings, batch }
   }
 
-  /** In several transactions, which fill one batch. @returns null when all of it is stored */
+  /** @returns null when it is stored */
   async #store(
-    prepared: ReadyPage,
+    { task, page: { recipients, upTo, isLast }, surroundings, batch }: ReadyPage,
     signal: AbortSignal,
     pace: PaceOfPages,
   ): Promise<PageRefusal | null> {
     const { database, jobs } = this.options
-    for (const part of partsOf(prepared, database.dialect.usersPerTransaction)) {
-      signal.throwIfAborted()
-      await pace.begin(part.recipients.length, signal)
-      try {
-        await (part.recipients.length < manyUsers
-          ? database.procedure(expandPage, part, null)
-          : database.procedureBeside(expandPage, part))
-      } catch (error) {
-        if (error instanceof ProcedureRestart) return error.detail as PageRefusal
-        throw error
-      }
+    await pace.begin(recipients.length, signal)
+    signal.throwIfAborted()
+    const { appId, taskId, content, expandedTo } = task
+    const state = isLast ? pushTaskState.expanded : pushTaskState.expanding
+    const page: AudiencePage = {
+      task: { appId, taskId, content, expandedTo },
+      recipients,
+      surroundings,
+      batch,
+      expandedTo: upTo,
+      state,
+    }
+    try {
+      await runPage(database, expandPage, page)
+    } catch (error) {
+      if (error instanceof ProcedureRestart) return error.detail as PageRefusal
+      throw error
     }
     jobs.announce(sendAudienceBatch)
     return null
-  }
-
-  /** The one that the task has open, or a new one. */
-  async #batchOf({ appId, openBatchId }: StoredPushTask): Promise<NewBatch> {
-    const { planner } = this.options
-    const [batch] = await whenReserved(() =>
-      openBatchId === 0
-        ? planner.newBatches(appId, 1, sendAudienceBatch)
-        : planner.batches(appId, [openBatchId], sendAudienceBatch),
-    )
-    if (!batch) throw new Error('one batch was asked for')
-    return batch
-  }
-}
-
-/** One that is empty where there is nobody, for that moves the task too. */
-function* partsOf(
-  { task, page: { recipients, upTo, isLast }, surroundings, batch }: ReadyPage,
-  size: number,
-): Generator<AudiencePage, void> {
-  let { expandedTo } = task
-  for (let start = 0; start === 0 || start < recipients.length; start += size) {
-    const part = recipients.slice(start, start + size)
-    const completesBatch = start + size >= recipients.length
-    const end = completesBatch ? upTo : (part.at(-1)?.userId ?? upTo)
-    yield {
-      surroundings,
-      batch,
-      task: { ...task, expandedTo },
-      recipients: part,
-      completesBatch,
-      expandedTo: end,
-      state: completesBatch && isLast ? pushTaskState.expanded : pushTaskState.expanding,
-    }
-    expandedTo = end
   }
 }

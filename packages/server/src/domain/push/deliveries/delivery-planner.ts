@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
+import { insertJobs } from '../../../jobs/job-statements.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
@@ -10,7 +11,6 @@ import { addDevices } from '../tasks/task-statements.js'
 import {
   countPending,
   type DeliveryPlan,
-  type NewBatch,
   type PlannedAudience,
   type PlanSurroundings,
   planDeliveries,
@@ -28,6 +28,13 @@ export interface DeliveryPlannerOptions {
   readonly jobs: JobQueue
   readonly ids: { takeReserved(count: number): number[] }
   readonly clock: Clock
+}
+
+/** A batch that deliveries may be put into, and the job that sends it. */
+export interface NewBatch {
+  readonly batchId: Int64
+  /** A row of insertJobs. */
+  readonly job: readonly unknown[]
 }
 
 /** So many deliveries are sent together. */
@@ -81,19 +88,26 @@ export class DeliveryPlanner {
     const { appId } = first.task
     const count = Math.ceil(countPending(plans) / deliveriesPerBatch)
     const batches = this.newBatches(appId, count, sendBatch)
-    const planned = prepareDeliveries(appId, plans, batches)
+    const planned = prepareDeliveries(
+      appId,
+      plans,
+      batches.map(({ batchId }) => batchId),
+    )
     const context = database.contextOf(tx)
-    await storeDeliveries(context, planned)
+    await Promise.all([
+      storeDeliveries(context, planned),
+      context.run(
+        insertJobs,
+        batches.map(({ job }) => job),
+      ),
+    ])
     await addDevices(context, planned.devices)
     if (count > 0) tx.afterCommit(() => jobs.announce(sendBatch))
   }
 
   /** @throws IdsRunOut */
   newBatches(appId: string, count: number, kind: SendJob): NewBatch[] {
-    return this.batches(appId, this.options.ids.takeReserved(count), kind)
-  }
-
-  batches(appId: string, batchIds: readonly Int64[], kind: SendJob): NewBatch[] {
+    const batchIds = this.options.ids.takeReserved(count)
     const rows = this.options.jobs.rows(
       kind,
       appId,

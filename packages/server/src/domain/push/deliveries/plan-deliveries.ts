@@ -1,18 +1,14 @@
 /** Decides what each device of an audience gets; reads and writes nothing. Loaded by the writer's thread too. */
-import type { Int64 } from '@hermod/protocol'
+import type { Int64, PushChannel } from '@hermod/protocol'
 import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
 import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice } from '../../../push/core-channel.js'
+import type { DeviceCounts } from '../batches/batch-model.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
-import {
-  type ChannelChoice,
-  chooseChannel,
-  type DeviceBinding,
-  type UsableCertificate,
-} from './channel-choice.js'
+import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { RecipientFacts } from './recipient-facts.js'
@@ -42,19 +38,9 @@ export interface PlanSurroundings {
   readonly now: number
 }
 
-/** A batch that deliveries may be put into, and the job that sends it. */
-export interface NewBatch {
-  readonly batchId: Int64
-  /** A row of insertJobs. */
-  readonly job: readonly unknown[]
-}
-
 /** What is the same for all devices of a task. */
 interface Planning {
   readonly task: PlannedTask
-  /** By name. */
-  readonly certificates: ReadonlyMap<string, UsableCertificate>
-  readonly timeZone: string
   readonly now: number
   /** See {@link firstSteps}. */
   readonly steps: Map<string, string>
@@ -64,24 +50,31 @@ interface Planning {
 export function planDeliveries(
   audiences: readonly PlannedAudience[],
   facts: ReadonlyMap<Int64, RecipientFacts>,
-  { certificates, connected, timeZone, now }: PlanSurroundings,
+  surroundings: PlanSurroundings,
 ): DeliveryPlan[] {
-  const shared = {
-    certificates: new Map(certificates.map((certificate) => [certificate.name, certificate])),
-    timeZone,
-    now,
-    steps: new Map<string, string>(),
-  }
-  const connectedOf = groupBy(connected, ({ userId }) => userId)
-  return audiences.map(({ task, recipients }) => {
-    const planning = { ...shared, task }
-    const deliveries = recipients.flatMap((recipient) => {
-      const user = facts.get(recipient.userId)
-      const online = connectedOf.get(recipient.userId) ?? []
-      return user ? deliveriesTo(recipient, user, online, planning) : []
-    })
-    return { task, deliveries }
+  const steps = new Map<string, string>()
+  return audiences.map((audience) => {
+    const { task } = audience
+    const planning = { task, now: surroundings.now, steps }
+    const decisions = decide(audience, facts, surroundings)
+    return { task, deliveries: decisions.map((decision) => deliveryOf(decision, planning)) }
   })
+}
+
+/** The deliveries that {@link planDeliveries} would make. */
+export function countDeliveries(
+  audience: PlannedAudience,
+  facts: ReadonlyMap<Int64, RecipientFacts>,
+  surroundings: PlanSurroundings,
+): DeviceCounts {
+  const decisions = decide(audience, facts, surroundings)
+  const targets = new Map<PushChannel, number>()
+  for (const { suppressedBy, choice } of decisions) {
+    if (suppressedBy !== null || choice.kind === 'none') continue
+    const channel = choice.kind === 'core' ? 'core' : choice.certificate.gateway.channel
+    targets.set(channel, (targets.get(channel) ?? 0) + 1)
+  }
+  return { devices: decisions.length, targets }
 }
 
 /** How many deliveries of plans are to be sent. */
@@ -91,23 +84,20 @@ export function countPending(plans: readonly DeliveryPlan[]): number {
 
 /**
  * What is stored of plans of one application.
- * @param batches what is to be sent is divided among them; those that get nothing are left out
+ * @param batchIds what is to be sent is divided among them
  */
 export function prepareDeliveries(
   appId: string,
   plans: readonly DeliveryPlan[],
-  batches: readonly NewBatch[],
+  batchIds: readonly Int64[],
 ): PlannedDeliveries {
   const all = plans.flatMap(({ deliveries }) => deliveries)
   const pending = all.filter(isPending)
-  const parts = chunksOf(pending, Math.ceil(pending.length / batches.length))
+  const parts = chunksOf(pending, Math.ceil(pending.length / batchIds.length))
   return {
     appId,
     batches: [
-      ...parts.map((deliveries, index) => ({
-        batchId: batches[index]?.batchId ?? 0,
-        deliveries,
-      })),
+      ...parts.map((deliveries, index) => ({ batchId: batchIds[index] ?? 0, deliveries })),
       { batchId: 0, deliveries: all.filter((delivery) => !isPending(delivery)) },
     ],
     badges: plans.flatMap(badgesOf),
@@ -118,7 +108,6 @@ export function prepareDeliveries(
       finished: deliveries.filter((delivery) => !isPending(delivery)).length,
     })),
     counts: plans.flatMap(targetsOf),
-    jobs: batches.slice(0, parts.length).map(({ job }) => job),
   }
 }
 
@@ -141,51 +130,58 @@ function isPending({ state }: Pick<Delivery, 'state'>): boolean {
   return state === pushDeliveryState.pending
 }
 
-/** One for each device that is bound or connected. */
-function deliveriesTo(
-  recipient: Recipient,
-  user: RecipientFacts,
-  online: readonly ConnectedDevice[],
-  planning: Planning,
-): NewDelivery[] {
-  const preferences = preferencesAt(user.settings, planning.now, planning.timeZone)
-  const connected = online.map(({ deviceSn }) => deviceSn)
-  const devices = new Set([...user.bindings.keys(), ...connected])
-  return [...devices]
-    .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
-    .map((deviceSn) => {
-      const bindings = user.bindings.get(deviceSn) ?? []
-      const device = { deviceSn, bindings, isConnected: connected.includes(deviceSn) }
-      return deliveryTo(recipient, device, { status: user.status, preferences }, planning)
-    })
-}
-
-interface PlannedDevice {
+/** What is decided about one device. */
+interface Decision {
+  readonly recipient: Recipient
   readonly deviceSn: number
-  readonly bindings: readonly DeviceBinding[]
-  readonly isConnected: boolean
+  /** null: it is told through the channel that was chosen */
+  readonly suppressedBy: Suppression | null
+  readonly choice: ChannelChoice
+  readonly preferences: PushPreferences
 }
 
-function deliveryTo(
-  recipient: Recipient,
-  { deviceSn, bindings, isConnected }: PlannedDevice,
-  { status, preferences }: { readonly status: number; readonly preferences: PushPreferences },
+/** For each device that is bound or connected. */
+function decide(
+  { task, recipients }: PlannedAudience,
+  facts: ReadonlyMap<Int64, RecipientFacts>,
+  { certificates, connected, timeZone, now }: PlanSurroundings,
+): Decision[] {
+  const byName = new Map(certificates.map((certificate) => [certificate.name, certificate]))
+  const connectedOf = groupBy(connected, ({ userId }) => userId)
+  const { audience, strategy, sequence } = task.content
+  return recipients.flatMap((recipient) => {
+    const user = facts.get(recipient.userId)
+    if (!user) return []
+    const preferences = preferencesAt(user.settings, now, timeZone)
+    const online = new Set(connectedOf.get(recipient.userId)?.map(({ deviceSn }) => deviceSn))
+    return [...new Set([...user.bindings.keys(), ...online])]
+      .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
+      .map((deviceSn) => {
+        const isConnected = online.has(deviceSn)
+        const bindings = user.bindings.get(deviceSn) ?? []
+        const way = { strategy, sequence, isConnected, bindings, certificates: byName, now }
+        const choice = chooseChannel(way)
+        const suppressedBy: Suppression | null =
+          recipient.suppressedBy ??
+          (user.status === userStatus.disabled ? 'user_disabled' : null) ??
+          // A connected device has the message already.
+          (audience.kind === 'message' && isConnected ? 'connected' : null) ??
+          preferences.suppressedBy ??
+          (choice.kind === 'none' ? choice.reason : null)
+        return { recipient, deviceSn, suppressedBy, choice, preferences }
+      })
+  })
+}
+
+function deliveryOf(
+  { recipient, deviceSn, suppressedBy, choice, preferences }: Decision,
   planning: Planning,
 ): NewDelivery {
-  const { task, certificates, now } = planning
-  const { audience, strategy, sequence } = task.content
-  const choice = chooseChannel({ strategy, sequence, isConnected, bindings, certificates, now })
-  const suppressedBy: Suppression | null =
-    recipient.suppressedBy ??
-    (status === userStatus.disabled ? 'user_disabled' : null) ??
-    // A connected device has the message already.
-    (audience.kind === 'message' && isConnected ? 'connected' : null) ??
-    preferences.suppressedBy ??
-    (choice.kind === 'none' ? choice.reason : null)
+  const { appId, taskId } = planning.task
   const way = suppressedBy === null ? wayOf(choice) : noWay
   return {
-    appId: task.appId,
-    taskId: task.taskId,
+    appId,
+    taskId,
     userId: recipient.userId,
     deviceSn,
     state: suppressedBy === null ? pushDeliveryState.pending : pushDeliveryState.suppressed,

@@ -1,7 +1,6 @@
 /** Storing of planned deliveries where the writer is. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
 import type { ProcedureContext } from '../../../db/procedure.js'
-import { insertJobs } from '../../../jobs/job-statements.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { BadgeChange } from '../../../push/sender.js'
@@ -28,8 +27,6 @@ export interface PlannedDeliveries {
   readonly badges: readonly BadgeOfUser[]
   readonly devices: readonly DeviceChange[]
   readonly counts: readonly CountChange[]
-  /** Of insertJobs. */
-  readonly jobs: readonly (readonly unknown[])[]
 }
 
 export interface BadgeOfUser {
@@ -41,34 +38,34 @@ export interface BadgeOfUser {
 /** What badges show, by {@link badgeName}. */
 type ShownBadges = ReadonlyMap<string, number>
 
-/** Stores deliveries, badges, counts and the jobs that send; what it adds to the tasks themselves is left to the caller. */
+/** Stores deliveries, badges and the counts of channels; what is added to the tasks themselves is left to the caller. */
 export async function storeDeliveries(
   context: ProcedureContext,
   planned: PlannedDeliveries,
 ): Promise<void> {
-  await Promise.all(writeDeliveries(context, planned, await countBadges(context, planned)))
+  const shown = await countBadges(context, planned)
+  await Promise.all([
+    writeDeliveries(context, planned, shown),
+    context.run(addToCounts, countRows(planned.counts)),
+  ])
 }
 
-/** The second and last step of {@link storeDeliveries}, issued at once. @param shown by the first one */
-export function writeDeliveries(
+/** @param shown by {@link countBadges} */
+export async function writeDeliveries(
   context: ProcedureContext,
-  { batches, counts, jobs }: PlannedDeliveries,
+  { batches }: PlannedDeliveries,
   shown: ShownBadges,
-): readonly Promise<unknown>[] {
+): Promise<void> {
   const rows = batches.flatMap(({ batchId, deliveries }) =>
     deliveries.map((delivery) => {
       const badge = batchId === 0 || shown.size === 0 ? undefined : shown.get(badgeName(delivery))
       return deliveryRow(delivery, batchId, badge ?? null)
     }),
   )
-  return [
-    context.run(insertDeliveries, rows),
-    context.run(addToCounts, countRows(counts)),
-    context.run(insertJobs, jobs),
-  ]
+  await context.run(insertDeliveries, rows)
 }
 
-/** The first step of {@link storeDeliveries}: a user's badge changes once with a push, however many devices show it. */
+/** Changes badges: a user's badge changes once with a push, however many devices show it. */
 export async function countBadges(
   { run }: ProcedureContext,
   { appId, badges: changes }: PlannedDeliveries,

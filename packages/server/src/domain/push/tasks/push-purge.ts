@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
+import type { BatchStore } from '../batches/batch-store.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { TaskTimes } from './task-model.js'
@@ -10,6 +11,7 @@ import type { TaskStore } from './task-store.js'
 export interface PushPurgeOptions {
   readonly database: Database
   readonly apps: { list(): Promise<readonly { readonly appId: string }[]> }
+  readonly batches: BatchStore
   readonly deliveries: DeliveryStore
   readonly tasks: TaskStore
   /** For how long one can see what became of a push on a device. */
@@ -62,7 +64,7 @@ export class PushPurge {
   }
 
   async #purgeTasks(signal: AbortSignal): Promise<void> {
-    const { database, tasks, taskMs, traceMs, clock } = this.options
+    const { database, batches, tasks, taskMs, traceMs, clock } = this.options
     const now = clock.now()
     const ends = {
       madeBefore: now - taskMs,
@@ -73,7 +75,11 @@ export class PushPurge {
     while (count === rowsPerStep && !signal.aborted) {
       const old = await database.read((db) => tasks.listOld(db, ends, rowsPerStep))
       count = old.length
-      if (count > 0) await database.transaction((tx) => tasks.delete(tx, old))
+      if (count > 0)
+        await database.transaction(async (tx) => {
+          await batches.deleteOfTasks(tx, old)
+          await tasks.delete(tx, old)
+        })
       await pause(pauseMs, signal)
     }
   }

@@ -44,10 +44,9 @@ export interface StoredPushTask extends TaskKey {
   readonly content: TaskContent
   /** One of pushTaskState. */
   readonly state: number
-  /** Users with IDs up to here have their deliveries. */
+  /** Users with IDs up to here are in a batch. */
   readonly expandedTo: Int64
-  /** The batch that has deliveries already and gets further ones, so that nobody sends it yet; 0: there is none. */
-  readonly openBatchId: Int64
+  /** Devices that were found, and those of them whose delivery has come to its end. */
   readonly devices: number
   readonly finished: number
   /** Milliseconds since 1970: nothing is sent before. */

@@ -29,7 +29,7 @@ const countColumns = {
 export const lockTasks: BulkSelect = {
   table: 'push_tasks',
   keys: taskKeyColumns,
-  columns: 't.task_id, t.state, t.expanded_to, t.open_batch_id, t.devices, t.finished',
+  columns: 't.task_id, t.state, t.expanded_to, t.devices, t.finished',
   lock: 'for no key update',
 }
 
@@ -38,7 +38,6 @@ export interface LockedTask {
   readonly task_id: Int64
   readonly state: number
   readonly expanded_to: Int64
-  readonly open_batch_id: Int64
   readonly devices: number
   readonly finished: number
 }
@@ -51,16 +50,14 @@ export const setDevices: BulkUpdate = {
   keys: taskKeyColumns,
 }
 
-/** Rows: state, expanded_to, open_batch_id, devices, finished and updated_at, then app_id and task_id. */
+/** Rows: state, expanded_to, devices and updated_at, then app_id and task_id. */
 export const setExpanded: BulkUpdate = {
   module: import.meta.url,
   table: 'push_tasks',
   set: {
     state: 'smallint',
     expanded_to: 'bigint',
-    open_batch_id: 'bigint',
     devices: 'integer',
-    finished: 'integer',
     updated_at: 'bigint',
   },
   keys: taskKeyColumns,

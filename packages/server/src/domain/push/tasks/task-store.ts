@@ -17,10 +17,7 @@ import {
 } from './task-statements.js'
 
 /** A task that is to be stored; nothing of it is done yet. */
-export type NewPushTask = Omit<
-  StoredPushTask,
-  'state' | 'expandedTo' | 'openBatchId' | 'devices' | 'finished'
->
+export type NewPushTask = Omit<StoredPushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
 
 /** The counts of a task on one channel. */
 export type ChannelCounts = CountChange
@@ -290,7 +287,6 @@ function toTask(row: Selectable<PushTasksTable>): StoredPushTask {
     content: parseJson(row.content) as TaskContent,
     state: row.state,
     expandedTo: row.expanded_to,
-    openBatchId: row.open_batch_id,
     devices: row.devices,
     finished: row.finished,
     beginsAt: row.begins_at,

@@ -1,9 +1,10 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { BatchStore } from '../batches/batch-store.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { RecipientStore } from '../deliveries/recipient-store.js'
@@ -19,6 +20,7 @@ export interface TraceServiceOptions {
   readonly accounts: Pick<AccountService, 'requireUser'>
   readonly tasks: TaskStore
   readonly operatorTasks: OperatorTaskService
+  readonly batches: BatchStore
   readonly deliveries: DeliveryStore
   readonly recipients: RecipientStore
   readonly devices: {
@@ -89,9 +91,10 @@ export class TraceService {
     userId: Int64,
     membership: Membership,
   ): Promise<readonly TracedDevice[]> {
-    const { database, deliveries, recipients, certificates, clock, traceMs } = this.options
+    const { database, batches, deliveries, recipients, certificates, clock, traceMs } = this.options
     const { appId } = task
-    const [devices, found, facts, entries] = await Promise.all([
+    const [batch, devices, found, facts, entries] = await Promise.all([
+      database.read((db) => batches.findOfUser(db, task, userId)),
       database.read((db) => this.options.devices.list(db, { appId, userId })),
       database.read((db) => deliveries.listOfUser(db, task, userId)),
       database.read((db) => recipients.facts(db, appId, [userId])),
@@ -117,7 +120,7 @@ export class TraceService {
           delivery === null
             ? missingWords({
                 task,
-                userId,
+                isWaiting: batch === null ? isBehind(userId, task) : userId > batch.openedTo,
                 isInAudience: membership.isIn,
                 isOtherDevice: membership.deviceSns?.includes(deviceSn) === false,
                 bindings,
@@ -129,6 +132,11 @@ export class TraceService {
         return { deviceSn, platform: platforms.get(deviceSn) ?? null, bindings, delivery, text }
       })
   }
+}
+
+/** Whether the audience has not been looked through up to a user. */
+function isBehind(userId: Int64, { state, expandedTo }: StoredPushTask): boolean {
+  return state !== pushTaskState.expanded && userId > expandedTo
 }
 
 const noPushOfMessage =

@@ -121,7 +121,8 @@ function reportHint(channel: Delivery['channel']): string {
 /** What is known where a device has no delivery. */
 export interface MissingFacts {
   readonly task: StoredPushTask
-  readonly userId: StoredPushTask['taskId']
+  /** The push has not come to the user. */
+  readonly isWaiting: boolean
   readonly isInAudience: boolean
   /** The audience names other devices of the user. */
   readonly isOtherDevice: boolean
@@ -134,16 +135,17 @@ export interface MissingFacts {
 
 /** Why a device has no delivery, as far as can be told. */
 export function missingWords(facts: MissingFacts): string {
-  const { task, userId, bindings, now } = facts
+  const { task, bindings, now } = facts
   if (task.beginsAt < facts.keptSince)
     return 'What became of the push on devices is not kept any more.'
   if (!facts.isInAudience) return 'The audience does not contain the user, as things are now.'
   if (facts.isOtherDevice) return 'The audience names other devices of the user.'
-  if (task.state !== pushTaskState.expanded && userId > task.expandedTo) {
+  if (facts.isWaiting) {
     if (task.state === pushTaskState.cancelled)
       return 'The push was cancelled before it came to the user.'
-    return task.beginsAt > now
-      ? `The push begins at ${timeWords(task.beginsAt)}.`
+    if (task.beginsAt > now) return `The push begins at ${timeWords(task.beginsAt)}.`
+    return task.expiresAt <= now
+      ? 'The time of the push was over before it came to the user.'
       : 'The push has not come to the user yet.'
   }
   const { audience } = task.content
