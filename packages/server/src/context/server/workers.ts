@@ -2,10 +2,16 @@ import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
 import { blobRemoval } from '../../domain/files/removal/file-removal.js'
 import { ExpansionPace } from '../../domain/push/audience/expansion-pace.js'
-import { AudiencePace } from '../../domain/push/sending/send-pace.js'
-import { expandTask, sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
+import { AudiencePace, type SendPace, unhurried } from '../../domain/push/sending/send-pace.js'
+import {
+  type BatchToSend,
+  expandTask,
+  type SendJob,
+  sendAudienceBatch,
+  sendBatch,
+} from '../../domain/push/tasks/push-jobs.js'
 import { jobPurge } from '../../jobs/job-purge.js'
-import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
+import { type JobRun, JobWorker, jobHandler } from '../../jobs/job-worker.js'
 import { MaintenanceScheduler } from '../../jobs/maintenance-scheduler.js'
 import type { Clock } from '../../lib/clock.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
@@ -105,6 +111,15 @@ export function createWorkers({
     consumers: [messagePushes, fileReferences],
     observer: outboxObserver(log, metrics),
   })
+  const sendBatches =
+    (job: SendJob, pace: SendPace) =>
+    async ({ appId, payloads, signal }: JobRun<BatchToSend>) => {
+      for (const { batchId } of payloads) {
+        await pace.begin(signal)
+        await batchOpener.open({ appId, batchId }, signal)
+        await batchSender.send({ appId, batchId, job, signal, pace })
+      }
+    }
   const jobs = new JobWorker({
     database,
     store: jobStore,
@@ -125,30 +140,8 @@ export function createWorkers({
         },
         expansion,
       ),
-      jobHandler(
-        sendBatch,
-        async ({ appId, payloads, signal }) => {
-          for (const { batchId } of payloads)
-            await batchSender.send({ appId, batchId, job: sendBatch, signal })
-        },
-        sending,
-      ),
-      jobHandler(
-        sendAudienceBatch,
-        async ({ appId, payloads, signal }) => {
-          for (const { batchId } of payloads) {
-            await batchOpener.open({ appId, batchId }, signal)
-            await batchSender.send({
-              appId,
-              batchId,
-              job: sendAudienceBatch,
-              signal,
-              pace: audiencePace,
-            })
-          }
-        },
-        sendingAudiences,
-      ),
+      jobHandler(sendBatch, sendBatches(sendBatch, unhurried), sending),
+      jobHandler(sendAudienceBatch, sendBatches(sendAudienceBatch, audiencePace), sendingAudiences),
     ],
     observer: {
       finished: metrics.jobFinished.bind(metrics),

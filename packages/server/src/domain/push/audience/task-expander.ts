@@ -3,17 +3,27 @@ import { pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { ProcedureRestart } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
+import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
-import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
-import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.js'
+import { addCounts, noDevices } from '../batches/batch-model.js'
+import type { DeliveryPlanner, NewBatch } from '../deliveries/delivery-planner.js'
+import type { PlanSurroundings } from '../deliveries/plan-deliveries.js'
+import {
+  expandTask,
+  expansionOf,
+  type SendJob,
+  sendAudienceBatch,
+  sendBatch,
+} from '../tasks/push-jobs.js'
 import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
+import { countDevices } from './count-devices.js'
 import { type AudiencePage, expandPage, isOpen, type PageRefusal } from './expand-page.js'
 import type { ExpansionPace } from './expansion-pace.js'
-import { runPage } from './run-page.js'
+import { runOnUsers } from './run-on-users.js'
 
 type PaceOfPages = Pick<ExpansionPace, 'begin'>
 
@@ -27,7 +37,10 @@ export interface TaskExpanderOptions {
 }
 
 /** A page of a task's audience, with all that decides about it. */
-interface ReadyPage extends Pick<AudiencePage, 'surroundings' | 'batch'> {
+interface ReadyPage {
+  readonly surroundings: PlanSurroundings
+  readonly kind: SendJob
+  readonly batch: NewBatch
   readonly task: StoredPushTask
   readonly page: RecipientPage
 }
@@ -56,18 +69,14 @@ export class TaskExpander {
     await running
   }
 
-  /**
-   * Waits until this node looks through no audience, or for so many milliseconds.
-   * @returns whether it looks through none
-   * @throws when it is aborted
-   */
-  async idle(withinMs: number, signal: AbortSignal): Promise<boolean> {
-    if (!this.#isBusy) return true
-    const pause = delay(withinMs, undefined, { signal })
-    await Promise.race(
-      this.#running.size > 0 ? [Promise.allSettled(this.#running), pause] : [pause],
-    )
-    return !this.#isBusy
+  /** Waits until this node looks through no audience. @throws when it is aborted */
+  async idle(signal: AbortSignal): Promise<void> {
+    while (this.#isBusy) {
+      const pause = delay(betweenTurnsMs, undefined, { signal })
+      await (this.#running.size > 0
+        ? Promise.race([Promise.allSettled(this.#running), pause])
+        : pause)
+    }
   }
 
   get #isBusy(): boolean {
@@ -109,41 +118,52 @@ export class TaskExpander {
       task.expiresAt <= clock.now()
         ? { recipients: [], upTo: expandedTo, isLast: true }
         : await audiences.page(task, expandedTo, usersPerPage)
+    const kind = isShort(task, page) ? sendBatch : sendAudienceBatch
     const userIds = page.recipients.map(({ userId }) => userId)
     const [surroundings, [batch]] = await Promise.all([
       planner.surroundings(appId, userIds),
-      whenReserved(() => planner.newBatches(appId, 1, sendAudienceBatch)),
+      whenReserved(() => planner.newBatches(appId, 1, kind)),
     ])
     if (!batch) throw new Error('one batch was asked for')
-    return { task, page, surroundings, batch }
+    return { task, page, surroundings, kind, batch }
   }
 
   /** @returns null when it is stored */
   async #store(
-    { task, page: { recipients, upTo, isLast }, surroundings, batch }: ReadyPage,
+    { task, page: { recipients, upTo, isLast }, surroundings, kind, batch }: ReadyPage,
     signal: AbortSignal,
     pace: PaceOfPages,
   ): Promise<PageRefusal | null> {
     const { database, jobs } = this.options
-    await pace.begin(recipients.length, signal)
-    signal.throwIfAborted()
-    const { appId, taskId, content, expandedTo } = task
-    const state = isLast ? pushTaskState.expanded : pushTaskState.expanding
+    const { appId, taskId, content, expandedTo: openedTo } = task
+    let expected = noDevices
+    for (const part of chunksOf(recipients, database.dialect.usersPerTransaction)) {
+      await pace.begin(part.length, signal)
+      signal.throwIfAborted()
+      const users = { task: { appId, taskId, content }, recipients: part, surroundings }
+      expected = addCounts(expected, await runOnUsers(database, countDevices, users))
+    }
     const page: AudiencePage = {
-      task: { appId, taskId, content, expandedTo },
-      recipients,
-      surroundings,
-      batch,
-      expandedTo: upTo,
-      state,
+      batch: { appId, taskId, batchId: batch.batchId, openedTo, upTo, expected },
+      job: batch.job,
+      state: isLast ? pushTaskState.expanded : pushTaskState.expanding,
+      now: surroundings.now,
     }
     try {
-      await runPage(database, expandPage, page)
+      await database.procedure(expandPage, page, null)
     } catch (error) {
       if (error instanceof ProcedureRestart) return error.detail as PageRefusal
       throw error
     }
-    jobs.announce(sendAudienceBatch)
+    jobs.announce(kind)
     return null
   }
+}
+
+/** Whether an audience is sent to at once, however many other ones wait: one that fits into a page, or was named one by one. */
+function isShort({ content, expandedTo }: StoredPushTask, { isLast }: RecipientPage): boolean {
+  const { kind } = content.audience
+  return (
+    kind === 'user_id' || kind === 'alias' || kind === 'push_token' || (isLast && expandedTo === 0)
+  )
 }

@@ -29,6 +29,13 @@ export interface Batch extends BatchProgress, TaskKey {
 
 export const noDevices: DeviceCounts = { devices: 0, targets: new Map() }
 
+export function addCounts(a: DeviceCounts, b: DeviceCounts): DeviceCounts {
+  const targets = new Map(a.targets)
+  for (const [channel, count] of b.targets)
+    targets.set(channel, (targets.get(channel) ?? 0) + count)
+  return { devices: a.devices + b.devices, targets }
+}
+
 /**
  * Counts devices that were expected and are found now. A part counts no device a second time that is among those expected, and the last
  * one takes back what was not found, so that in the end those are counted that were found.

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.js'
 import { ProcedureRestart } from '../../../db/procedure.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { AudienceReader } from '../audience/audience-reader.js'
-import { runPage } from '../audience/run-page.js'
+import { runOnUsers } from '../audience/run-on-users.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
@@ -42,7 +42,7 @@ export class BatchOpener {
     const { database } = this.options
     const part = await this.#nextPart(task, batch)
     try {
-      await runPage(database, openBatch, part)
+      await runOnUsers(database, openBatch, part)
     } catch (error) {
       // How things are now is read again.
       if (!(error instanceof ProcedureRestart)) throw error

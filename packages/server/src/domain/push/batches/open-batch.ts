@@ -17,6 +17,7 @@ import {
   type LockedTask,
   lockTasks,
   setDevices,
+  targetsAdded,
 } from '../tasks/task-statements.js'
 import { type Batch, settle } from './batch-model.js'
 import {
@@ -80,21 +81,13 @@ export const openBatch: Procedure<BatchPart, void> = {
     const [{ devices, finished } = { devices: 0, finished: 0 }] = planned.devices
     const targets = new Map(planned.counts.map(({ channel, target }) => [channel, target]))
     const { change, rest } = settle(expectedOf(locked), { devices, targets }, { isLast })
-    const counts = [...change.targets].map(([channel, target]) => ({
-      appId,
-      taskId,
-      channel,
-      target,
-      sent: 0,
-      received: 0,
-    }))
     context.commitWithNext?.()
     await Promise.all([
       context.change(setBatches, [batchProgressRow({ appId, batchId, openedTo, expected: rest })]),
       context.change(setDevices, [
         [lockedTask.devices + change.devices, lockedTask.finished + finished, appId, taskId],
       ]),
-      context.run(addToCounts, countRows(counts)),
+      context.run(addToCounts, countRows(targetsAdded(task, change.targets))),
       writeDeliveries(context, planned, shown),
     ])
   },

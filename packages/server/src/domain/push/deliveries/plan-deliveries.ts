@@ -7,7 +7,7 @@ import type { ConnectedDevice } from '../../../push/core-channel.js'
 import type { DeviceCounts } from '../batches/batch-model.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
-import type { CountChange } from '../tasks/task-statements.js'
+import { type CountChange, targetsAdded } from '../tasks/task-statements.js'
 import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
@@ -118,12 +118,13 @@ function badgesOf({ task, deliveries }: DeliveryPlan): BadgeOfUser[] {
   return [...userIds].map((userId) => ({ taskId: task.taskId, userId, change }))
 }
 
-function targetsOf({ task: { appId, taskId }, deliveries }: DeliveryPlan): CountChange[] {
+function targetsOf({ task, deliveries }: DeliveryPlan): CountChange[] {
   const byChannel = groupBy(deliveries.filter(isPending), ({ channel }) => channel)
-  return [...byChannel].map(([channel, { length }]) => {
+  const targets = [...byChannel].map(([channel, { length }]) => {
     if (channel === '') throw new Error('a pending delivery has a channel')
-    return { appId, taskId, channel, target: length, sent: 0, received: 0 }
+    return [channel, length] as const
   })
+  return targetsAdded(task, new Map(targets))
 }
 
 function isPending({ state }: Pick<Delivery, 'state'>): boolean {

@@ -16,7 +16,7 @@ import type { TaskStore } from '../tasks/task-store.js'
 import type { Result, ResultFacts } from './delivery-recorder.js'
 import { notificationOf, variantOf } from './device-notification.js'
 import type { Recorder } from './outcome-watch.js'
-import { type SendPace, unhurried } from './send-pace.js'
+import type { SendPace } from './send-pace.js'
 
 export interface BatchSenderOptions {
   readonly database: Database
@@ -37,8 +37,7 @@ export interface BatchRun {
   /** What is to be tried later is ordered as this kind too. */
   readonly job: SendJob
   readonly signal: AbortSignal
-  /** Default: all at once. */
-  readonly pace?: SendPace
+  readonly pace: SendPace
 }
 
 /** A delivery whose way is open. */
@@ -56,7 +55,7 @@ export class BatchSender {
   constructor(private readonly options: BatchSenderOptions) {}
 
   /** What is to be tried later is ordered as another job. */
-  async send({ appId, batchId, job, signal, pace = unhurried }: BatchRun): Promise<void> {
+  async send({ appId, batchId, job, signal, pace }: BatchRun): Promise<void> {
     const { database, deliveries, recorder, clock } = this.options
     /** What was looked at and stays as it is. */
     const left = new Map<string, number>()

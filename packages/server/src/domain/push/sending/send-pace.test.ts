@@ -3,19 +3,22 @@ import { expect, test } from 'vitest'
 import { AudiencePace } from './send-pace.js'
 
 const { signal } = new AbortController()
-const atRest = { idle: async () => true }
+const atRest = { idle: async () => {} }
 
-test('a few are sent while the node looks through an audience', async () => {
-  const waited: number[] = []
-  const expander = {
-    idle: async (withinMs: number) => {
-      waited.push(withinMs)
-      return false
-    },
-  }
+test('audiences wait while the node looks through one', async () => {
+  let end = () => {}
+  const expander = { idle: () => new Promise<void>((resolve) => void (end = resolve)) }
   const pace = new AudiencePace(expander, { next: () => null })
-  expect([await pace.next(signal), await pace.next(signal)]).toEqual([8, 8])
-  expect(waited).toEqual([100, 100])
+  for (const wait of [() => pace.begin(signal), () => pace.next(signal)]) {
+    let isOver = false
+    const waiting = wait().then(() => {
+      isOver = true
+    })
+    await nextTurn()
+    expect(isOver).toBe(false)
+    end()
+    await waiting
+  }
 })
 
 test('all are sent where nobody sends messages, and else some after each rest', async () => {
@@ -29,10 +32,9 @@ test('batches take turns, also after one that was told to end', async () => {
   const order: string[] = []
   const releases: (() => void)[] = []
   const expander = {
-    idle: async (_: number, { aborted, reason }: AbortSignal) => {
+    idle: async ({ aborted, reason }: AbortSignal) => {
       if (aborted) throw reason
       await new Promise<void>((resolve) => releases.push(resolve))
-      return true
     },
   }
   const pace = new AudiencePace(expander, { next: () => null })

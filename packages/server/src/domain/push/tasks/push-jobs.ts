@@ -6,7 +6,7 @@ interface TaskToExpand {
   readonly taskId: Int64
 }
 
-/** Looks for the devices of a task and gives each its delivery; see {@link expansionOf}. */
+/** Looks through the audience of a task; see {@link expansionOf}. */
 export const expandTask = jobKind<TaskToExpand>('push.expand')
 
 /** There is one at a time for a task. A run that orders it again has it done behind those that wait by then. */
@@ -14,10 +14,14 @@ export function expansionOf({ appId, taskId }: TaskKey): NewJob<TaskToExpand> {
   return { appId, key: String(taskId), payload: { taskId } }
 }
 
-export type SendJob = JobKind<{ readonly batchId: Int64 }>
+export interface BatchToSend {
+  readonly batchId: Int64
+}
 
-/** Sends the deliveries of a batch that are pending and due. */
+export type SendJob = JobKind<BatchToSend>
+
+/** Opens a batch, if it is not open, and sends its deliveries that are pending and due. */
 export const sendBatch: SendJob = jobKind('push.send')
 
-/** As {@link sendBatch}, for the audiences of tasks, which may be very large: so that pushes of messages do not wait behind them. */
+/** As {@link sendBatch}, for audiences that may be very large: so that pushes of messages, and to a few, do not wait behind them. */
 export const sendAudienceBatch: SendJob = jobKind('push.send_audience')

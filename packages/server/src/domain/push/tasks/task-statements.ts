@@ -119,6 +119,21 @@ export async function addDevices(
   await change(setDevices, rows)
 }
 
+/** What is added to the counts of a task when devices become targets of channels. */
+export function targetsAdded(
+  { appId, taskId }: TaskKey,
+  targets: ReadonlyMap<PushChannel, number>,
+): CountChange[] {
+  return [...targets].map(([channel, target]) => ({
+    appId,
+    taskId,
+    channel,
+    target,
+    sent: 0,
+    received: 0,
+  }))
+}
+
 /** Rows of {@link addToCounts}, one for each task and channel, in the order in which they are locked. */
 export function countRows(changes: readonly CountChange[]): unknown[][] {
   return [...addedUp(changes)]
