@@ -1,4 +1,5 @@
 /** What became of the pushes of messages, as the gateway saw it and as it is stored. */
+import { pushTaskState } from '@hermod/protocol'
 import { type Session, waitFor } from '@hermod/testkit'
 import { PushWorld } from './push-world.js'
 import type { Sql } from './sql.js'

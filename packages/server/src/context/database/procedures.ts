@@ -1,13 +1,17 @@
 import type { ProcedureName } from '../../db/procedure.js'
 import { moveMarks } from '../../domain/messaging/marks/move-marks.js'
 import { storeBatch } from '../../domain/messaging/sending/store-batch.js'
-import { expandPage } from '../../domain/push/audience/expand-page.js'
+import { countDevices } from '../../domain/push/audience/count-devices.js'
+import { storePages } from '../../domain/push/audience/store-pages.js'
+import { openBatch } from '../../domain/push/batches/open-batch.js'
 import { recordAccepted } from '../../domain/push/sending/record-accepted.js'
 
 /** Everything that runs in the writer's thread, which loads it before the service is ready. */
 export const procedures: readonly ProcedureName[] = [
   storeBatch,
   moveMarks,
-  expandPage,
+  countDevices,
+  openBatch,
+  storePages,
   recordAccepted,
 ]

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { pushTaskState } from '@hermod/protocol'
+import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { ProcedureRestart } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
@@ -21,9 +21,9 @@ import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
 import { countDevices } from './count-devices.js'
-import { type AudiencePage, expandPage, isOpen, type PageRefusal } from './expand-page.js'
 import type { ExpansionPace } from './expansion-pace.js'
 import { runOnUsers } from './run-on-users.js'
+import { type CountedPage, isOpen, type PageRefusal, storePages } from './store-pages.js'
 
 type PaceOfPages = Pick<ExpansionPace, 'begin'>
 
@@ -38,15 +38,24 @@ export interface TaskExpanderOptions {
 
 /** A page of a task's audience, with all that decides about it. */
 interface ReadyPage {
-  readonly surroundings: PlanSurroundings
-  readonly kind: SendJob
-  readonly batch: NewBatch
-  readonly task: StoredPushTask
+  /** It begins with the users above this one. */
+  readonly after: Int64
   readonly page: RecipientPage
+  readonly surroundings: PlanSurroundings
+  readonly batch: NewBatch
+}
+
+/** What comes next of an audience. */
+interface Found {
+  readonly pages: readonly CountedPage[]
+  readonly users: number
+  readonly upTo: Int64
+  readonly isLast: boolean
 }
 
 /** Who is read at once, and whose deliveries are sent together. */
 const usersPerPage = 240
+const pagesPerTransaction = 4
 /** After so many users the tasks that wait have their turn. */
 const usersPerTurn = 5_000
 /** Between two turns of a task this node counts as busy for so long. */
@@ -84,58 +93,62 @@ export class TaskExpander {
   }
 
   async #expand(key: TaskKey, signal: AbortSignal, pace: PaceOfPages): Promise<void> {
-    const { database, jobs } = this.options
-    let next = await this.#find(key)
+    const { database, tasks, jobs } = this.options
     for (let users = 0; users < usersPerTurn; ) {
-      if (!next) return
-      const { task, page } = next
-      users += page.recipients.length
-      const mayFollow = !page.isLast && users < usersPerTurn
-      const following = { ...task, expandedTo: page.upTo }
-      // The next page is read while this one is stored.
-      const [refusal, prepared] = await allEnded([
-        this.#store(next, signal, pace),
-        mayFollow ? this.#prepare(following) : null,
-      ] as const)
-      if (refusal === 'over' || (refusal === null && page.isLast)) return
-      next = refusal === 'outdated' ? await this.#find(key) : (prepared ?? next)
+      const task = await database.read((db) => tasks.find(db, key))
+      if (!task || !isOpen(task)) return
+      const found = await this.#count(task, signal, pace)
+      users += found.users
+      const refusal = await this.#store(task, found)
+      if (refusal === 'over' || (refusal === null && found.isLast)) return
     }
     await database.statement((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs
   }
 
-  /** @returns what comes next of a task; null when it does not go on */
-  async #find(key: TaskKey): Promise<ReadyPage | null> {
-    const { database, tasks } = this.options
-    const task = await database.read((db) => tasks.find(db, key))
-    return task && isOpen(task) ? this.#prepare(task) : null
+  async #count(task: StoredPushTask, signal: AbortSignal, pace: PaceOfPages): Promise<Found> {
+    const pages: CountedPage[] = []
+    let users = 0
+    let next: ReadyPage = await this.#prepare(task, task.expandedTo)
+    for (;;) {
+      const { page } = next
+      users += page.recipients.length
+      const isEnough = page.isLast || pages.length + 1 === pagesPerTransaction
+      // The next page is read while this one is looked at.
+      const [counted, following] = await allEnded([
+        this.#countPage(task, next, signal, pace),
+        isEnough ? null : this.#prepare(task, page.upTo),
+      ] as const)
+      pages.push(counted)
+      if (following === null) return { pages, users, upTo: page.upTo, isLast: page.isLast }
+      next = following
+    }
   }
 
-  async #prepare(task: StoredPushTask): Promise<ReadyPage> {
+  async #prepare(task: StoredPushTask, after: Int64): Promise<ReadyPage> {
     const { audiences, clock, planner } = this.options
-    const { appId, expandedTo } = task
     const page =
       task.expiresAt <= clock.now()
-        ? { recipients: [], upTo: expandedTo, isLast: true }
-        : await audiences.page(task, expandedTo, usersPerPage)
+        ? { recipients: [], upTo: after, isLast: true }
+        : await audiences.page(task, after, usersPerPage)
     const kind = isShort(task, page) ? sendBatch : sendAudienceBatch
     const userIds = page.recipients.map(({ userId }) => userId)
     const [surroundings, [batch]] = await Promise.all([
-      planner.surroundings(appId, userIds),
-      whenReserved(() => planner.newBatches(appId, 1, kind)),
+      planner.surroundings(task.appId, userIds),
+      whenReserved(() => planner.newBatches(task.appId, 1, kind)),
     ])
     if (!batch) throw new Error('one batch was asked for')
-    return { task, page, surroundings, kind, batch }
+    return { after, page, surroundings, batch }
   }
 
-  /** @returns null when it is stored */
-  async #store(
-    { task, page: { recipients, upTo, isLast }, surroundings, kind, batch }: ReadyPage,
+  async #countPage(
+    { appId, taskId, content }: StoredPushTask,
+    { after: openedTo, page: { recipients, upTo }, surroundings, batch }: ReadyPage,
     signal: AbortSignal,
     pace: PaceOfPages,
-  ): Promise<PageRefusal | null> {
-    const { database, jobs } = this.options
-    const { appId, taskId, content, expandedTo: openedTo } = task
+  ): Promise<CountedPage> {
+    const { database } = this.options
+    const { batchId, job } = batch
     let expected = noDevices
     for (const part of chunksOf(recipients, database.dialect.usersPerTransaction)) {
       await pace.begin(part.length, signal)
@@ -143,19 +156,24 @@ export class TaskExpander {
       const users = { task: { appId, taskId, content }, recipients: part, surroundings }
       expected = addCounts(expected, await runOnUsers(database, countDevices, users))
     }
-    const page: AudiencePage = {
-      batch: { appId, taskId, batchId: batch.batchId, openedTo, upTo, expected },
-      job: batch.job,
-      state: isLast ? pushTaskState.expanded : pushTaskState.expanding,
-      now: surroundings.now,
-    }
+    return { batch: { appId, taskId, batchId, openedTo, upTo, expected }, job }
+  }
+
+  /** @returns null when it is stored */
+  async #store(
+    { appId, taskId, expandedTo }: StoredPushTask,
+    { pages, upTo, isLast }: Found,
+  ): Promise<PageRefusal | null> {
+    const { database, jobs, clock } = this.options
+    const state = isLast ? pushTaskState.expanded : pushTaskState.expanding
+    const counted = { appId, taskId, expandedTo, upTo, state, now: clock.now(), pages }
     try {
-      await database.procedure(expandPage, page, null)
+      await database.procedure(storePages, counted, null)
     } catch (error) {
       if (error instanceof ProcedureRestart) return error.detail as PageRefusal
       throw error
     }
-    jobs.announce(kind)
+    for (const kind of [sendBatch, sendAudienceBatch]) jobs.announce(kind)
     return null
   }
 }

@@ -1,0 +1,77 @@
+/** Pages of an audience become batches, where the writer is. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import { pushTaskState } from '@hermod/protocol/enums'
+import { type Procedure, ProcedureRestart } from '../../../db/procedure.js'
+import { insertJobs } from '../../../jobs/job-statements.js'
+import { addCounts, type Batch, noDevices } from '../batches/batch-model.js'
+import { batchRow, insertBatches } from '../batches/batch-statements.js'
+import type { TaskKey } from '../tasks/task-model.js'
+import {
+  addToCounts,
+  countRows,
+  type LockedTask,
+  lockTasks,
+  setExpanded,
+  targetsAdded,
+} from '../tasks/task-statements.js'
+
+/** What an audience has been looked through for: pages one after the other. */
+export interface CountedPages extends TaskKey {
+  /** How far the task was when the first one was read, and how far it is after the last one. */
+  readonly expandedTo: Int64
+  readonly upTo: Int64
+  /** The state of the task then. */
+  readonly state: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly pages: readonly CountedPage[]
+}
+
+export interface CountedPage {
+  readonly batch: Batch
+  /** A row of insertJobs, which opens and sends the batch. */
+  readonly job: readonly unknown[]
+}
+
+/** Why pages are not stored. `over`: the task does not go on; `outdated`: another run has brought it further. */
+export type PageRefusal = 'over' | 'outdated'
+
+/** Moves a task on by pages of its audience. Ends in a {@link ProcedureRestart} with a {@link PageRefusal} where it cannot. */
+export const storePages: Procedure<CountedPages, void> = {
+  module: import.meta.url,
+  name: 'storePages',
+  // A batch is opened before it is sent, and then everything is on the disk that the batch has.
+  waitsForDisk: false,
+  async run(context, { appId, taskId, expandedTo, upTo, state, now, pages }) {
+    const [locked] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
+    if (!locked || !isOpen(locked)) throw refusal('over')
+    if (locked.expanded_to !== expandedTo) throw refusal('outdated')
+    // Where nobody has a device nothing is sent.
+    const used = pages.filter(({ batch }) => batch.expected.devices > 0)
+    const { devices, targets } = used
+      .map(({ batch }) => batch.expected)
+      .reduce(addCounts, noDevices)
+    context.commitWithNext?.()
+    await Promise.all([
+      context.change(setExpanded, [[state, upTo, locked.devices + devices, now, appId, taskId]]),
+      context.run(addToCounts, countRows(targetsAdded({ appId, taskId }, targets))),
+      context.run(
+        insertBatches,
+        used.map(({ batch }) => batchRow(batch)),
+      ),
+      context.run(
+        insertJobs,
+        used.map(({ job }) => job),
+      ),
+    ])
+  },
+}
+
+function refusal(reason: PageRefusal): ProcedureRestart {
+  return new ProcedureRestart(reason)
+}
+
+/** Whether a task goes on. */
+export function isOpen({ state }: { readonly state: number }): boolean {
+  return state === pushTaskState.waiting || state === pushTaskState.expanding
+}
