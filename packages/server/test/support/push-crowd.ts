@@ -14,11 +14,18 @@ export interface PushCrowd {
   readonly status: number
   /** One in so many has a second device. Default: none */
   readonly oneWithTwoDevicesIn?: number
+  /** What device tokens begin with; default: the gateway takes their pushes. */
+  readonly token?: string
+}
+
+/** The ID of a user of the crowd. @param number from 1 to its size */
+export function idInCrowd(number: number): number {
+  return beforeCrowd + number
 }
 
 export async function addCrowd(
   sql: Sql,
-  { like, size, notifier, status, oneWithTwoDevicesIn: share }: PushCrowd,
+  { like, size, notifier, status, oneWithTwoDevicesIn: share, token = 'of-crowd' }: PushCrowd,
 ): Promise<void> {
   const [row = {}] = await sql.run(`select * from users where user_id = ${like}`)
   const changes: Readonly<Record<string, string>> = {
@@ -34,7 +41,7 @@ export async function addCrowd(
   const bind = (deviceSn: number, condition: string) =>
     sql.run(`${numbers} insert into push_bindings
       (app_id, user_id, device_sn, notifier_name, device_token, bound_at, paused_until)
-      select u.app_id, ${beforeCrowd} + n.i, ${deviceSn}, '${notifier}', 'of-crowd-' || n.i || '-${deviceSn}', 1, 0
+      select u.app_id, ${beforeCrowd} + n.i, ${deviceSn}, '${notifier}', '${token}-' || n.i || '-${deviceSn}', 1, 0
       from users u, n where u.user_id = ${like} and ${condition}`)
   await bind(1, 'true')
   if (share !== undefined) await bind(2, `n.i % ${share} = 0`)

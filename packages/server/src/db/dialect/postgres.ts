@@ -106,7 +106,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       parameters: ['off'],
     },
     concurrentBatches: 2,
-    usersPerTransaction: 240,
+    usersPerTransaction: 60,
     clusteredTable: '',
     // A row that stays on its page is changed without its indexes: https://www.postgresql.org/docs/15/storage-hot.html
     roomForChanges: 'with (fillfactor = 50)',
