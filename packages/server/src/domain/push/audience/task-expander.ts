@@ -13,7 +13,6 @@ import type { PlanSurroundings } from '../deliveries/plan-deliveries.js'
 import {
   expandTask,
   expansionOf,
-  type SendJob,
   sendAudienceBatch,
   sendBatch,
 } from '../tasks/push-jobs.js'

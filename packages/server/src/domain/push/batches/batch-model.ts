@@ -27,8 +27,10 @@ export interface Batch extends BatchProgress, TaskKey {
   readonly upTo: Int64
 }
 
+/** What is expected where nobody is. */
 export const noDevices: DeviceCounts = { devices: 0, targets: new Map() }
 
+/** The devices of two parts of an audience. */
 export function addCounts(a: DeviceCounts, b: DeviceCounts): DeviceCounts {
   const targets = new Map(a.targets)
   for (const [channel, count] of b.targets)

@@ -7,7 +7,12 @@ const atRest = { idle: async () => {} }
 
 test('audiences wait while the node looks through one', async () => {
   let end = () => {}
-  const expander = { idle: () => new Promise<void>((resolve) => void (end = resolve)) }
+  const expander = {
+    idle: () =>
+      new Promise<void>((resolve) => {
+        end = resolve
+      }),
+  }
   const pace = new AudiencePace(expander, { next: () => null })
   for (const wait of [() => pace.begin(signal), () => pace.next(signal)]) {
     let isOver = false
