@@ -10,12 +10,7 @@ import { whenReserved } from '../../../lib/ids/ids.js'
 import { addCounts, noDevices } from '../batches/batch-model.js'
 import type { DeliveryPlanner, NewBatch } from '../deliveries/delivery-planner.js'
 import type { PlanSurroundings } from '../deliveries/plan-deliveries.js'
-import {
-  expandTask,
-  expansionOf,
-  sendAudienceBatch,
-  sendBatch,
-} from '../tasks/push-jobs.js'
+import { expandTask, expansionOf, sendAudienceBatch, sendBatch } from '../tasks/push-jobs.js'
 import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
