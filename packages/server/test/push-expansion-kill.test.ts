@@ -76,7 +76,7 @@ async function interrupt(
   nodes: PushNodes,
   taskId: number,
   { isAmid, isOver, position }: Stage,
-  { times, by }: { readonly times: number; by(): Promise<(() => Promise<void>) | undefined> },
+  { times, by }: { readonly times: number; by(): Promise<(() => Promise<void>) | null> },
 ): Promise<number> {
   let count = 0
   let last = 0
@@ -99,10 +99,11 @@ async function interrupt(
   return count
 }
 
+/** @param ledger has what was taken before the simulator forgot it */
 async function requireAllSent(
   nodes: PushNodes,
   simulator: PushSimulator,
-  taskId: number,
+  { taskId, ledger }: { readonly taskId: number; readonly ledger: PushLedger },
 ): Promise<void> {
   const everybody = crowdDevices + 1
   const ask = <T>(of: (world: PushWorld) => Promise<T>) =>
@@ -117,7 +118,6 @@ async function requireAllSent(
     vendor_h_target: everybody,
     vendor_h_sent: everybody,
   })
-  const ledger = new PushLedger()
   ledger.collect(simulator)
   expect(ledger.taken(taskId)).toHaveLength(everybody)
 }
@@ -128,10 +128,15 @@ for (const backend of testBackends()) {
       await using simulator = await PushSimulator.start({})
       await using nodes = await startNodes(backend)
       const taskId = await pushToCrowd(nodes, simulator)
-      const kills = { times: killsAmid, by: async () => nodes.kill() }
+      const ledger = new PushLedger()
+      const kill = async () => {
+        ledger.collect(simulator)
+        return nodes.kill()
+      }
+      const kills = { times: killsAmid, by: kill }
       expect(await interrupt(nodes, taskId, lookingThrough, kills)).toBeGreaterThan(0)
       expect(await interrupt(nodes, taskId, sending, kills)).toBeGreaterThan(0)
-      await requireAllSent(nodes, simulator, taskId)
+      await requireAllSent(nodes, simulator, { taskId, ledger })
     })
 
     if (backend.name === 'sqlite') return
@@ -139,15 +144,17 @@ for (const backend of testBackends()) {
       await using simulator = await PushSimulator.start({})
       await using nodes = await startNodes(backend)
       const taskId = await pushToCrowd(nodes, simulator)
+      const ledger = new PushLedger()
       const cut = async () => {
+        ledger.collect(simulator)
         await nodes.sql.run(`select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()`)
-        return undefined
+        return null
       }
       const cuts = { times: cutsAmid, by: cut }
       expect(await interrupt(nodes, taskId, lookingThrough, cuts)).toBeGreaterThan(0)
       expect(await interrupt(nodes, taskId, sending, cuts)).toBeGreaterThan(0)
-      await requireAllSent(nodes, simulator, taskId)
+      await requireAllSent(nodes, simulator, { taskId, ledger })
     })
   })
 }

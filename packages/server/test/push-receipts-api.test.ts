@@ -1,6 +1,13 @@
 /** Receipts of gateways, from the gateways to the counts, on both databases (rules G1, G8). */
 import { createHmac } from 'node:crypto'
-import { freePort, type Json, type Session, stopSharedCluster, testBackends } from '@hermod/testkit'
+import {
+  freePort,
+  type Json,
+  type Session,
+  stopSharedCluster,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { PushSimulator, vendorFAccessToken, vendorHCallback } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
@@ -61,10 +68,14 @@ for (const backend of testBackends()) {
 
     /** What the gateway is given to name the pushes of a task in its receipts. */
     async function tagOf(taskId: number): Promise<string> {
-      const [{ batch_id: batchId }] = (await watched.sql.run(
-        `select batch_id from push_deliveries where task_id = ${taskId}`,
-      )) as [Json]
-      return `${taskId}.${batchId}`
+      const delivery = await waitFor(
+        async () =>
+          (
+            await watched.sql.run(`select batch_id from push_deliveries where task_id = ${taskId}`)
+          )[0],
+        { what: 'a delivery', timeoutMs: 60_000 },
+      )
+      return `${taskId}.${delivery.batch_id}`
     }
 
     const receivedBy = async (channel: Channel, taskId: number) =>

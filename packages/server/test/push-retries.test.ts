@@ -171,11 +171,11 @@ for (const backend of testBackends()) {
         [waiting, other],
       ] as const)
         expect(await deliveryOf(taskId, user)).toMatchObject({ state: pushDeliveryState.pending })
-      // Such as wait keep the pace of audiences.
+      // What waits stays among those that are short.
       const jobs = await place.watched.sql.run(
         `select kind from jobs where outcome = '' and run_at > ${Date.now() + 3 * minuteMs}`,
       )
-      expect(jobs).toEqual(Array(2).fill({ kind: 'push.send_audience' }))
+      expect(jobs).toEqual(Array(2).fill({ kind: 'push.send' }))
     })
   })
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../dist/db/database.js'
 import { postgresDialect } from '../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../dist/db/dialect/sqlite.js'
+import { BatchStore } from '../dist/domain/push/batches/batch-store.js'
 import { DeliveryStore } from '../dist/domain/push/deliveries/delivery-store.js'
 import { PushPurge } from '../dist/domain/push/tasks/push-purge.js'
 import { TaskStore } from '../dist/domain/push/tasks/task-store.js'
@@ -204,6 +205,7 @@ for (const backend of testBackends()) {
         expect(await tasksOf('push_deliveries'), `${days} days`).toEqual(deliveries)
         expect(await tasksOf('push_tasks'), `${days} days`).toEqual(tasks)
         expect(await tasksOf('push_task_counts'), `${days} days`).toEqual(tasks)
+        expect(await tasksOf('push_batches'), `${days} days`).toEqual(tasks)
       }
       const later = new PushWorld(await watched.startAgain(), simulator)
       expect(await later.notify(requests[0])).toBeGreaterThan(last)
@@ -230,6 +232,7 @@ async function purgeLater({ dataDir, databaseUrl }: DataPlace, days: number): Pr
   const purge = new PushPurge({
     database,
     apps: { list: async () => [{ appId: 'test' }] },
+    batches: new BatchStore(database),
     deliveries: new DeliveryStore(database),
     tasks: new TaskStore(database),
     traceMs: 7 * dayMs,
