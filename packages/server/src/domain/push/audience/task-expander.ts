@@ -125,7 +125,9 @@ export class TaskExpander {
       task.expiresAt <= clock.now()
         ? { recipients: [], upTo: after, isLast: true }
         : await audiences.page(task, after, usersPerPage)
-    const kind = isShort(task, page) ? sendBatch : sendAudienceBatch
+    // These are sent to at once, however many other audiences wait.
+    const isShort = isNamed(task) || (page.isLast && after === 0)
+    const kind = isShort ? sendBatch : sendAudienceBatch
     const userIds = page.recipients.map(({ userId }) => userId)
     const [surroundings, [batch]] = await Promise.all([
       planner.surroundings(task.appId, userIds),
@@ -172,10 +174,8 @@ export class TaskExpander {
   }
 }
 
-/** Whether an audience is sent to at once, however many other ones wait: one that fits into a page, or was named one by one. */
-function isShort({ content, expandedTo }: StoredPushTask, { isLast }: RecipientPage): boolean {
+/** Whether the users or devices of an audience were named one by one. */
+function isNamed({ content }: StoredPushTask): boolean {
   const { kind } = content.audience
-  return (
-    kind === 'user_id' || kind === 'alias' || kind === 'push_token' || (isLast && expandedTo === 0)
-  )
+  return kind === 'user_id' || kind === 'alias' || kind === 'push_token'
 }
