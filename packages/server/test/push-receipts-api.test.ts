@@ -270,7 +270,7 @@ for (const backend of testBackends()) {
       expect(Number(binding.paused_until)).toBeLessThan(Date.now() + dayMs + 60_000)
       expect(await receivedBy('vendor_h', taskId)).toBe(0)
       const next = await world.notify({ audience, message })
-      await world.isExpanded(next)
+      await world.hasEnded(next)
       expect(await world.counts(next)).toEqual({})
       const { devices } = await world.trace({ task_id: next }, user.id)
       expect(devices[0].delivery.steps.at(-1)).toMatchObject({ result: 'device_paused' })

@@ -71,7 +71,7 @@ for (const backend of testBackends()) {
       await user.api.succeed('POST', '/user/push', { query: { value: true } })
       const body = { audience: { user_id: [user.id] }, message }
       const taskId = await world.notify(body)
-      await world.isExpanded(taskId)
+      await world.hasEnded(taskId)
       expect((await report(user, taskId)).data).toBe(true)
       expect(await world.counts(taskId)).toEqual({})
     })

@@ -41,17 +41,6 @@ for (const backend of testBackends()) {
       return (await world.trace({ task_id: taskId }, user.id)).devices[0]?.delivery
     }
 
-    async function ended(taskId: number): Promise<void> {
-      await world.isExpanded(taskId)
-      await waitFor(
-        async () => {
-          const { devices, finished } = await world.progress(taskId)
-          return devices === finished
-        },
-        { what: 'the end of all deliveries', timeoutMs: 60_000 },
-      )
-    }
-
     /** The last step, once there is one of a try. */
     async function triedStep(taskId: number, user: Session): Promise<Json> {
       const last = async () => (await deliveryOf(taskId, user))?.steps.at(-1)
@@ -74,7 +63,7 @@ for (const backend of testBackends()) {
       const user = await world.user({ scripted: token() })
       gateway.answers(...Array.from({ length: 5 }, () => ({ code: '1001' })))
       const taskId = await world.notify({ audience: toUsers(user), message })
-      await ended(taskId)
+      await world.hasEnded(taskId)
       expect(await deliveryOf(taskId, user)).toMatchObject({
         state: pushDeliveryState.refused,
         attempts: 5,
@@ -94,7 +83,7 @@ for (const backend of testBackends()) {
       gateway.answers('cut')
       const command = { type: 'cmd', ext: { do: 'sync' } }
       const taskId = await world.notify({ audience: toUsers(commanded), message: command })
-      await ended(taskId)
+      await world.hasEnded(taskId)
       expect(requestsTo(commandTo)).toBe(1)
       const { state, steps } = await deliveryOf(taskId, commanded)
       expect(state).toBe(pushDeliveryState.refused)
@@ -110,7 +99,7 @@ for (const backend of testBackends()) {
       ]
       gateway.answers({ code: '200', value: { 110011: [full] }, msgId: 'message' })
       const first = await world.notify({ audience: toUsers(fullUser), message })
-      await ended(first)
+      await world.hasEnded(first)
       expect(await triedStep(first, fullUser)).toMatchObject({ result: 'quota', code: '110011' })
       const second = await world.notify({ audience: toUsers(fullUser, otherUser), message })
       await world.reaches(second, { vendor_f_target: 1, vendor_f_sent: 1 })
@@ -125,7 +114,7 @@ for (const backend of testBackends()) {
       gateway.answers({ code: '110053' })
       for (const code of ['110053', 'quota_used_up']) {
         const taskId = await world.notify({ audience: toUsers(user), message: command })
-        await ended(taskId)
+        await world.hasEnded(taskId)
         expect(await triedStep(taskId, user)).toMatchObject({ result: 'quota', code })
       }
       const query = { app_id: world.server.appId }
@@ -145,7 +134,7 @@ for (const backend of testBackends()) {
       for (const taskId of await Promise.all(
         users.map((user) => world.notify({ audience: toUsers(user), message })),
       ))
-        await ended(taskId)
+        await world.hasEnded(taskId)
       const bound = await place.watched.sql.run(
         "select user_id from push_bindings where notifier_name = 'vendor_v'",
       )

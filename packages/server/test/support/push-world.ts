@@ -122,12 +122,23 @@ export class PushWorld {
     return (await this.operator.succeed('GET', '/operator/v1/push/task/get', { query })).data
   }
 
-  /** Waits until all devices of a task have been found. */
+  /** Waits until all devices of a task have been found; their deliveries may follow. */
   async isExpanded(taskId: number): Promise<void> {
     await waitFor(async () => (await this.progress(taskId)).state === pushTaskState.expanded, {
       what: 'the devices of the task',
       timeoutMs: 60_000,
     })
+  }
+
+  /** Waits until all deliveries of a task have come to their end. */
+  async hasEnded(taskId: number): Promise<void> {
+    await waitFor(
+      async () => {
+        const { state, devices, finished } = await this.progress(taskId)
+        return state === pushTaskState.expanded && devices === finished
+      },
+      { what: 'the end of all deliveries', timeoutMs: 60_000 },
+    )
   }
 
   /** What became of a push for a user. @param which task_id or msg_id */
