@@ -10,7 +10,13 @@ import { whenReserved } from '../../../lib/ids/ids.js'
 import { addCounts, noDevices } from '../batches/batch-model.js'
 import type { DeliveryPlanner, NewBatch } from '../deliveries/delivery-planner.js'
 import type { PlanSurroundings } from '../deliveries/plan-deliveries.js'
-import { expandTask, expansionOf, sendAudienceBatch, sendBatch } from '../tasks/push-jobs.js'
+import {
+  expandTask,
+  expansionOf,
+  type SendJob,
+  sendAudienceBatch,
+  sendBatch,
+} from '../tasks/push-jobs.js'
 import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
@@ -36,12 +42,15 @@ interface ReadyPage {
   readonly after: Int64
   readonly page: RecipientPage
   readonly surroundings: PlanSurroundings
+  readonly kind: SendJob
   readonly batch: NewBatch
 }
 
 /** What comes next of an audience. */
 interface Found {
   readonly pages: readonly CountedPage[]
+  /** Of the jobs that send them. */
+  readonly kind: SendJob
   readonly users: number
   readonly upTo: Int64
   readonly isLast: boolean
@@ -105,7 +114,7 @@ export class TaskExpander {
     let users = 0
     let next: ReadyPage = await this.#prepare(task, task.expandedTo)
     for (;;) {
-      const { page } = next
+      const { page, kind } = next
       users += page.recipients.length
       const isEnough = page.isLast || pages.length + 1 === pagesPerTransaction
       // The next page is read while this one is looked at.
@@ -114,7 +123,7 @@ export class TaskExpander {
         isEnough ? null : this.#prepare(task, page.upTo),
       ] as const)
       pages.push(counted)
-      if (following === null) return { pages, users, upTo: page.upTo, isLast: page.isLast }
+      if (following === null) return { pages, kind, users, upTo: page.upTo, isLast: page.isLast }
       next = following
     }
   }
@@ -134,7 +143,7 @@ export class TaskExpander {
       whenReserved(() => planner.newBatches(task.appId, 1, kind)),
     ])
     if (!batch) throw new Error('one batch was asked for')
-    return { after, page, surroundings, batch }
+    return { after, page, surroundings, kind, batch }
   }
 
   async #countPage(
@@ -158,7 +167,7 @@ export class TaskExpander {
   /** @returns null when it is stored */
   async #store(
     { appId, taskId, expandedTo }: StoredPushTask,
-    { pages, upTo, isLast }: Found,
+    { pages, kind, upTo, isLast }: Found,
   ): Promise<PageRefusal | null> {
     const { database, jobs, clock } = this.options
     const state = isLast ? pushTaskState.expanded : pushTaskState.expanding
@@ -169,7 +178,7 @@ export class TaskExpander {
       if (error instanceof ProcedureRestart) return error.detail as PageRefusal
       throw error
     }
-    for (const kind of [sendBatch, sendAudienceBatch]) jobs.announce(kind)
+    jobs.announce(kind)
     return null
   }
 }
