@@ -2,7 +2,7 @@ import type { ProcedureName } from '../../db/procedure.js'
 import { moveMarks } from '../../domain/messaging/marks/move-marks.js'
 import { storeBatch } from '../../domain/messaging/sending/store-batch.js'
 import { countDevices } from '../../domain/push/audience/count-devices.js'
-import { storePages } from '../../domain/push/audience/store-pages.js'
+import { storeBatches } from '../../domain/push/audience/store-batches.js'
 import { openBatch } from '../../domain/push/batches/open-batch.js'
 import { recordAccepted } from '../../domain/push/sending/record-accepted.js'
 
@@ -12,6 +12,6 @@ export const procedures: readonly ProcedureName[] = [
   moveMarks,
   countDevices,
   openBatch,
-  storePages,
+  storeBatches,
   recordAccepted,
 ]

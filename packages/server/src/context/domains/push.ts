@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import { AudienceCounter } from '../../domain/push/audience/audience-counter.js'
 import { AudienceReader } from '../../domain/push/audience/audience-reader.js'
 import { TaskExpander } from '../../domain/push/audience/task-expander.js'
 import { BatchOpener } from '../../domain/push/batches/batch-opener.js'
@@ -194,7 +195,13 @@ export function createPushTasks(
       database,
       clock,
       tasks,
-      audiences,
+      counter: new AudienceCounter({
+        database,
+        store: stores.pushAudiences,
+        audiences,
+        planner: deliveryPlanner,
+        core,
+      }),
       planner: deliveryPlanner,
       jobs,
     }),

@@ -91,7 +91,7 @@ function pageOf(lists: readonly (readonly Int64[])[], after: Int64, limit: numbe
   )
   const users = known.sort(compare).slice(0, limit)
   return {
-    recipients: users.map((userId) => recipient(userId, null)),
+    recipients: users.map(allDevicesOf),
     upTo: users.at(-1) ?? after,
     isLast: end === undefined && users.length === known.length,
   }
@@ -108,7 +108,8 @@ function fewDevices(found: readonly FoundDevice[], after: Int64, limit: number):
     .slice(0, limit)
     .map(([userId, devices]) => {
       const some = devices.flatMap(({ deviceSn }) => deviceSn ?? [])
-      return recipient(userId, some.length < devices.length ? null : [...new Set(some)])
+      const deviceSns = some.length < devices.length ? null : [...new Set(some)]
+      return { ...allDevicesOf(userId), deviceSns }
     })
   return {
     recipients,
@@ -117,6 +118,7 @@ function fewDevices(found: readonly FoundDevice[], after: Int64, limit: number):
   }
 }
 
-function recipient(userId: Int64, deviceSns: readonly number[] | null): Recipient {
-  return { userId, deviceSns, suppressedBy: null, isSilent: false }
+/** A user of an audience, with each device. */
+export function allDevicesOf(userId: Int64): Recipient {
+  return { userId, deviceSns: null, suppressedBy: null, isSilent: false }
 }

@@ -3,62 +3,41 @@ import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { ProcedureRestart } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
-import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
-import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
-import { addCounts, noDevices } from '../batches/batch-model.js'
-import type { DeliveryPlanner, NewBatch } from '../deliveries/delivery-planner.js'
-import type { PlanSurroundings } from '../deliveries/plan-deliveries.js'
-import {
-  expandTask,
-  expansionOf,
-  type SendJob,
-  sendAudienceBatch,
-  sendBatch,
-} from '../tasks/push-jobs.js'
-import type { RecipientPage, StoredPushTask, TaskKey } from '../tasks/task-model.js'
+import type { Batch } from '../batches/batch-model.js'
+import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
+import { expandTask, expansionOf, sendAudienceBatch, sendBatch } from '../tasks/push-jobs.js'
+import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
-import type { AudienceReader } from './audience-reader.js'
-import { countDevices } from './count-devices.js'
+import type { AudienceCounter, Begin } from './audience-counter.js'
 import type { ExpansionPace } from './expansion-pace.js'
-import { runOnUsers } from './run-on-users.js'
-import { type CountedPage, isOpen, type PageRefusal, storePages } from './store-pages.js'
+import { type BatchRefusal, isOpen, storeBatches } from './store-batches.js'
 
-type PaceOfPages = Pick<ExpansionPace, 'begin'>
+/** A batch that has no ID yet. */
+type NewBatch = Omit<Batch, 'batchId'>
 
 export interface TaskExpanderOptions {
   readonly database: Database
   readonly tasks: TaskStore
-  readonly audiences: AudienceReader
-  readonly planner: DeliveryPlanner
+  readonly counter: AudienceCounter
+  readonly planner: Pick<DeliveryPlanner, 'newBatches'>
   readonly jobs: Pick<JobQueue, 'announce' | 'enqueue'>
   readonly clock: Clock
 }
 
-/** A page of a task's audience, with all that decides about it. */
-interface ReadyPage {
-  /** It begins with the users above this one. */
-  readonly after: Int64
-  readonly page: RecipientPage
-  readonly surroundings: PlanSurroundings
-  readonly kind: SendJob
-  readonly batch: NewBatch
-}
-
 /** What comes next of an audience. */
 interface Found {
-  readonly pages: readonly CountedPage[]
-  /** Of the jobs that send them. */
-  readonly kind: SendJob
-  readonly users: number
+  readonly batches: readonly NewBatch[]
+  /** Users or devices. */
+  readonly size: number
   readonly upTo: Int64
   readonly isLast: boolean
 }
 
-/** Who is read at once, and whose deliveries are sent together. */
-const usersPerPage = 240
-const pagesPerTransaction = 4
+/** Whose deliveries are sent together. */
+const usersPerBatch = 240
+const batchesPerTransaction = 4
 /** After so many users the tasks that wait have their turn. */
 const usersPerTurn = 5_000
 /** Between two turns of a task this node counts as busy for so long. */
@@ -75,7 +54,11 @@ export class TaskExpander {
    * Goes on where it was interrupted, and orders the rest as a job after a turn; does nothing for a task that is done, cancelled or
    * gone.
    */
-  async expand(key: TaskKey, signal: AbortSignal, pace: PaceOfPages): Promise<void> {
+  async expand(
+    key: TaskKey,
+    signal: AbortSignal,
+    pace: Pick<ExpansionPace, 'begin'>,
+  ): Promise<void> {
     const running = this.#expand(key, signal, pace).finally(() => this.#running.delete(running))
     this.#running.add(running)
     await running
@@ -95,13 +78,21 @@ export class TaskExpander {
     return this.#running.size > 0 || performance.now() < this.#busyUntil
   }
 
-  async #expand(key: TaskKey, signal: AbortSignal, pace: PaceOfPages): Promise<void> {
+  async #expand(
+    key: TaskKey,
+    signal: AbortSignal,
+    pace: Pick<ExpansionPace, 'begin'>,
+  ): Promise<void> {
     const { database, tasks, jobs } = this.options
+    const begin = async (users: number) => {
+      await pace.begin(users, signal)
+      signal.throwIfAborted()
+    }
     for (let users = 0; users < usersPerTurn; ) {
       const task = await database.read((db) => tasks.find(db, key))
       if (!task || !isOpen(task)) return
-      const found = await this.#count(task, signal, pace)
-      users += found.users
+      const found = await this.#lookThrough(task, begin)
+      users += found.size
       const refusal = await this.#store(task, found)
       if (refusal === 'over' || (refusal === null && found.isLast)) return
     }
@@ -109,73 +100,44 @@ export class TaskExpander {
     this.#busyUntil = performance.now() + betweenTurnsMs
   }
 
-  async #count(task: StoredPushTask, signal: AbortSignal, pace: PaceOfPages): Promise<Found> {
-    const pages: CountedPage[] = []
-    let users = 0
-    let next: ReadyPage = await this.#prepare(task, task.expandedTo)
-    for (;;) {
-      const { page, kind } = next
-      users += page.recipients.length
-      const isEnough = page.isLast || pages.length + 1 === pagesPerTransaction
-      // The next page is read while this one is looked at.
-      const [counted, following] = await allEnded([
-        this.#countPage(task, next, signal, pace),
-        isEnough ? null : this.#prepare(task, page.upTo),
-      ] as const)
-      pages.push(counted)
-      if (following === null) return { pages, kind, users, upTo: page.upTo, isLast: page.isLast }
-      next = following
+  async #lookThrough(task: StoredPushTask, begin: Begin): Promise<Found> {
+    const { counter, clock } = this.options
+    const { appId, taskId, expandedTo, expiresAt } = task
+    const batches: NewBatch[] = []
+    let size = 0
+    let upTo = expandedTo
+    let isLast = expiresAt <= clock.now()
+    while (!isLast && batches.length < batchesPerTransaction) {
+      const part = await counter.next(task, upTo, usersPerBatch, begin)
+      const { expected } = part
+      batches.push({ appId, taskId, openedTo: upTo, upTo: part.upTo, expected })
+      size += part.size
+      ;({ upTo, isLast } = part)
     }
+    return { batches, size, upTo, isLast }
   }
 
-  async #prepare(task: StoredPushTask, after: Int64): Promise<ReadyPage> {
-    const { audiences, clock, planner } = this.options
-    const page =
-      task.expiresAt <= clock.now()
-        ? { recipients: [], upTo: after, isLast: true }
-        : await audiences.page(task, after, usersPerPage)
-    // These are sent to at once, however many other audiences wait.
-    const isShort = isNamed(task) || (page.isLast && after === 0)
-    const kind = isShort ? sendBatch : sendAudienceBatch
-    const userIds = page.recipients.map(({ userId }) => userId)
-    const [surroundings, [batch]] = await Promise.all([
-      planner.surroundings(task.appId, userIds),
-      whenReserved(() => planner.newBatches(task.appId, 1, kind)),
-    ])
-    if (!batch) throw new Error('one batch was asked for')
-    return { after, page, surroundings, kind, batch }
-  }
-
-  async #countPage(
-    { appId, taskId, content }: StoredPushTask,
-    { after: openedTo, page: { recipients, upTo }, surroundings, batch }: ReadyPage,
-    signal: AbortSignal,
-    pace: PaceOfPages,
-  ): Promise<CountedPage> {
-    const { database } = this.options
-    const { batchId, job } = batch
-    let expected = noDevices
-    for (const part of chunksOf(recipients, database.dialect.usersPerTransaction)) {
-      await pace.begin(part.length, signal)
-      signal.throwIfAborted()
-      const users = { task: { appId, taskId, content }, recipients: part, surroundings }
-      expected = addCounts(expected, await runOnUsers(database, countDevices, users))
-    }
-    return { batch: { appId, taskId, batchId, openedTo, upTo, expected }, job }
-  }
-
-  /** @returns null when it is stored */
+  /** @returns null when they are stored */
   async #store(
-    { appId, taskId, expandedTo }: StoredPushTask,
-    { pages, kind, upTo, isLast }: Found,
-  ): Promise<PageRefusal | null> {
-    const { database, jobs, clock } = this.options
+    task: StoredPushTask,
+    { batches, upTo, isLast }: Found,
+  ): Promise<BatchRefusal | null> {
+    const { database, jobs, planner, clock } = this.options
+    const { appId, taskId, expandedTo } = task
+    // These are sent to at once, however many other audiences wait.
+    const isShort = isNamed(task) || (isLast && expandedTo === 0 && batches.length === 1)
+    const kind = isShort ? sendBatch : sendAudienceBatch
+    const created = await whenReserved(() => planner.newBatches(appId, batches.length, kind))
+    const counted = created.flatMap(({ batchId, job }, index) => {
+      const batch = batches[index]
+      return batch ? [{ batch: { ...batch, batchId }, job }] : []
+    })
     const state = isLast ? pushTaskState.expanded : pushTaskState.expanding
-    const counted = { appId, taskId, expandedTo, upTo, state, now: clock.now(), pages }
+    const stored = { appId, taskId, expandedTo, upTo, state, now: clock.now(), batches: counted }
     try {
-      await database.procedure(storePages, counted, null)
+      await database.procedure(storeBatches, stored, null)
     } catch (error) {
-      if (error instanceof ProcedureRestart) return error.detail as PageRefusal
+      if (error instanceof ProcedureRestart) return error.detail as BatchRefusal
       throw error
     }
     jobs.announce(kind)

@@ -38,6 +38,14 @@ export function addCounts(a: DeviceCounts, b: DeviceCounts): DeviceCounts {
   return { devices: a.devices + b.devices, targets }
 }
 
+/** So many parts of an audience that are all the same. */
+export function multiplied({ devices, targets }: DeviceCounts, times: number): DeviceCounts {
+  return {
+    devices: devices * times,
+    targets: new Map([...targets].map(([channel, count]) => [channel, count * times])),
+  }
+}
+
 /**
  * Counts devices that were expected and are found now. A part counts no device a second time that is among those expected, and the last
  * one takes back what was not found, so that in the end those are counted that were found.

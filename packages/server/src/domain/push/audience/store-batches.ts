@@ -1,4 +1,4 @@
-/** Pages of an audience become batches, where the writer is. Loaded by the writer's thread too. */
+/** Stores what an audience has been divided into, where the writer is. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
 import { pushTaskState } from '@hermod/protocol/enums'
 import { type Procedure, ProcedureRestart } from '../../../db/procedure.js'
@@ -15,39 +15,39 @@ import {
   targetsAdded,
 } from '../tasks/task-statements.js'
 
-/** What an audience has been looked through for: pages one after the other. */
-export interface CountedPages extends TaskKey {
-  /** How far the task was when the first one was read, and how far it is after the last one. */
+/** Batches of an audience, one after the other. */
+export interface CountedBatches extends TaskKey {
+  /** How far the task was before the first one, and how far it is after the last one. */
   readonly expandedTo: Int64
   readonly upTo: Int64
   /** The state of the task then. */
   readonly state: number
   /** Milliseconds since 1970. */
   readonly now: number
-  readonly pages: readonly CountedPage[]
+  readonly batches: readonly CountedBatch[]
 }
 
-export interface CountedPage {
+export interface CountedBatch {
   readonly batch: Batch
   /** A row of insertJobs, which opens and sends the batch. */
   readonly job: readonly unknown[]
 }
 
-/** Why pages are not stored. `over`: the task does not go on; `outdated`: another run has brought it further. */
-export type PageRefusal = 'over' | 'outdated'
+/** Why batches are not stored. `over`: the task does not go on; `outdated`: another run has brought it further. */
+export type BatchRefusal = 'over' | 'outdated'
 
-/** Moves a task on by pages of its audience. Ends in a {@link ProcedureRestart} with a {@link PageRefusal} where it cannot. */
-export const storePages: Procedure<CountedPages, void> = {
+/** Moves a task on by batches of its audience. Ends in a {@link ProcedureRestart} with a {@link BatchRefusal} where it cannot. */
+export const storeBatches: Procedure<CountedBatches, void> = {
   module: import.meta.url,
-  name: 'storePages',
+  name: 'storeBatches',
   // A batch is opened before it is sent, and then everything is on the disk that the batch has.
   waitsForDisk: false,
-  async run(context, { appId, taskId, expandedTo, upTo, state, now, pages }) {
+  async run(context, { appId, taskId, expandedTo, upTo, state, now, batches }) {
     const [locked] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
     if (!locked || !isOpen(locked)) throw refusal('over')
     if (locked.expanded_to !== expandedTo) throw refusal('outdated')
     // Where nobody has a device nothing is sent.
-    const used = pages.filter(({ batch }) => batch.expected.devices > 0)
+    const used = batches.filter(({ batch }) => batch.expected.devices > 0)
     const { devices, targets } = used
       .map(({ batch }) => batch.expected)
       .reduce(addCounts, noDevices)
@@ -67,7 +67,7 @@ export const storePages: Procedure<CountedPages, void> = {
   },
 }
 
-function refusal(reason: PageRefusal): ProcedureRestart {
+function refusal(reason: BatchRefusal): ProcedureRestart {
   return new ProcedureRestart(reason)
 }
 
