@@ -83,7 +83,7 @@ const findSettings: BulkSelect = {
 
 /** So many users a range may have for each device. */
 const usersPerDevice = 4
-/** Of what a group of devices is bound to. Where a name has one, its devices are looked for under parts of the name, until they are opened. */
+/** Between the bindings of a device. Inside of a name it is written as `\n`, and a backslash as `\b`. */
 const separator = '\n'
 
 /** Finds who is in an audience. */
@@ -117,10 +117,13 @@ export class AudienceStore {
         union all
         select user_id from user_settings where ${inRange}
           and (no_push <> 0 or no_push_start_hour <> no_push_end_hour)`
+      const escapedName = sql.raw(
+        String.raw`replace(replace(b.notifier_name, '\', '\b'), '${separator}', '\n')`,
+      )
       const query = sql<GroupRow>`
         select user_id as "userId", bindings, count(*) as devices from (
           select case when b.user_id in (${special}) then b.user_id end as user_id,
-            string_agg(b.paused_until || ' ' || b.notifier_name, ${sql.lit(separator)}) as bindings
+            string_agg(b.paused_until || ' ' || ${escapedName}, ${sql.lit(separator)}) as bindings
           from push_bindings b where ${inRange} group by b.user_id, b.device_sn
         ) as d group by user_id, bindings`
       return { compile: () => query.compile(db) }
@@ -235,7 +238,10 @@ export class AudienceStore {
 function toBinding(line: string): DeviceBinding {
   const end = line.indexOf(' ')
   return {
-    notifierName: line.slice(end + 1),
+    notifierName: line
+      .slice(end + 1)
+      .replaceAll(String.raw`\n`, separator)
+      .replaceAll(String.raw`\b`, '\\'),
     pausedUntil: Number(line.slice(0, end)),
     deviceToken: '',
     boundAt: 0,
