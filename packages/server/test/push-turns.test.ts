@@ -1,10 +1,10 @@
 /** That a task to very many does not keep others waiting, nor waits for them for ever, on both databases (decision 030). */
-import { userStatus } from '@hermod/protocol'
-import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
+import { once } from 'node:events'
+import { pushDeliveryState, userStatus } from '@hermod/protocol'
+import { type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { addCrowd, idInCrowd } from './support/push-crowd.js'
+import { addCrowd } from './support/push-crowd.js'
 import { type PushPlace, startPushWorld } from './support/push-world.js'
-import type { Sql } from './support/sql.js'
 
 /** Of three turns. */
 const crowdSize = 15_000
@@ -12,21 +12,11 @@ const beginsAfterMs = 3_000
 /** Several batches. */
 const fewUsers = 1_000
 
-/** More than are sent at once, which wait until the gateway could have answered. */
-const slowBatches = 12
+/** More than are sent at once. */
+const heldBatches = 12
 const usersPerBatch = 240
 
 afterAll(stopSharedCluster)
-
-/** Gives a user of a crowd a device as another user has it. */
-async function copyDevice(sql: Sql, from: number, to: number): Promise<void> {
-  const [row = {}] = await sql.run(`select * from devices where user_id = ${from}`)
-  const names = Object.keys(row)
-  const values = names.map((name) => (name === 'user_id' ? String(to) : name))
-  await sql.run(
-    `insert into devices (${names}) select ${values} from devices where user_id = ${from}`,
-  )
-}
 
 for (const backend of testBackends()) {
   describe(`a push to everybody on ${backend.name}`, { timeout: 300_000 }, () => {
@@ -66,44 +56,94 @@ for (const backend of testBackends()) {
       expect((await world.progress(toAll)).devices).toBe(crowdSize + 1)
     })
 
-    it('waits for its turn while the gateway is slow, and a smaller one does not wait for it', async () => {
-      const { watched, world } = place
-      const user = await world.user({ vendor_h: 'of-one' })
-      const size = slowBatches * usersPerBatch
-      await addCrowd(watched.sql, {
-        like: user.id,
-        size,
-        notifier: 'vendor_h',
-        status: userStatus.normal,
-        token: 'slow',
-      })
-      const last = idInCrowd(size)
-      await copyDevice(watched.sql, user.id, last)
-      const message = { title: 'News', body: 'x' }
-      const toAll = await world.notify({ audience: 'all', message })
-      await world.isExpanded(toAll)
-      const everybody = { vendor_h_target: size + 1 }
-      expect(await world.counts(toAll)).toMatchObject(everybody)
-      const ofLast = async () => (await world.trace({ task_id: toAll }, last)).devices[0].text
+    describe('while the gateway does not answer', () => {
+      const size = heldBatches * usersPerBatch
       const waiting = 'The push has not come to the user yet.'
-      expect(await ofLast()).toBe(waiting)
+      const message = { title: 'News', body: 'x' }
+      /** The IDs of users follow those of the crowd, so that the last batch is this user's. */
+      let user: Session
+      let answering: AbortController
+      const answer = () => answering.abort()
 
-      const toOne = await world.notify({ audience: { user_id: [user.id] }, message })
-      await waitFor(async () => (await world.progress(toOne)).finished === 1, {
-        what: 'the push to one',
-        timeoutMs: 60_000,
+      beforeEach(async () => {
+        answering = new AbortController()
+        const { signal } = answering
+        await place[Symbol.asyncDispose]()
+        place = await startPushWorld(backend, ['vendor_h'], {
+          beforeAnswer: ({ body }) =>
+            body.includes('held') && !signal.aborted ? once(signal, 'abort') : undefined,
+        })
+        const { world, watched } = place
+        user = await world.user({ vendor_h: 'of-one' })
+        await addCrowd(watched.sql, {
+          like: user.id,
+          size,
+          notifier: 'vendor_h',
+          status: userStatus.normal,
+          token: 'held',
+        })
       })
-      expect(await ofLast()).toBe(waiting)
+      afterEach(answer)
 
-      const query = { app_id: watched.server.appId, task_id: toAll }
-      await world.operator.succeed('POST', '/operator/v1/push/task/cancel', { body: query })
-      expect(await ofLast()).toBe('The push was cancelled before it came to the user.')
-      await waitFor(async () => (await world.progress(toAll)).finished === size + 1, {
-        what: 'the end of the push to all',
-        timeoutMs: 240_000,
+      const traced = async (taskId: number) =>
+        (await place.world.trace({ task_id: taskId }, user.id)).devices[0].text
+
+      const toEverybody = async (times: object = {}) => {
+        const { world } = place
+        const taskId = await world.notify({ audience: 'all', message: { ...message, ...times } })
+        await world.isExpanded(taskId)
+        expect(await world.counts(taskId)).toMatchObject({ vendor_h_target: size + 1 })
+        expect(await traced(taskId)).toBe(waiting)
+        return taskId
+      }
+
+      it('waits for its turn, and a smaller one does not wait for it', async () => {
+        const { world, watched } = place
+        const toAll = await toEverybody()
+        const toOne = await world.notify({ audience: { user_id: [user.id] }, message })
+        await world.hasEnded(toOne)
+        expect(await traced(toAll)).toBe(waiting)
+
+        const query = { app_id: watched.server.appId, task_id: toAll }
+        await world.operator.succeed('POST', '/operator/v1/push/task/cancel', { body: query })
+        expect(await traced(toAll)).toBe('The push was cancelled before it came to the user.')
+        answer()
+        await waitFor(async () => (await world.progress(toAll)).finished === size + 1, {
+          what: 'the end of the push to all',
+          timeoutMs: 60_000,
+        })
+        expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
+        expect(await world.counts(toAll)).toMatchObject({ vendor_h_target: size + 1 })
       })
-      expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
-      expect(await world.counts(toAll)).toMatchObject(everybody)
+
+      it('goes by what users have set and bound when their turn comes', async () => {
+        const { world } = place
+        const toAll = await toEverybody()
+        const body = { user_id: user.id, no_push: 1 }
+        await world.admin.succeed('POST', '/user/settings', { body })
+        answer()
+        await world.hasEnded(toAll)
+        expect(await world.counts(toAll)).toEqual({ vendor_h_target: size, vendor_h_sent: size })
+        expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
+        const { devices } = await world.trace({ task_id: toAll }, user.id)
+        expect(devices).toMatchObject([{ delivery: { state: pushDeliveryState.suppressed } }])
+      })
+
+      it('is not sent to whoever comes after its time is over', async () => {
+        const { world } = place
+        const toAll = await toEverybody({ show_end_time: Math.ceil(Date.now() / 1_000) + 5 })
+        await waitFor(
+          async () =>
+            (await traced(toAll)) === 'The time of the push was over before it came to the user.',
+          { what: 'the end of its time', timeoutMs: 60_000 },
+        )
+        answer()
+        await world.hasEnded(toAll)
+        const { vendor_h_sent: sent, ...others } = await world.counts(toAll)
+        expect(others).toEqual({ vendor_h_target: size + 1 })
+        expect(sent ?? 0).toBeLessThan(size)
+        expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
+      })
     })
 
     it('is sent to all of them also while messages are sent all the while', async () => {

@@ -18,11 +18,6 @@ export interface PushCrowd {
   readonly token?: string
 }
 
-/** The ID of a user of the crowd. @param number from 1 to its size */
-export function idInCrowd(number: number): number {
-  return beforeCrowd + number
-}
-
 export async function addCrowd(
   sql: Sql,
   { like, size, notifier, status, oneWithTwoDevicesIn: share, token = 'of-crowd' }: PushCrowd,

@@ -58,6 +58,8 @@ export interface GatewayOptions {
   /** Its clock, milliseconds since 1970; default: the system's. */
   readonly now?: () => number
   readonly onCall?: (call: RecordedCall) => void
+  /** A request is not looked at until it has ended. */
+  readonly beforeAnswer?: (call: GatewayCall) => Promise<unknown> | undefined
 }
 
 /** The fields of a certificate that sends to this gateway. */
@@ -244,6 +246,7 @@ export class SimulatedGateway implements AsyncDisposable {
     this.#countOut(response)
     const call = await this.#read(request)
     if (call === null || this.#refusesStream(request as Http2ServerRequest)) return
+    await this.options.beforeAnswer?.(call)
     const reply = this.#answer(call)
     this.#record({ ...call, channel: this.channel, at: Date.now(), reply })
     if (typeof reply === 'object') write(response, reply, this.#now())
