@@ -120,7 +120,7 @@ for (const backend of testBackends()) {
         const { world } = place
         const toAll = await toEverybody()
         const body = { user_id: user.id, no_push: 1 }
-        await world.admin.succeed('POST', '/user/settings', { body })
+        await world.api.admin({ userId: user.id }).succeed('POST', '/user/settings', { body })
         answer()
         await world.hasEnded(toAll)
         expect(await world.counts(toAll)).toEqual({ vendor_h_target: size, vendor_h_sent: size })
