@@ -21,11 +21,22 @@ afterAll(stopSharedCluster)
 for (const backend of testBackends()) {
   describe(`a push to everybody on ${backend.name}`, { timeout: 300_000 }, () => {
     let place: PushPlace
+    /** Aborted: the gateway answers about tokens that are held. */
+    let answering: AbortController
+    const answer = () => answering.abort()
 
     beforeEach(async () => {
-      place = await startPushWorld(backend, ['vendor_h'])
+      answering = new AbortController()
+      const { signal } = answering
+      place = await startPushWorld(backend, ['vendor_h'], {
+        beforeAnswer: ({ body }) =>
+          body.includes('held') && !signal.aborted ? once(signal, 'abort') : undefined,
+      })
     })
-    afterEach(() => place?.[Symbol.asyncDispose]())
+    afterEach(async () => {
+      answer()
+      await place?.[Symbol.asyncDispose]()
+    })
 
     it('is not done before a smaller one that begins with it, and counts all of its devices', async () => {
       const { watched, world } = place
@@ -62,17 +73,8 @@ for (const backend of testBackends()) {
       const message = { title: 'News', body: 'x' }
       /** The IDs of users follow those of the crowd, so that the last batch is this user's. */
       let user: Session
-      let answering: AbortController
-      const answer = () => answering.abort()
 
       beforeEach(async () => {
-        answering = new AbortController()
-        const { signal } = answering
-        await place[Symbol.asyncDispose]()
-        place = await startPushWorld(backend, ['vendor_h'], {
-          beforeAnswer: ({ body }) =>
-            body.includes('held') && !signal.aborted ? once(signal, 'abort') : undefined,
-        })
         const { world, watched } = place
         user = await world.user({ vendor_h: 'of-one' })
         await addCrowd(watched.sql, {
@@ -83,7 +85,6 @@ for (const backend of testBackends()) {
           token: 'held',
         })
       })
-      afterEach(answer)
 
       const traced = async (taskId: number) =>
         (await place.world.trace({ task_id: taskId }, user.id)).devices[0].text
