@@ -147,6 +147,27 @@ for (const backend of testBackends()) {
       })
     })
 
+    it('is one batch where a few have devices amid very many users', async () => {
+      const { watched, world } = place
+      const user = await world.user({ vendor_h: 'of-one' })
+      await addCrowd(watched.sql, {
+        like: user.id,
+        size: crowdSize / 5,
+        notifier: 'vendor_h',
+        status: userStatus.normal,
+      })
+      await watched.sql.run(
+        "delete from push_bindings where device_token not like '%000-1' and device_token <> 'of-one'",
+      )
+      const taskId = await world.notify({ audience: 'all', message: { title: 'News', body: 'x' } })
+      await world.hasEnded(taskId)
+      expect(await world.counts(taskId)).toEqual({ vendor_h_target: 4, vendor_h_sent: 4 })
+      const [found] = await watched.sql.run(
+        `select count(*) as batches from push_batches where task_id = ${taskId}`,
+      )
+      expect(Number(found?.batches)).toBe(1)
+    })
+
     it('is sent to all of them also while messages are sent all the while', async () => {
       const { watched, world } = place
       const receiver = await world.user({ vendor_h: 'of-one' })

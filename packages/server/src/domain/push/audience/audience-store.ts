@@ -151,7 +151,7 @@ export class AudienceStore {
 
   /**
    * The end of the range in which the next `limit` bound devices are; where few users have one, it has four times as many users and ends
-   * there. Devices of the same user are not told apart: PostgreSQL takes all bindings together before it gives the first user, as long as
+   * there, as the other tables are read over the whole range. Devices of the same user are not told apart: PostgreSQL takes all bindings together before it gives the first user, as long as
    * the table has no statistics.
    */
   async nextRange(db: Queryable, appId: string, above: Int64, limit: number): Promise<RangeEnd> {

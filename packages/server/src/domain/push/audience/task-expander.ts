@@ -5,7 +5,7 @@ import { ProcedureRestart } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
-import type { Batch } from '../batches/batch-model.js'
+import { addCounts, type Batch, noDevices } from '../batches/batch-model.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import { expandTask, expansionOf, sendAudienceBatch, sendBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
@@ -35,8 +35,10 @@ interface Found {
   readonly isLast: boolean
 }
 
-/** Whose deliveries are sent together. */
-const usersPerBatch = 240
+/** Who is looked at together. */
+const usersPerPart = 240
+/** A batch takes another part while it has fewer: where few users have a device, or none. */
+const fewDevices = usersPerPart / 2
 const batchesPerTransaction = 4
 /** After so many users the tasks that wait have their turn. */
 const usersPerTurn = 5_000
@@ -108,11 +110,16 @@ export class TaskExpander {
     let upTo = expandedTo
     let isLast = expiresAt <= clock.now()
     while (!isLast && batches.length < batchesPerTransaction) {
-      const part = await counter.next(task, upTo, usersPerBatch, begin)
-      const { expected } = part
-      batches.push({ appId, taskId, openedTo: upTo, upTo: part.upTo, expected })
-      size += part.size
-      ;({ upTo, isLast } = part)
+      const openedTo = upTo
+      const end = size + usersPerTurn
+      let expected = noDevices
+      do {
+        const part = await counter.next(task, upTo, usersPerPart, begin)
+        expected = addCounts(expected, part.expected)
+        size += part.size
+        ;({ upTo, isLast } = part)
+      } while (!isLast && size < end && expected.devices < fewDevices)
+      batches.push({ appId, taskId, openedTo, upTo, expected })
     }
     return { batches, size, upTo, isLast }
   }
