@@ -19,6 +19,7 @@ import {
   unreadCounts,
 } from './support/messaging.js'
 import { World } from './support/model-world.js'
+import { withinTime } from './support/within-time.js'
 
 /** Messages and cursors name users by their IDs, and the system by this one. */
 const systemId = 0
@@ -361,7 +362,7 @@ for (const backend of testBackends()) {
           for (const user of world.present) await world.compare(user)
         },
       )
-      await fc.assert(property, { numRuns: 40 })
+      await fc.assert(property, { numRuns: 40, ...withinTime })
       expect(await integrityFaults(server)).toEqual([])
       if (process.env.HERMOD_SHOW_COUNTS) process.stderr.write(`${JSON.stringify(calls)}\n`)
     })

@@ -19,6 +19,7 @@ import { deleteConversation, history, integrityFaults, sendText } from './suppor
 import { Random } from './support/random.js'
 import type { Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
+import { withinTime } from './support/within-time.js'
 
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
@@ -141,7 +142,7 @@ for (const backend of testBackends()) {
           expect(replica.messages).toEqual(await known(bob.api, alice.id))
         },
       )
-      await fc.assert(property, { numRuns: 25 })
+      await fc.assert(property, { numRuns: 25, ...withinTime })
     })
 
     it('leave every copy equal to the history whatever many callers do at once', {

@@ -13,6 +13,7 @@ import { integrityFaults, textTo } from './support/messaging.js'
 import { World } from './support/model-world.js'
 import { recordedEvents } from './support/recorded-events.js'
 import { WatchedServer } from './support/watched-server.js'
+import { withinTime } from './support/within-time.js'
 
 const userCount = 3
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -382,7 +383,7 @@ for (const backend of testBackends()) {
         expect(await world.observed()).toEqual(world.expected(state))
         await world.checkEvents(state)
       })
-      await fc.assert(property, { numRuns: 60 })
+      await fc.assert(property, { numRuns: 60, ...withinTime })
     })
 
     it('are what some order of the calls explains, whatever several do at once', {
@@ -416,7 +417,7 @@ for (const backend of testBackends()) {
           await world.checkEvents(state)
         },
       )
-      await fc.assert(property, { numRuns: 60 })
+      await fc.assert(property, { numRuns: 60, ...withinTime })
     })
 
     it('leave nothing behind that does not agree', async () => {

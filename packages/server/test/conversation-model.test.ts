@@ -23,6 +23,7 @@ import {
 } from './support/messaging.js'
 import { system, World } from './support/model-world.js'
 import { WatchedServer } from './support/watched-server.js'
+import { withinTime } from './support/within-time.js'
 
 const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -857,7 +858,7 @@ for (const backend of testBackends()) {
           await compareList(model, world, reader, 20)
         }
       })
-      await fc.assert(property, { numRuns: 100 })
+      await fc.assert(property, { numRuns: 100, ...withinTime })
     })
 
     it('keep every answered message and every mark whatever many clients do at once', {
@@ -870,7 +871,7 @@ for (const backend of testBackends()) {
         await checkCrowd(crowd, world)
         expect(await integrityFaults(watched.server)).toEqual([])
       })
-      await fc.assert(property, { numRuns: 20 })
+      await fc.assert(property, { numRuns: 20, ...withinTime })
     })
 
     it('leave nothing behind that does not agree', async () => {

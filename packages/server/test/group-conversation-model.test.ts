@@ -22,6 +22,7 @@ import {
 } from './support/messaging.js'
 import { system, World } from './support/model-world.js'
 import { WatchedServer } from './support/watched-server.js'
+import { withinTime } from './support/within-time.js'
 
 const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -539,7 +540,7 @@ for (const backend of testBackends()) {
             await world.compare()
           }
         })
-        await fc.assert(property, { numRuns: 40 })
+        await fc.assert(property, { numRuns: 40, ...withinTime })
         expect(await integrityFaults(watched.server)).toEqual([])
       },
     )

@@ -13,6 +13,7 @@ import { type Call, type Result, step } from './support/group-model-rules.js'
 import { expected, GroupWorld } from './support/group-model-world.js'
 import { integrityFaults } from './support/messaging.js'
 import { WatchedServer } from './support/watched-server.js'
+import { withinTime } from './support/within-time.js'
 
 const runs = Number(process.env.HERMOD_TEST_RUNS ?? 60)
 const seed =
@@ -49,7 +50,7 @@ for (const backend of testBackends()) {
         const state = await begin(type, calls)
         expect(await world.observed()).toEqual(expected(state))
       })
-      await fc.assert(property, { ...seed, numRuns: runs })
+      await fc.assert(property, { ...seed, numRuns: runs, ...withinTime })
     })
 
     it('are what some order of the calls explains, whatever several do at once', {
@@ -73,7 +74,7 @@ for (const backend of testBackends()) {
           }
         },
       )
-      await fc.assert(property, { ...seed, numRuns: runs })
+      await fc.assert(property, { ...seed, numRuns: runs, ...withinTime })
     })
 
     it('leave nothing behind that does not agree', async () => {

@@ -16,6 +16,7 @@ import type { StoredPushTask } from '../dist/domain/push/tasks/task-model.js'
 import { defaultSettings } from '../dist/domain/users/user-model.js'
 import type { ConnectedDevice } from '../dist/push/core-channel.js'
 import { DatabasePlace } from './support/database-place.js'
+import { withinTime } from './support/within-time.js'
 
 const appId = 'app'
 const otherApp = 'app-2'
@@ -252,7 +253,7 @@ for (const backend of testBackends()) {
             expect(tidy(inParts)).toEqual(tidy(found))
           },
         ),
-        { numRuns: 80 },
+        { numRuns: 80, ...withinTime },
       )
       expect(counted).toBeGreaterThan(300)
     })

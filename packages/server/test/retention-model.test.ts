@@ -26,6 +26,7 @@ import {
   unreadCounts,
 } from './support/messaging.js'
 import { WatchedServer } from './support/watched-server.js'
+import { withinTime } from './support/within-time.js'
 
 const systemId = 0
 const hourMs = 3_600_000
@@ -389,7 +390,7 @@ for (const backend of testBackends()) {
           expect(await integrityFaults(watched.server)).toEqual([])
         },
       )
-      await fc.assert(property, { numRuns: 40, endOnFailure: true })
+      await fc.assert(property, { numRuns: 40, ...withinTime })
       if (process.env.HERMOD_SHOW_COUNTS) process.stderr.write(`${JSON.stringify(counts)}\n`)
     })
   })
