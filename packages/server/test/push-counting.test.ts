@@ -23,7 +23,9 @@ const otherApp = 'app-2'
 const now = Date.UTC(2026, 0, 5, 12)
 const certificates = [
   { certificateId: 1, name: 'phones', gateway: { channel: 'ios_gw' } },
-  { certificateId: 2, name: 'other phones', gateway: { channel: 'vendor_h' } },
+  { certificateId: 2, name: 'two\nlines', gateway: { channel: 'vendor_h' } },
+  { certificateId: 3, name: String.raw`a\nb`, gateway: { channel: 'vendor_h' } },
+  { certificateId: 4, name: 'b\n0 lines', gateway: { channel: 'vendor_x' } },
 ] as const
 
 interface Person {
@@ -50,7 +52,7 @@ const person: fc.Arbitrary<Person> = fc.record({
   bindings: fc.uniqueArray(
     fc.record({
       deviceSn: fc.integer({ min: 1, max: 2 }),
-      name: fc.constantFrom('phones', 'other phones', 'nobody knows it', 'two\nlines'),
+      name: fc.constantFrom(...certificates.map(({ name }) => name), 'nobody knows it'),
       paused: usually(false, fc.constant(true)),
     }),
     { maxLength: 3, selector: ({ deviceSn, name }) => `${deviceSn} ${name}` },
@@ -245,7 +247,7 @@ for (const backend of testBackends()) {
             const content = {
               audience: { kind: 'all' },
               strategy,
-              sequence: ['ios_gw', 'vendor_h'],
+              sequence: ['ios_gw', 'vendor_h', 'vendor_x'],
             }
             const task = { appId, taskId: 1, content } as unknown as StoredPushTask
             const [found, inParts] = [await place.found(task), await place.counted(task, limit)]

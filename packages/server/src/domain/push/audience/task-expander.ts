@@ -109,16 +109,15 @@ export class TaskExpander {
     let size = 0
     let upTo = expandedTo
     let isLast = expiresAt <= clock.now()
-    while (!isLast && batches.length < batchesPerTransaction) {
+    while (!isLast && size < usersPerTurn && batches.length < batchesPerTransaction) {
       const openedTo = upTo
-      const end = size + usersPerTurn
       let expected = noDevices
       do {
         const part = await counter.next(task, upTo, usersPerPart, begin)
         expected = addCounts(expected, part.expected)
         size += part.size
         ;({ upTo, isLast } = part)
-      } while (!isLast && size < end && expected.devices < fewDevices)
+      } while (!isLast && size < usersPerTurn && expected.devices < fewDevices)
       batches.push({ appId, taskId, openedTo, upTo, expected })
     }
     return { batches, size, upTo, isLast }
