@@ -130,6 +130,18 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(bot.id in (await unreadCounts(reader))).toBe(false)
     })
 
+    it('read by an answer the first broadcast of a user, which another node has just taken', async () => {
+      const erin = await second.api.newSession()
+      const bots = await Promise.all([1, 2, 3, 4, 5].map(() => first.api.newSession()))
+      for (const bot of bots) {
+        // The other node knows now who has broadcast so far, and for a second it would ask nobody.
+        await sendText(second.api.as(erin.token), bot.id, 'before')
+        await broadcast(first.api.admin(), 'hello', { from_user_id: bot.id })
+        await sendText(second.api.as(erin.token), bot.id, 'answer')
+        expect(bot.id in (await unreadCounts(first.api.as(erin.token)))).toBe(false)
+      }
+    })
+
     it('acknowledge by its ID the first broadcast of an application, which another node has just taken', async () => {
       const operator = first.api.as(tokens.operatorToken)
       const { data } = await operator.succeed('POST', '/operator/v1/app/create', {

@@ -63,6 +63,8 @@ export type StatementTx = Transaction<Schema> & Pick<Tx, 'afterCommit' | 'hasRow
 export type Queryable = Kysely<Schema>
 
 const maxAttempts = 6
+/** Nothing is begun again later, so that a call that waits for locks is answered in about the time that one statement may take. */
+const repeatsForMs = 3_000
 const retryDelayMs = 5
 const retryAfterSeconds = 2
 
@@ -131,13 +133,15 @@ export class Database implements AsyncDisposable {
 
   /** Does over what the database asks to be done over. */
   async #repeat<T>(attemptOnce: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now()
     for (let attempt = 1; ; attempt++) {
       try {
         return await attemptOnce()
       } catch (error) {
         const isOutOfIds = error instanceof IdsRunOut
-        const again = attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error))
-        if (!again) throw this.#translate(error, 'write')
+        const again = isOutOfIds || this.dialect.isRetryable(error)
+        const isLate = performance.now() - startedAt >= repeatsForMs
+        if (!again || isLate || attempt >= maxAttempts) throw this.#translate(error, 'write')
         if (isOutOfIds) await error.renewal
         await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
       }
@@ -435,15 +439,15 @@ export class Database implements AsyncDisposable {
       change: async (statement, rows) =>
         Number((await this.#bulk(runner, statement, rows)).numAffectedRows),
       ...(compiled && {
-        append: async (
+        append: async <Head>(
           statement: BulkAppend,
           heads: readonly (readonly unknown[])[],
           rows: readonly (readonly unknown[])[],
         ) => {
-          if (rows.length === 0) return
+          if (rows.length === 0) return []
           const { sql, parameters } = compiled(statement)
-          const query = bulkQuery(sql, parameters(heads, rows), statement.rows.module)
-          await runner.executeQuery(query)
+          const query = bulkQuery<Head>(sql, parameters(heads, rows), statement.rows.module)
+          return (await runner.executeQuery<Head>(query)).rows
         },
       }),
     }

@@ -12,12 +12,12 @@ export interface ProcedureContext {
   run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
   change(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<number>
-  /** In one statement; only where the database has one for it. */
-  readonly append?: (
+  /** In one statement; only where the database has one for it. @returns what the statement for the heads returns */
+  readonly append?: <Head>(
     statement: BulkAppend,
     heads: readonly (readonly unknown[])[],
     rows: readonly (readonly unknown[])[],
-  ) => Promise<void>
+  ) => Promise<Head[]>
   /**
    * Has the transaction end with the statements that are issued next without waiting for one another, of which there must be one at
    * least; when one of them fails nothing is stored. Only where the database is reached over a socket, to spare an exchange. What the

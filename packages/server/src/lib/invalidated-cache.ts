@@ -71,7 +71,7 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
       ttlResolution: clockStepMs,
     })
     this.#channel = channel
-    this.#channel?.subscribe((key) => this.#drop(key))
+    this.#channel?.subscribe((key) => this.#dropKey(key))
   }
 
   get(key: Key): Value | undefined {
@@ -109,12 +109,17 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
     const { name, keyOf } = this.#definition
     const key = keyOf(of)
     tx.afterCommit(() => {
-      this.#drop(key)
+      this.#dropKey(key)
       this.#channel?.publish(key)
     }, name)
   }
 
-  #drop(key: string): void {
+  /** Has the value read again on this node, also where a read is under way. */
+  drop(of: Key): void {
+    this.#dropKey(this.#definition.keyOf(of))
+  }
+
+  #dropKey(key: string): void {
     this.#entries.delete(key)
     this.#loading.delete(key)
   }

@@ -19,7 +19,7 @@ const advanceHeads: BulkInsert = {
   columns: headColumns,
   conflict: `on conflict (app_id) do update set position = t.position + excluded.position, first_msg_id = excluded.first_msg_id,
     last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end`,
-  returning: 'app_id, position',
+  returning: 'app_id, position, last_broadcast_id',
 }
 
 const outboxColumns = {
@@ -33,6 +33,14 @@ const outboxColumns = {
 const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', columns: outboxColumns }
 
 const appendRows: BulkAppend = { heads: advanceHeads, rows: insertRows }
+
+/** The head of an app once rows were appended. */
+export interface OutboxHead {
+  readonly app_id: string
+  readonly position: number
+  /** 0 = there was no broadcast. */
+  readonly last_broadcast_id: number
+}
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {
@@ -70,12 +78,13 @@ const outboxRow = rowOf(
  * Appends rows as the last statements of a transaction: the heads stay locked until its commit, so it must lock nothing afterwards.
  * Messages that are not all above the last broadcast of their app are refused by its head (rule E9).
  * @param createdAt milliseconds since 1970
+ * @returns the heads of the apps, in no particular order
  */
 export async function appendToOutbox(
   context: ProcedureContext,
   rows: readonly NewRow[],
   createdAt: number,
-): Promise<void> {
+): Promise<readonly OutboxHead[]> {
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
   const heads = byApp.map(([appId, ofApp]) => headRow(appId, ofApp))
   const rowsFrom = (positionOf: (appId: string, after: number) => number) =>
@@ -85,18 +94,16 @@ export async function appendToOutbox(
       ),
     )
   if (context.append)
-    return context.append(
+    return context.append<OutboxHead>(
       appendRows,
       heads,
       rowsFrom((_, after) => after),
     )
-  const moved = await context.run<{ readonly app_id: string; readonly position: number }>(
-    advanceHeads,
-    heads,
-  )
+  const moved = await context.run<OutboxHead>(advanceHeads, heads)
   const lastOf = new Map(moved.map(({ app_id, position }) => [app_id, position]))
   await context.run(
     insertRows,
     rowsFrom((appId, after) => (lastOf.get(appId) ?? 0) - after),
   )
+  return moved
 }

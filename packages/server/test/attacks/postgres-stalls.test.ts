@@ -218,7 +218,7 @@ function resume(cluster: PostgresCluster): void {
   for (const pid of pidsOf(cluster)) process.kill(pid, 'SIGCONT')
 }
 
-/** Halts a node again and again until that meets it in the middle of a transaction. */
+/** Halts a node again and again until that meets it in the middle of a transaction for which another one of it waits. */
 async function haltInTransaction(
   node: ServerProcess,
   act: () => Promise<unknown>,
@@ -234,16 +234,16 @@ async function haltInTransaction(
   await waitFor(
     async () => {
       node.signal('SIGSTOP')
-      const { rows } = await watcher.client.query<{ held: number }>(
-        `select count(*)::integer as held from pg_stat_activity
-          where application_name = 'hermod' and state = 'idle in transaction' and datname = current_database()
-            and backend_xid is not null`,
+      const { rows } = await watcher.client.query<{ held: boolean; waiting: boolean }>(
+        `select bool_or(state = 'idle in transaction' and backend_xid is not null) as held,
+            bool_or(state = 'active' and wait_event_type = 'Lock') as waiting
+          from pg_stat_activity where application_name = 'hermod' and datname = current_database()`,
       )
-      if ((rows[0]?.held ?? 0) > 0) return true
+      if (rows[0]?.held && rows[0].waiting) return true
       node.signal('SIGCONT')
       return false
     },
-    { what: 'a halt in a transaction', timeoutMs: patienceMs },
+    { what: 'a halt in a transaction for which another one waits', timeoutMs: patienceMs },
   )
   isDone = true
   void acting

@@ -135,6 +135,7 @@ export class OutboxNode implements AsyncDisposable {
       maxQueuedBytes: 100_000_000,
       observer: { finished: () => {}, refused: () => {} },
       outbox: this.outbox,
+      broadcasters: { note: () => {} },
       appended,
     })
     this.relay = new OutboxRelay({

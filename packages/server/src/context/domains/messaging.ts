@@ -63,7 +63,12 @@ export function createMessaging(
 ): Messaging {
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
-  const { transactions } = stores
+  const { transactions, broadcastMarks } = stores
+  const broadcasters = new Broadcasters({
+    database,
+    store: broadcastMarks,
+    cache: caches.broadcasters,
+  })
   const writer = new MessageWriter({
     database,
     ids,
@@ -74,13 +79,8 @@ export function createMessaging(
     maxQueuedBytes: config.writer.queueBytes,
     observer: batchObservers.messages,
     outbox,
+    broadcasters,
     appended,
-  })
-  const { broadcastMarks } = stores
-  const broadcasters = new Broadcasters({
-    database,
-    store: broadcastMarks,
-    cache: caches.broadcasters,
   })
   const marks = new MarkWriter({
     database,

@@ -25,6 +25,11 @@ const defaultDeadlineMs = 5_000
 const maxNamedStatements = 500
 /** A transaction whose node has stopped in the middle, or is out of reach, gives up its locks after this time. */
 const idleTransactionTimeoutMs = 3_000
+/**
+ * A transaction of that node which waits for another one of it ends before: it would take over the locks, and keep them for as long
+ * again. Everybody else who waits so long begins anew.
+ */
+const lockTimeoutMs = 2_000
 /** Of transactions that may take long. */
 const patientIdleTransactionTimeoutMs = 30_000
 /** A node that is out of reach is noticed by the server too, and its connections are free for others. */
@@ -51,12 +56,13 @@ const idleConnectionTimeoutMs = 600_000
 const retryableCodes = new Set([
   '40001' /* serialization_failure */,
   '40P01' /* deadlock_detected */,
+  '55P03' /* lock_not_available, after lockTimeoutMs */,
 ])
 const sqlState = /^[0-9A-Z]{5}$/
 const uniqueViolation = '23505'
 const checkViolation = '23514'
-/** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction. */
-const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03)/
+/** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction, and locks that are not given. */
+const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03|55P03)/
 const unavailableErrno = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -224,14 +230,16 @@ class LazyPool {
           ? toInt64
           : postgres.types.getTypeParser(oid, format)) as typeof postgres.types.getTypeParser,
     }
-    const idleTimeoutMs = isPatient ? patientIdleTransactionTimeoutMs : idleTransactionTimeoutMs
+    const lockOptions = isPatient
+      ? `-c idle_in_transaction_session_timeout=${patientIdleTransactionTimeoutMs}`
+      : `-c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs} -c lock_timeout=${lockTimeoutMs}`
     const pool = new postgres.Pool({
       connectionString: options.url,
       max: options.poolSize,
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: idleConnectionTimeoutMs,
       statement_timeout: isPatient ? false : watch.deadlineMs - statementMarginMs,
-      options: `${plannerOptions} ${writeOptions} ${reachOptions} -c idle_in_transaction_session_timeout=${idleTimeoutMs}`,
+      options: `${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`,
       application_name: 'hermod',
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveDelayMs,

@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import { LRUCache } from 'lru-cache'
 import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
 import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
@@ -19,6 +20,12 @@ export const broadcasterCache: CacheDefinition<string, BroadcastSenders> = {
 
 /** Tells in which conversations broadcasts may be, so that all others cost what they cost without any (decision page 028). */
 export class Broadcasters {
+  /** By app_id the last broadcast that was heard of. */
+  readonly #noted = new LRUCache<string, number>({
+    maxSize: broadcasterCache.maxEntries,
+    sizeCalculation: () => 1,
+  })
+
   constructor(
     private readonly options: {
       readonly database: Database
@@ -26,6 +33,16 @@ export class Broadcasters {
       readonly cache: InvalidatedCache<string, BroadcastSenders>
     },
   ) {}
+
+  /**
+   * A broadcast was stored before something that this node has stored, maybe by another node, and maybe before that is known here:
+   * what is found from now on includes it.
+   */
+  note(appId: string, messageId: number): void {
+    if (messageId <= (this.#noted.get(appId) ?? 0)) return
+    this.#noted.set(appId, messageId)
+    this.options.cache.drop(appId)
+  }
 
   /** At once when it is cached; at most a second old. */
   find(appId: string): Soon<BroadcastSenders> {

@@ -8,6 +8,7 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { textUnits } from '../log/message-content.js'
 import { type Draft, messageRow } from '../log/message-model.js'
+import type { Broadcasters } from '../marks/broadcasters.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
@@ -22,6 +23,7 @@ export interface MessageWriterOptions {
   readonly maxQueuedBytes: number
   readonly observer: BatchObserver
   readonly outbox: Pick<Outbox, 'lastBroadcastId'>
+  readonly broadcasters: Pick<Broadcasters, 'note'>
   /** Called after the commit of messages of this app. */
   appended(appId: string): void
 }
@@ -125,21 +127,23 @@ export class MessageWriter {
 
   /** @param after the messages take IDs above this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
-    const { database, ids, clock, transactionLifeMs } = this.options
-    const messageIds = (await ids.take(messagesOf(sends), after)).values()
+    const { database, ids, clock, transactionLifeMs, broadcasters } = this.options
+    const taken = (await ids.take(messagesOf(sends), after)).values()
     const submissions = sends.map(({ transactionId, drafts, groups }) => ({
       transactionId,
       groups,
-      rows: drafts.map((draft) => messageRow(draft, messageIds.next().value as number)),
+      rows: drafts.map((draft) => messageRow(draft, taken.next().value as number)),
     }))
     const mayRepeat = this.#repeatsExpected > 0
     if (mayRepeat) this.#repeatsExpected--
     try {
-      return await database.procedure(
+      const { messageIds, lastBroadcasts } = await database.procedure(
         storeBatch,
         { submissions, now: clock.now(), transactionLifeMs, mayRepeat },
         ids,
       )
+      for (const last of lastBroadcasts) broadcasters.note(last.appId, last.messageId)
+      return messageIds
     } catch (error) {
       if (restartOf(error).repeats) {
         this.#repeatsExpected = batchesAfterRepeat

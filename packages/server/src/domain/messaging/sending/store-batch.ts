@@ -7,7 +7,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids/ids.js'
-import { appendToOutbox, type NewRow } from '../../../outbox/outbox-statements.js'
+import { appendToOutbox, type NewRow, type OutboxHead } from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -63,6 +63,14 @@ export interface Batch {
   readonly mayRepeat: boolean
 }
 
+/** What a batch has become. */
+export interface StoredBatch {
+  /** Of every submission in the order of the batch; of a repeated send those of the first one. */
+  readonly messageIds: readonly (readonly number[])[]
+  /** Of apps that have any, the last broadcast before these messages. */
+  readonly lastBroadcasts: readonly { readonly appId: string; readonly messageId: number }[]
+}
+
 /** What a batch must be given to be run again. */
 export interface BatchRestart {
   /** Message IDs above this one. */
@@ -110,8 +118,7 @@ interface ConversationRows {
 }
 
 /**
- * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (rules E2 to E5). The
- * output holds the message IDs of every submission in the order of the batch; of a repeated send those of the first one.
+ * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (rules E2 to E5).
  *
  * What was checked before may have changed: a batch with messages from or to deleted users ends in a {@link BatchRestart}, and one with
  * IDs below those of a broadcast is refused by the database.
@@ -119,7 +126,7 @@ interface ConversationRows {
  * Where an exchange with the database costs as much as a statement, sends are first taken to be new: then their transaction IDs and
  * their positions are asked for together.
  */
-export const storeBatch: Procedure<Batch, readonly (readonly number[])[], MessageIdSource> = {
+export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
   module: import.meta.url,
   name: 'storeBatch',
   async run(context, { submissions, now, transactionLifeMs, mayRepeat }, idSource) {
@@ -133,7 +140,7 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], Messag
     const known = waits ? await claimed : new Map<Planned, readonly number[]>()
     const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
     const fresh = known.size + repeats.size === 0 ? planned : planned.filter(isFresh)
-    const refused = await place(
+    const { refused, heads } = await place(
       context,
       {
         fresh,
@@ -146,7 +153,12 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], Messag
     if (refused.length > 0) throw restartWithout(refused, planned)
     const idsOf = (each: Planned): readonly number[] =>
       known.get(each) ?? each.rows.map(rowValue.messageId)
-    return planned.map((each) => idsOf(repeats.get(each) ?? each))
+    return {
+      messageIds: planned.map((each) => idsOf(repeats.get(each) ?? each)),
+      lastBroadcasts: heads.flatMap(({ app_id: appId, last_broadcast_id: messageId }) =>
+        messageId > 0 ? [{ appId, messageId }] : [],
+      ),
+    }
   },
 }
 
@@ -215,16 +227,19 @@ interface Placement {
   readonly isNew: Promise<boolean> | null
 }
 
-/**
- * Gives the messages their positions and stores them with the marks that a send moves.
- * @returns those whose sender or receiver is deleted; then the rest is not stored as it should be
- */
+interface Placed {
+  /** Those whose sender or receiver is deleted; then the rest is not stored as it should be. */
+  readonly refused: readonly MessageRow[]
+  readonly heads: readonly OutboxHead[]
+}
+
+/** Gives the messages their positions and stores them with the marks that a send moves. */
 async function place(
   context: ProcedureContext,
   { fresh, claims, times, isNew }: Placement,
   idSource: MessageIdSource | null,
-): Promise<readonly MessageRow[]> {
-  if (fresh.length === 0) return []
+): Promise<Placed> {
+  if (fresh.length === 0) return { refused: [], heads: [] }
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
   const [areNew, directPositions, groupPositions] = await Promise.all([
@@ -233,7 +248,8 @@ async function place(
     positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow)),
   ])
   if (areNew === false) throw new ProcedureRestart({ repeats: true } satisfies BatchRestart)
-  if (directPositions.length < direct.length) return rowsWithout(directPositions, direct)
+  if (directPositions.length < direct.length)
+    return { refused: rowsWithout(directPositions, direct), heads: [] }
   const positions = [...directPositions, ...groupPositions]
   const moved: ConversationRows[] = []
   const begun: ConversationRows[] = []
@@ -266,11 +282,11 @@ async function place(
     ...(listsMade === listed.length ? [] : begun),
     ...(membersMoved < marks.length ? groups : notified.filter(({ isGroup }) => isGroup)),
   ])
-  if (refused.length > 0) return refused
+  if (refused.length > 0) return { refused, heads: [] }
   const isFresh = new Set<Planned>(isRenumbered ? fresh : [])
   const renumbered = claims.filter((each) => isFresh.has(each))
   context.commitWithNext?.()
-  await Promise.all([
+  const written = Promise.all([
     context.run(setLastMessageIds, moved.map(lastIdRow)),
     context.run(rewriteTransactions, transactionRows(renumbered, times)),
     context.run(
@@ -280,9 +296,10 @@ async function place(
     context.run(insertOwnNotifications, notified.flatMap(ownNotificationRows)),
     context.run(noteNotifications, notified.map(notifiedRow)),
     context.run(insertReceiptRequests, groups.flatMap(receiptRows)),
-    appendToOutbox(context, outboxRows(conversations), times[0]),
   ])
-  return []
+  const appended = appendToOutbox(context, outboxRows(conversations), times[0])
+  const [heads] = await Promise.all([appended, written])
+  return { refused, heads }
 }
 
 /** Few enough for a row that both databases keep in one piece. */
