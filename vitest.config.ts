@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      // Long enough for property tests on a machine that is busy with the other project.
+      // Long enough for property tests on a busy machine.
       {
         test: {
           name: 'unit',
@@ -18,6 +18,7 @@ export default defineConfig({
             'scripts/**/*.test.{ts,mjs}',
           ],
           testTimeout: 30_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -26,6 +27,9 @@ export default defineConfig({
           include: ['packages/*/test/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+          // The files of a worker share its process, its modules and so its PostgreSQL: a process for each takes longer than many of them.
+          isolate: false,
         },
       },
     ],

@@ -4,13 +4,14 @@ import {
   type Answer,
   type Api,
   type ServerProcess,
+  sharedPassword,
   startServer,
   testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { PeoplePool, type Person, sharedPassword } from './support/contacts.js'
+import { PeoplePool, type Person } from './support/contacts.js'
 import { aGroup } from './support/groups.js'
 import { type HeldWrites, holdWrites } from './support/held-writes.js'
 import { operate, recall } from './support/message-operations.js'

@@ -81,6 +81,8 @@ export interface ApiOptions {
   readonly url: string
   readonly appId: string
   readonly adminToken: string
+  /** Has users made without a hash of their passwords, which takes longer than most tests. */
+  readonly operatorToken?: string
   /** How long an answer may take; default 100 000, for what waits behind hundreds of others on a slow machine. */
   readonly timeoutMs?: number
 }
@@ -90,6 +92,13 @@ export interface Account {
   readonly username: string
   readonly password: string
 }
+
+/** Of everybody whom tests make without saying more. */
+export const sharedPassword = 'correct horse'
+/** As the service itself makes them, so that no login replaces it. */
+const sharedPasswordHash =
+  '$argon2id$v=19$m=19456,t=2,p=1$I8ZPfSnUwaj6sih0EZE7OA$jBE5bo3rbAlzRj/AwE8VaeWcqEYItffrHUDtWqst0qM'
+const longestImport = 500
 
 export interface TokenData {
   readonly access_key_secret: string
@@ -169,15 +178,40 @@ export class Api {
     return this.#with({ token: this.options.adminToken, ...onBehalf })
   }
 
-  /** Registers a user; the name, if none is given, is one that nobody has. */
+  /** A new user; the name, if none is given, is one that nobody has. */
   async register(
     username = `user_${randomBytes(6).toString('hex')}`,
-    password = 'correct horse',
+    password = sharedPassword,
+    appId = this.options.appId,
   ): Promise<Account> {
+    if (password === sharedPassword && this.options.operatorToken !== undefined)
+      return (await this.addUsers([username], appId))[0] as Account
     const { data } = await this.succeed('POST', '/user/register/v2', {
+      appId,
       body: { username, password },
     })
     return { id: data.user_id, username, password }
+  }
+
+  /** Many new users, by the operator. */
+  async addUsers(usernames: readonly string[], appId = this.options.appId): Promise<Account[]> {
+    const { operatorToken } = this.options
+    if (operatorToken === undefined) throw new Error('only the operator adds users')
+    const operator = this.as(operatorToken)
+    const added: Account[] = []
+    for (let start = 0; start < usernames.length; start += longestImport) {
+      const users = usernames
+        .slice(start, start + longestImport)
+        .map((username) => ({ username, password_hash: sharedPasswordHash }))
+      const { data } = await operator.succeed('POST', '/operator/v1/user/import', {
+        body: { app_id: appId, users },
+      })
+      for (const { user_id: id, username, result } of data) {
+        if (result !== 'created') throw new Error(`${username} was not added: ${result}`)
+        added.push({ id, username, password: sharedPassword })
+      }
+    }
+    return added
   }
 
   /** @param deviceGuid ties the token to a device */

@@ -7,6 +7,7 @@ export {
   type Envelope,
   type Json,
   type Session,
+  sharedPassword,
   type TokenData,
 } from './api.js'
 export {

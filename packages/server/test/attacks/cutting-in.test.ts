@@ -5,6 +5,7 @@ import {
   type Api,
   type Backend,
   type ServerProcess,
+  sharedPassword,
   testBackends,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +19,6 @@ import {
   startAttacked,
 } from '../support/attack.js'
 import { addUsers } from '../support/broadcasts.js'
-import { sharedPassword } from '../support/contacts.js'
 
 const attackMs = 6_000
 /** What a call of an attacker may end in. */

@@ -1,6 +1,6 @@
 /** How tests send to everybody, and make applications in which they are alone. */
-import { Api, type ServerProcess } from '@hermod/testkit'
-import { type Person, sharedPassword } from './contacts.js'
+import { Api, type ServerProcess, sharedPassword } from '@hermod/testkit'
+import type { Person } from './contacts.js'
 import { historyPage, unreadCounts } from './messaging.js'
 
 /** What a broadcast may say beside its content. */

@@ -15,9 +15,6 @@ export interface Person {
   readonly api: Api
 }
 
-/** Of everybody whom tests register without saying more. */
-export const sharedPassword = 'correct horse'
-
 let batches = 0
 
 export async function registerPeople(
@@ -26,18 +23,12 @@ export async function registerPeople(
 ): Promise<Person[]> {
   const batch = ++batches
   const names = Array.from({ length: count }, (_, index) => `person_${batch}_${index}`)
-  const people: Person[] = []
-  for (let start = 0; start < count; start += 500) {
-    const list = names
-      .slice(start, start + 500)
-      .map((username) => ({ username, password: sharedPassword }))
-    const { data } = await server.api
-      .admin()
-      .succeed('POST', '/user/register/batch', { body: { list } })
-    for (const { user_id: id, username } of data)
-      people.push({ id, username, api: server.api.admin({ userId: id }) })
-  }
-  return people
+  const accounts = await server.api.addUsers(names)
+  return accounts.map(({ id, username }) => ({
+    id,
+    username,
+    api: server.api.admin({ userId: id }),
+  }))
 }
 
 /** People whom nobody has had to do with; registered many at a time, because one by one takes long. */

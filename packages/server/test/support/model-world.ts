@@ -1,6 +1,6 @@
 /** What the models of property tests share: users by number, who they are to the service, and how they call it. */
-import type { Api } from '@hermod/testkit'
-import { type Person, sharedPassword } from './contacts.js'
+import { type Api, sharedPassword } from '@hermod/testkit'
+import type { Person } from './contacts.js'
 
 /** The number of the system among the users of a model. */
 export const system = -1

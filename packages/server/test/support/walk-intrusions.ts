@@ -1,4 +1,5 @@
 /** Calls of any operation with everything that looks like an ID set to what belongs to somebody else. */
+
 import {
   isWholeBody,
   type Operation,
@@ -6,7 +7,7 @@ import {
   type TProperties,
   type TSchema,
 } from '@hermod/protocol'
-import { sharedPassword } from './contacts.js'
+import { sharedPassword } from '@hermod/testkit'
 import { sample } from './parameter-values.js'
 import type { Params } from './walk-world.js'
 

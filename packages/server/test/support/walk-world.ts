@@ -1,15 +1,14 @@
 /** Two applications with people in them, and calls of any operation with parameters that are put where the contract puts them. */
+import { createApp, isWholeBody, type Operation, operations, updateApp } from '@hermod/protocol'
 import {
-  createApp,
-  isWholeBody,
-  type Operation,
-  operations,
-  registerUser,
-  registerUsers,
-  updateApp,
-} from '@hermod/protocol'
-import type { Answer, Api, CallOptions, Envelope, Json, ServerProcess } from '@hermod/testkit'
-import { sharedPassword } from './contacts.js'
+  type Answer,
+  type Api,
+  type CallOptions,
+  type Envelope,
+  type Json,
+  type ServerProcess,
+  sharedPassword,
+} from '@hermod/testkit'
 
 /** Parameters by name, wherever the contract puts them. */
 export type Params = Readonly<Record<string, unknown>>
@@ -133,29 +132,22 @@ export class WalkWorld {
     options: AccountOptions = {},
   ): Promise<Account> {
     const { username = this.newName(), password = sharedPassword, userAgent = 'walk' } = options
-    const { data } = await this.#api.succeed('POST', registerUser.path, {
-      appId,
-      body: { username, password },
-    })
-    const body = { user_id: data.user_id, password, device_guid: this.newName('guid') }
+    const { id } = await this.#api.register(username, password, appId)
+    const body = { user_id: id, password, device_guid: this.newName('guid') }
     const record = await this.#api.succeed('POST', '/token/id', {
       appId,
       body,
       headers: { 'user-agent': userAgent },
     })
-    return { appId, id: data.user_id, username, password, token: record.data.token }
+    return { appId, id, username, password, token: record.data.token }
   }
 
   /** The ID of a user of the first application whom nobody has had to do with. */
   async stranger(): Promise<number> {
     if (this.#strangers.length === 0) {
-      const list = Array.from({ length: strangersPerBatch }, () => ({
-        username: this.newName('stranger'),
-        password: sharedPassword,
-      }))
-      const { adminToken: token, appId } = this.here
-      const registered = await this.prepare(registerUsers, { token, appId }, { list })
-      this.#strangers = registered?.data.map((each: Json) => each.user_id) ?? []
+      const names = Array.from({ length: strangersPerBatch }, () => this.newName('stranger'))
+      const added = await this.#api.addUsers(names, this.here.appId)
+      this.#strangers = added.map(({ id }) => id)
     }
     return this.#strangers.pop() ?? placeholderId
   }

@@ -226,7 +226,8 @@ export class ServerProcess implements AsyncDisposable {
     this.operatorToken = options.operatorToken
     this.keepData = options.keepData ?? process.env.HERMOD_KEEP_TEST_DATA === '1'
     this.pid = options.wrapper?.length ? (descendants(child.pid).at(-1) ?? child.pid) : child.pid
-    this.api = new Api({ url, appId: options.appId, adminToken: options.adminToken })
+    const { appId, adminToken, operatorToken } = options
+    this.api = new Api({ url, appId, adminToken, operatorToken })
     this.exited = child.exited
     this.#endWith(options.test)
   }
