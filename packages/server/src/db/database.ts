@@ -63,8 +63,6 @@ export type StatementTx = Transaction<Schema> & Pick<Tx, 'afterCommit' | 'hasRow
 export type Queryable = Kysely<Schema>
 
 const maxAttempts = 6
-/** Nothing is begun again later, so that a call that waits for locks is answered in about the time that one statement may take. */
-const repeatsForMs = 3_000
 const retryDelayMs = 5
 const retryAfterSeconds = 2
 
@@ -139,9 +137,10 @@ export class Database implements AsyncDisposable {
         return await attemptOnce()
       } catch (error) {
         const isOutOfIds = error instanceof IdsRunOut
-        const again = isOutOfIds || this.dialect.isRetryable(error)
-        const isLate = performance.now() - startedAt >= repeatsForMs
-        if (!again || isLate || attempt >= maxAttempts) throw this.#translate(error, 'write')
+        const afterMs = performance.now() - startedAt
+        const again =
+          attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error, afterMs))
+        if (!again) throw this.#translate(error, 'write')
         if (isOutOfIds) await error.renewal
         await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
       }

@@ -159,8 +159,11 @@ export interface SqlDialect {
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */
   isRefused(error: unknown): boolean
-  /** The database said that the same transaction may succeed when repeated. */
-  isRetryable(error: unknown): boolean
+  /**
+   * The database said that the same transaction may succeed when repeated.
+   * @param afterMs the time since it was begun first
+   */
+  isRetryable(error: unknown, afterMs: number): boolean
   /** The database could not do its work: disk full, input/output error, no connection. */
   isUnavailable(error: unknown): boolean
 }

@@ -111,8 +111,18 @@ describe('bulk statements of PostgreSQL', () => {
 
 describe('errors of PostgreSQL', () => {
   it.each(['40001', '40P01'])('%s asks for the transaction to be repeated', (code) => {
-    expect(dialect.isRetryable(failure({ code }))).toBe(true)
+    expect(dialect.isRetryable(failure({ code }), 10_000)).toBe(true)
     expect(dialect.isUnavailable(failure({ code }))).toBe(false)
+  })
+
+  it('lock_not_available asks for the same for three seconds, and means then that the database is not available', () => {
+    const error = failure({ code: '55P03' })
+    expect([0, 2_999, 3_000].map((afterMs) => dialect.isRetryable(error, afterMs))).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect(dialect.isUnavailable(error)).toBe(true)
   })
 
   it.each([
@@ -129,7 +139,7 @@ describe('errors of PostgreSQL', () => {
     ['idle_in_transaction_session_timeout', '25P03'],
   ])('%s means that the database is not available', (_, code) => {
     expect(dialect.isUnavailable(failure({ code }))).toBe(true)
-    expect(dialect.isRetryable(failure({ code }))).toBe(false)
+    expect(dialect.isRetryable(failure({ code }), 0)).toBe(false)
   })
 
   it.each([
@@ -164,14 +174,14 @@ describe('errors of PostgreSQL', () => {
     ['in_failed_sql_transaction', '25P02'],
   ])('%s is an error of the statement', (_, code) => {
     expect(dialect.isUnavailable(failure({ code }))).toBe(false)
-    expect(dialect.isRetryable(failure({ code }))).toBe(false)
+    expect(dialect.isRetryable(failure({ code }), 0)).toBe(false)
   })
 
   it.each([new Error('something else'), 'text', null, undefined])(
     'what is none of PostgreSQL says nothing about it: %s',
     (error) => {
       expect(dialect.isUnavailable(error)).toBe(false)
-      expect(dialect.isRetryable(error)).toBe(false)
+      expect(dialect.isRetryable(error, 0)).toBe(false)
     },
   )
 })

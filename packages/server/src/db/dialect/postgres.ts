@@ -30,6 +30,8 @@ const idleTransactionTimeoutMs = 3_000
  * again. Everybody else who waits so long begins anew.
  */
 const lockTimeoutMs = 2_000
+/** So that a call which waits for locks is answered in about the time that one statement may take. */
+const lockRepeatsForMs = 3_000
 /** Of transactions that may take long. */
 const patientIdleTransactionTimeoutMs = 30_000
 /** A node that is out of reach is noticed by the server too, and its connections are free for others. */
@@ -56,9 +58,10 @@ const idleConnectionTimeoutMs = 600_000
 const retryableCodes = new Set([
   '40001' /* serialization_failure */,
   '40P01' /* deadlock_detected */,
-  '55P03' /* lock_not_available, after lockTimeoutMs */,
 ])
 const sqlState = /^[0-9A-Z]{5}$/
+/** After lockTimeoutMs. */
+const lockNotAvailable = '55P03'
 const uniqueViolation = '23505'
 const checkViolation = '23514'
 /** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction, and locks that are not given. */
@@ -121,7 +124,10 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     runBeside: (call) => beside.run(call),
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,
     isRefused: (error) => sqlStateOf(error) === checkViolation,
-    isRetryable: (error) => retryableCodes.has(sqlStateOf(error)),
+    isRetryable: (error, afterMs) => {
+      const code = sqlStateOf(error)
+      return code === lockNotAvailable ? afterMs < lockRepeatsForMs : retryableCodes.has(code)
+    },
     isUnavailable: (error) => {
       if (error instanceof ConnectionError) return true
       const code = sqlStateOf(error)

@@ -46,7 +46,7 @@ describe('errors of SQLite', () => {
     'what is none of SQLite says nothing about the store: %s',
     (error) => {
       expect(dialect.isUnavailable(error)).toBe(false)
-      expect(dialect.isRetryable(error)).toBe(false)
+      expect(dialect.isRetryable(error, 0)).toBe(false)
     },
   )
 })
