@@ -11,6 +11,7 @@ import {
   Honest,
   metric,
   patience,
+  sessionsOf,
   startAttacked,
 } from '../support/attack.js'
 import { RawConnection } from '../support/raw-http.js'
@@ -37,13 +38,10 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const count = 1_500
-    const openings: string[] = []
-    // Some at a time, because only so many may log in at once from one address.
-    while (openings.length < count / userCalls) {
-      const sessions = await Promise.all(Array.from({ length: 10 }, () => server.api.newSession()))
-      for (const { token } of sessions)
-        openings.push(head(server, token, [`content-length: ${mebibyte}`]))
-    }
+    const sessions = await sessionsOf(server, Math.ceil(count / userCalls))
+    const openings = sessions.map(({ token }) =>
+      head(server, token, [`content-length: ${mebibyte}`]),
+    )
     using attackers = new Attackers(server.url)
     const body = Buffer.alloc(mebibyte - 1, ' ')
     const figures = await honest.beside('1,500 bodies of 1 MiB less a byte', async () => {

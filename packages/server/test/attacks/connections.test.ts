@@ -9,6 +9,7 @@ import {
   Honest,
   metric,
   patience,
+  sessionsOf,
   startAttacked,
 } from '../support/attack.js'
 import { addUsers } from '../support/broadcasts.js'
@@ -107,7 +108,7 @@ describe.skipIf(process.platform !== 'linux')('messages that wait for a commit',
   it('are refused when they would take most of the room, and small ones are not', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
-    const senders = await Promise.all(Array.from({ length: 12 }, () => server.api.newSession()))
+    const senders = await sessionsOf(server, 12)
     const targets = (await addUsers(server.api.admin(), 200)).map(({ id }) => id)
     const content = 'x'.repeat(65_000)
     const figures = await honest.beside('12 users with sends of 64 KiB to 200 others', async () => {

@@ -16,6 +16,7 @@ import {
   flood,
   fromAttacker,
   Honest,
+  sessionsOf,
   startAttacked,
 } from '../support/attack.js'
 import { addUsers } from '../support/broadcasts.js'
@@ -61,7 +62,7 @@ function suite(backend: Backend): void {
 
   it('of 20 users who change their passwords 16 at a time, and log in meanwhile', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
-    const users = await Promise.all(Array.from({ length: 20 }, () => server.api.newSession()))
+    const users = await sessionsOf(server, 20)
     await beside(server, name('changes of passwords'), () =>
       cutIn(20 * 16, (index) => {
         const user = users[index % users.length] as Account & { api: Api }

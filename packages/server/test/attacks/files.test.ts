@@ -22,6 +22,7 @@ import {
   Honest,
   metric,
   patience,
+  sessionsOf,
   startAttacked,
 } from '../support/attack.js'
 import {
@@ -202,7 +203,7 @@ function suite(backend: Backend): void {
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
     const small = await sendFile(bob.api, { to_id: alice.id }, png)
     const url = await anAvatar(bob, Buffer.concat([png, Buffer.alloc(64 * mebibyte)]))
-    const users = await Promise.all(Array.from({ length: 30 }, () => server.api.newSession()))
+    const users = await sessionsOf(server, 30)
     const requests = users.map(
       ({ api, token }) =>
         `GET ${pathOf(withCredentials(api, token, url))} HTTP/1.1\r\nhost: hermod\r\n\r\n`,

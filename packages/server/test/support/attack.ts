@@ -81,6 +81,16 @@ export const defaultLimits = {
   HERMOD_LOGIN_ADDRESS_FAILURES: undefined,
 }
 
+/** New users who are logged in, ten at a time: only so many may log in at once from one address. */
+export async function sessionsOf({ api }: Pick<ServerProcess, 'api'>, count: number) {
+  const sessions: Session[] = []
+  while (sessions.length < count) {
+    const length = Math.min(10, count - sessions.length)
+    sessions.push(...(await Promise.all(Array.from({ length }, () => api.newSession()))))
+  }
+  return sessions
+}
+
 /** Connections of an attacker. */
 export class Attackers implements Disposable {
   readonly sockets: Socket[] = []
