@@ -28,7 +28,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
-          // The files of a worker share its process, its modules and so its PostgreSQL: a process for each takes longer than many of them.
+          // The files of a worker share its process, its modules and so its PostgreSQL: to start these for each takes longer than many a file.
           isolate: false,
         },
       },

@@ -1,7 +1,6 @@
 /** A group of five thousand, on both databases: its pages and look-ups give every member once, while others come and go. */
 import type { GroupMember } from '@hermod/protocol'
 import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
-import argon2 from '@node-rs/argon2'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { type Person, registerPeople } from './support/contacts.js'
@@ -147,20 +146,8 @@ async function pagesOf(
   return ids
 }
 
-/** With a hash that is ready, because making one for each would take minutes. @returns their IDs, in ascending order */
-async function importUsers(server: ServerProcess, count: number): Promise<number[]> {
-  const password_hash = argon2.hashSync('correct horse', { memoryCost: 1024, timeCost: 1 })
-  const operator = server.api.as(server.operatorToken)
-  const ids: number[] = []
-  for (let start = 0; start < count; start += listLength) {
-    const users = Array.from({ length: Math.min(listLength, count - start) }, (_, index) => ({
-      username: `imported_${start + index}`,
-      password_hash,
-    }))
-    const { data } = await operator.succeed('POST', '/operator/v1/user/import', {
-      body: { app_id: server.appId, users },
-    })
-    ids.push(...data.map(({ user_id }: { user_id: number }) => user_id))
-  }
-  return ascending(ids)
+/** @returns their IDs, in ascending order */
+async function importUsers({ api }: ServerProcess, count: number): Promise<number[]> {
+  const users = await api.addUsers(Array.from({ length: count }, (_, n) => `imported_${n}`))
+  return ascending(users.map(({ id }) => id))
 }

@@ -3,9 +3,9 @@
  * G1 and G2). The channel fails, hands over without saying so, and loses devices; apps report late, twice or never. HERMOD_TEST_SEED
  * repeats the choices of a run. Kills are for push-model.test.ts: the double lives in the process of the service.
  */
-import { type Session, stopSharedCluster, testBackends } from '@hermod/testkit'
+import { type Session, testBackends } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CoreService } from './support/core-channel.js'
 import { PushLedger } from './support/push-ledger.js'
 import { PushWorld } from './support/push-world.js'
@@ -31,8 +31,6 @@ interface PlayedTask {
   readonly taskId: number
   readonly counts: Record<string, number>
 }
-
-afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`counters of the own channel on ${backend.name}`, () => {

@@ -1,6 +1,6 @@
 /** What becomes of pushes that a gateway does not take at once, on both databases (rule G8). */
 import { pushDeliveryState } from '@hermod/protocol'
-import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
+import { type Json, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PushPlace, type PushWorld, startPushWorld } from './support/push-world.js'
 import { ScriptedGateway } from './support/scripted-gateway.js'
@@ -12,8 +12,6 @@ let names = 0
 function token(prefix = ''): string {
   return `${prefix}device-${++names}`
 }
-
-afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`pushes that are not taken at once on ${backend.name}`, () => {

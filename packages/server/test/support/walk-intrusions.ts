@@ -1,5 +1,4 @@
 /** Calls of any operation with everything that looks like an ID set to what belongs to somebody else. */
-
 import {
   isWholeBody,
   type Operation,
