@@ -1,6 +1,6 @@
 import { AppError } from '@hermod/protocol'
 import { IdsRunOut } from '../lib/ids/ids.js'
-import { type Soon, whenKnown } from '../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
 import { watchStatements } from './checks/statement-check.js'
 import type { TableWriterCheck } from './checks/table-writers.js'
@@ -269,7 +269,7 @@ export class Database implements AsyncDisposable {
    * Runs a read and turns failures of the engine into the service's terms. Whatever fails is a promise that is rejected, so that reads
    * which are begun together can be waited for together.
    */
-  read<T>(work: (reader: Queryable) => Soon<T>): Soon<T> {
+  read<T>(work: (reader: Queryable) => MaybePromise<T>): MaybePromise<T> {
     try {
       const found = work(this.reader)
       return found instanceof Promise ? found.catch((error) => this.#failedRead(error)) : found
@@ -497,7 +497,7 @@ export class Prepared<P extends object, Row> {
     this.#names = this.#compiled.parameters.map(placeholderName)
   }
 
-  all(executor: Queryable, params: P): Soon<Row[]> {
+  all(executor: Queryable, params: P): MaybePromise<Row[]> {
     const given = params as Record<string, unknown>
     const parameters = this.#names.map((name, index) =>
       name === null ? this.#compiled.parameters[index] : given[name],
@@ -506,14 +506,14 @@ export class Prepared<P extends object, Row> {
     if (executor !== reader)
       return executor.executeQuery<Row>({ ...this.#compiled, parameters }).then(({ rows }) => rows)
     try {
-      return dialect.readNow(this.#compiled.sql, parameters) as Soon<Row[]>
+      return dialect.readNow(this.#compiled.sql, parameters) as MaybePromise<Row[]>
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  first(executor: Queryable, params: P): Soon<Row | null> {
-    return whenKnown(this.all(executor, params), (rows) => rows[0] ?? null)
+  first(executor: Queryable, params: P): MaybePromise<Row | null> {
+    return thenMaybe(this.all(executor, params), (rows) => rows[0] ?? null)
   }
 }
 
@@ -541,7 +541,10 @@ export class PreparedPage<P extends object, Row> {
 
   constructor(private readonly prepare: (limit: number) => Prepared<P, Row>) {}
 
-  all(executor: Queryable, { limit, ...params }: P & { readonly limit: number }): Soon<Row[]> {
+  all(
+    executor: Queryable,
+    { limit, ...params }: P & { readonly limit: number },
+  ): MaybePromise<Row[]> {
     const known = this.#statements.get(limit) ?? this.prepare(limit)
     this.#statements.set(limit, known)
     return known.all(executor, params as unknown as P)

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import type { Bounds } from './bounds/bounds.js'
 import {
@@ -100,7 +100,7 @@ function route(
   responses: Responses,
   request: IncomingMessage,
   response: ServerResponse,
-): Soon<void> {
+): MaybePromise<void> {
   const { method = 'GET' } = request
   const refusal = requestRefusal(request)
   if (refusal !== null) {

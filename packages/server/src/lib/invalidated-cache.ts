@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Soon } from './soon.js'
+import type { MaybePromise } from './maybe-promise.js'
 
 /** How exactly ages are told; reading the clock for every look-up costs more than the look-up. */
 const clockStepMs = 50
@@ -79,7 +79,7 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
   }
 
   /** The cached value, else the loaded one; callers that ask at once share one load. */
-  async load(of: Key, read: () => Soon<Value | null>): Promise<Value | null> {
+  async load(of: Key, read: () => MaybePromise<Value | null>): Promise<Value | null> {
     const key = this.#definition.keyOf(of)
     const known = this.#entries.get(key)
     if (known) return known

@@ -1,5 +1,5 @@
 import type { BatchObserver } from '../lib/concurrency/batch-queue.js'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from './prom-client.js'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -389,7 +389,7 @@ export class Metrics {
   }
 
   /** @param list push certificates that expire; asked at every reading of the figures */
-  watchCertificates(list: () => Soon<readonly CertificateFigures[]>): void {
+  watchCertificates(list: () => MaybePromise<readonly CertificateFigures[]>): void {
     new Gauge({
       name: 'hermod_push_certificate_expiry_timestamp_seconds',
       help: 'When a push certificate expires, by application and name; those that do not are left out.',

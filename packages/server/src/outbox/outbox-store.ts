@@ -1,7 +1,7 @@
 import type { EventKind } from '@hermod/protocol/events'
 import type { Database, PreparedPage, Queryable, StatementTx, Tx } from '../db/database.js'
 import { sql } from '../db/kysely.js'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 
 export interface OutboxRow {
   readonly position: number
@@ -81,7 +81,7 @@ export class OutboxStore {
   }
 
   /** Of one app in the order of their positions, at most `limit`. */
-  listAfter(db: Queryable, appId: string, after: number, limit: number): Soon<OutboxRow[]> {
+  listAfter(db: Queryable, appId: string, after: number, limit: number): MaybePromise<OutboxRow[]> {
     return this.#page.all(db, { appId, after, limit })
   }
 

@@ -1,7 +1,7 @@
 import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { appendToOutbox, type NewRow } from './outbox-statements.js'
 import type { OutboxStore } from './outbox-store.js'
 
@@ -59,7 +59,7 @@ export class Outbox {
   }
 
   /** Of these apps: what is appended now is refused where its messages have IDs up to this one; 0 = any is taken. */
-  lastBroadcastId(appIds: readonly string[]): Soon<number> {
+  lastBroadcastId(appIds: readonly string[]): MaybePromise<number> {
     const { database, store } = this.options
     return database.read((db) => store.lastBroadcastId(db, appIds))
   }

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { ConsumerProgress, OutboxStore } from './outbox-store.js'
 
 /** Who may run a consumer now. */
@@ -13,8 +13,8 @@ export interface Turn {
 
 /** How far a consumer is. */
 export interface Positions {
-  listBehind(): Soon<readonly ConsumerProgress[]>
-  get(appId: string): Soon<number>
+  listBehind(): MaybePromise<readonly ConsumerProgress[]>
+  get(appId: string): MaybePromise<number>
   /** @returns false when the consumer is not at `from`: another node has moved it */
   move(appId: string, from: number, to: number): Promise<boolean>
 }
@@ -26,12 +26,12 @@ export class StoredPositions implements Positions {
     private readonly options: { readonly database: Database; readonly store: OutboxStore },
   ) {}
 
-  listBehind(): Soon<readonly ConsumerProgress[]> {
+  listBehind(): MaybePromise<readonly ConsumerProgress[]> {
     const { database, store } = this.options
     return database.read((db) => store.listBehind(db, this.consumer))
   }
 
-  get(appId: string): Soon<number> {
+  get(appId: string): MaybePromise<number> {
     const { database, store } = this.options
     return database.read((db) => store.positionOf(db, this.consumer, appId))
   }

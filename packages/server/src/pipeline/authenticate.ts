@@ -1,5 +1,5 @@
 import { AppError, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
-import { type Soon, whenKnown } from '../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { Credentials, SignedFileRequest } from './call.js'
 import { compileDecoder } from './decode.js'
 import { invalid } from './parameters.js'
@@ -15,10 +15,10 @@ import {
 /** What the pipeline needs to know about apps and tokens. */
 export interface Authenticator {
   /** @throws AppError app_not_found, app_inactive */
-  requireApp(appId: string): Soon<unknown>
+  requireApp(appId: string): MaybePromise<unknown>
   /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
-  findAdminToken(appId: string, token: string): Soon<'valid' | 'expired' | null>
-  findUserToken(appId: string, token: string): Soon<UserSession | 'expired' | null>
+  findAdminToken(appId: string, token: string): MaybePromise<'valid' | 'expired' | null>
+  findUserToken(appId: string, token: string): MaybePromise<UserSession | 'expired' | null>
   /** @returns the user who signed a request for a file, null when the signature or the store_token is not valid */
   findSigner(appId: string, signed: SignedFileRequest): Promise<Int64 | null>
   /** @returns null when the ticket of an upload is not valid any more */
@@ -51,14 +51,14 @@ export function authenticate(
   authenticator: Authenticator,
   operation: Operation,
   { credentials, address }: { readonly credentials: Credentials; readonly address: string },
-): Soon<Principal> {
+): MaybePromise<Principal> {
   if (operation.callers === 'operator')
     return operatorTokenPrincipal(authenticator, credentials, address)
   if (operation.credentials === 'ticket') return ticketPrincipal(authenticator, credentials)
   const { appId } = credentials
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const isOpen = callerRules[operation.callers].tokens.includes('none')
-  return whenKnown(authenticator.requireApp(appId), () =>
+  return thenMaybe(authenticator.requireApp(appId), () =>
     principalIn(authenticator, appId, credentials, isOpen),
   )
 }
@@ -68,7 +68,7 @@ function principalIn(
   appId: string,
   credentials: Credentials,
   isOpen: boolean,
-): Soon<AppPrincipal> {
+): MaybePromise<AppPrincipal> {
   const named = namedBy(credentials)
   const { accessToken: token } = credentials
   if (token === undefined || token === '') {
@@ -81,7 +81,7 @@ function principalIn(
   // A stale token must not keep anybody from logging in again, so open operations do not check it.
   if (isOpen) return { kind: 'anonymous', appId }
   const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
-  return whenKnown(found, (session) => sessionPrincipal(appId, session, named))
+  return thenMaybe(found, (session) => sessionPrincipal(appId, session, named))
 }
 
 /** @throws AppError invalid_parameter */

@@ -9,7 +9,7 @@ import {
   operation,
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { compileSubject } from './authorize.js'
 import { adminPrincipal, type Principal, userPrincipal } from './principal.js'
 
@@ -39,7 +39,7 @@ async function outcome(
   principal: Principal,
   { params = {}, isAtOnce = true, asked = [] as Int64[] } = {},
 ): Promise<string> {
-  const requireUser = (_: string, userId: Int64): Soon<void> => {
+  const requireUser = (_: string, userId: Int64): MaybePromise<void> => {
     asked.push(userId)
     const error = userId === absent ? new AppError('user_not_found') : null
     if (isAtOnce && error) throw error

@@ -1,5 +1,5 @@
 import { AppError, callerRules, isWholeBody, type Operation } from '@hermod/protocol'
-import { type Soon, whenKnown } from '../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { invalid, type Parameters } from './parameters.js'
 import type { AdminPrincipal, Principal, UserDirectory } from './principal.js'
 
@@ -17,7 +17,7 @@ export type RequireSubject = (
   users: UserDirectory,
   principal: Principal,
   params: Parameters,
-) => Soon<void>
+) => MaybePromise<void>
 
 /**
  * Compiles what the parameters and the headers of an Admin token must have in common: the user that the call is about is there, and the
@@ -56,6 +56,6 @@ export function compileSubject(operation: Operation): RequireSubject {
       return requireUser(users, principal)
     }
     // Of an operation about a user, the first thing to say is that there is none.
-    return whenKnown(requireUser(users, principal), () => requireGroup(principal, params))
+    return thenMaybe(requireUser(users, principal), () => requireGroup(principal, params))
   }
 }

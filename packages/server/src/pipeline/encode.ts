@@ -1,7 +1,7 @@
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
 import type { Turns } from '../lib/concurrency/turns.js'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { Payload } from './call.js'
 
@@ -34,7 +34,7 @@ export function compileEncoder({ data, extras }: Operation): EncodeEnvelope {
 }
 
 /** Writes the envelope of a success as JSON text; a long list in pieces, each in a turn of its own. */
-export type EncodeAnswer = (payload: Payload) => Soon<string>
+export type EncodeAnswer = (payload: Payload) => MaybePromise<string>
 
 /** As many entries of a list are written at once. */
 const pieceLength = 250

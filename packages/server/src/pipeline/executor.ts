@@ -3,7 +3,7 @@ import { AppError, type CallerRule, errorCatalogue, type Operation, object } fro
 import { Slots } from '../lib/concurrency/slots.js'
 import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
-import { type Soon, whenKnown } from '../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { type Allowance, unlimited } from './allowance.js'
@@ -40,7 +40,10 @@ export interface ExecutorOptions {
  * How a transport wants a success: as the text of the envelope, or as the value that it is. It is called within the call, so that its
  * failure is one of the call.
  */
-export type WritePayload<Encoded> = (payload: Payload, encode: EncodeAnswer) => Soon<Encoded>
+export type WritePayload<Encoded> = (
+  payload: Payload,
+  encode: EncodeAnswer,
+) => MaybePromise<Encoded>
 
 /** The envelope as JSON text. */
 export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payload)
@@ -49,7 +52,7 @@ export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payl
 export const asValue: WritePayload<Payload> = (payload) => payload
 
 /** How a transport begins to answer with a file; it is called within the call, too. @throws AppError of the file that cannot be opened */
-export type OpenFile<Opened> = (file: FileAnswer) => Soon<Opened>
+export type OpenFile<Opened> = (file: FileAnswer) => MaybePromise<Opened>
 
 /** For transports that have no operations with files. */
 const noFiles: OpenFile<never> = () => {
@@ -184,7 +187,7 @@ export class Executor {
       : new AppError('internal_error', `request ${call.requestId}`, { cause: thrown })
   }
 
-  #admit(operation: Operation, call: Call): Soon<Principal> {
+  #admit(operation: Operation, call: Call): MaybePromise<Principal> {
     if (this.#isDraining) shuttingDown()
     this.#options.limits.arrived(call)
     return this.#authenticate(operation, call)
@@ -212,14 +215,14 @@ export class Executor {
     { requireSubject, handler }: Compiled,
     params: Parameters,
     context: CallContext<CallerRule>,
-  ): Soon<Payload | FileAnswer> {
+  ): MaybePromise<Payload | FileAnswer> {
     if (!handler) throw new AppError('not_built')
-    return whenKnown(requireSubject(this.#options.users, context.principal, params), () =>
+    return thenMaybe(requireSubject(this.#options.users, context.principal, params), () =>
       handler.run(params as never, context as never),
     )
   }
 
-  #authenticate(operation: Operation, call: Call): Soon<Principal> {
+  #authenticate(operation: Operation, call: Call): MaybePromise<Principal> {
     if (call.principal) return call.principal
     const { authenticator, limits } = this.#options
     const refused = (error: unknown): never => {
@@ -272,7 +275,7 @@ function encoded<Encoded>(
   payload: Payload,
   { encode, check }: Compiled,
   write: WritePayload<Encoded>,
-): Soon<Encoded> {
+): MaybePromise<Encoded> {
   return check === null ? write(payload, encode) : checked(payload, { encode, check }, write)
 }
 

@@ -1,5 +1,5 @@
 import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
-import { type Soon, whenKnown } from '../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema } from './decode.js'
 
 /** Parameters by name; a list where one was given several times. */
@@ -19,7 +19,7 @@ export interface ParameterSource {
 export type Parameters = Record<string, unknown>
 
 /** At once when the body is at hand. */
-export type ReadParameters = (source: ParameterSource) => Soon<Parameters>
+export type ReadParameters = (source: ParameterSource) => MaybePromise<Parameters>
 
 interface Field {
   readonly name: string
@@ -50,7 +50,7 @@ export function compileParameters(operation: Operation): ReadParameters {
     return params
   }
   if (takesFile) return ({ query }) => readAll(query, noFields)
-  return (source) => whenKnown(source.body(), (body) => readAll(source.query, readObject(body)))
+  return (source) => thenMaybe(source.body(), (body) => readAll(source.query, readObject(body)))
 }
 
 export function invalid(violations: readonly string[]): AppError {
@@ -114,5 +114,5 @@ function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
     if (violations.length > 0) throw invalid(violations)
     return { [name]: decoded }
   }
-  return (source) => whenKnown(source.body(), read)
+  return (source) => thenMaybe(source.body(), read)
 }

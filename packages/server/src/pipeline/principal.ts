@@ -1,5 +1,5 @@
 import { type CallerRules, type Int64, systemUserId } from '@hermod/protocol'
-import type { Soon } from '../lib/soon.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /**
  * Who calls, for whom and with what rights: resolved once for each call. Services take what they need of it; nothing else in the service
@@ -116,5 +116,5 @@ export function adminPrincipal(
 /** What the pipeline asks about users. */
 export interface UserDirectory {
   /** @throws AppError user_not_found, user_deleted */
-  requireUser(appId: string, userId: Int64): Soon<void>
+  requireUser(appId: string, userId: Int64): MaybePromise<void>
 }

@@ -1,4 +1,4 @@
-import type { Soon } from '../../lib/soon.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
 import type { DatabaseConnection, Kysely, Dialect as KyselyDialect } from '../kysely.js'
 import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 
@@ -119,7 +119,7 @@ export interface SqlDialect {
   /** A way of reading beside the writer, seeing every committed transaction. */
   readonly reads?: KyselyDialect
   /** Runs a read without the layers between, at once where that is possible; sees what `reads` sees. */
-  readonly readNow: (sql: string, parameters: readonly unknown[]) => Soon<unknown[]>
+  readonly readNow: (sql: string, parameters: readonly unknown[]) => MaybePromise<unknown[]>
   /** Closes what {@link readNow} and {@link runBeside} have opened, where nothing else does. */
   readonly close?: () => Promise<void>
   /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */

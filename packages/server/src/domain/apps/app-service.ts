@@ -5,8 +5,8 @@ import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
-import type { Soon } from '../../lib/soon.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import {
   type App,
@@ -71,7 +71,7 @@ export class AppService {
   }
 
   /** @throws AppError app_not_found, app_inactive */
-  requireActive(appId: string): Soon<App> {
+  requireActive(appId: string): MaybePromise<App> {
     const known = this.options.appCache.get(appId)
     return known ? active(known) : this.get(appId).then(active)
   }

@@ -9,7 +9,7 @@ import {
 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
-import { type Soon, whenKnown } from '../../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
@@ -31,7 +31,7 @@ export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 
   /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes messages from all. */
-  refusal(recipient: UserState, senderId: Int64): Soon<ErrorName | null> {
+  refusal(recipient: UserState, senderId: Int64): MaybePromise<ErrorName | null> {
     if (recipient.userId === senderId) return null
     const refusesStrangers = this.#refusesStrangers(recipient)
     if (refusesStrangers === false && !recipient.hasBlocks) return null
@@ -41,7 +41,7 @@ export class MessageRules {
   async #check(
     recipient: UserState,
     senderId: Int64,
-    strangersRefused: Soon<boolean>,
+    strangersRefused: MaybePromise<boolean>,
   ): Promise<ErrorName | null> {
     const { appId, userId, hasBlocks } = recipient
     const refusesStrangers = await strangersRefused
@@ -63,11 +63,11 @@ export class MessageRules {
     return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
   }
 
-  #refusesStrangers({ appId, strangerChat: setting }: UserState): Soon<boolean> {
+  #refusesStrangers({ appId, strangerChat: setting }: UserState): MaybePromise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
     const isRejected = ({ settings }: App) =>
       settings.stranger_chat_default === strangerChatDefault.reject
-    return whenKnown(this.options.apps.requireActive(appId), isRejected)
+    return thenMaybe(this.options.apps.requireActive(appId), isRejected)
   }
 
   async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {

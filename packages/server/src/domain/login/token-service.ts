@@ -2,8 +2,8 @@ import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { type Clock, dayMs } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, hashToken } from '../../lib/secrets/tokens.js'
-import type { Soon } from '../../lib/soon.js'
 import type { DeviceService, OpenedDevice } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/credentials/file-credential-service.js'
 import type { FileCredentials } from '../files/credentials/file-credentials.js'
@@ -155,7 +155,7 @@ export class TokenService {
   }
 
   /** @returns null for an unknown token, `expired` for one that ended or was revoked */
-  find(appId: string, secret: string): Soon<UserToken | 'expired' | null> {
+  find(appId: string, secret: string): MaybePromise<UserToken | 'expired' | null> {
     const { database, store, tokenCache } = this.options
     const tokenHash = hashToken(secret)
     const key = { appId, tokenHash }

@@ -3,7 +3,7 @@ import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
-import { type Soon, whenKnown } from '../../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { LoginQueue } from '../login/login-queue.js'
 import type { TokenService } from '../login/token-service.js'
@@ -35,7 +35,7 @@ export class AccountService {
   }
 
   /** The state of a user, at most a second old; null when no such user ever existed. */
-  findState(appId: string, userId: Int64): Soon<UserState | null> {
+  findState(appId: string, userId: Int64): MaybePromise<UserState | null> {
     const { database, store, stateCache } = this.options
     const user = { appId, userId }
     return (
@@ -48,8 +48,8 @@ export class AccountService {
    * At once when the state is cached.
    * @throws AppError user_not_found, user_deleted
    */
-  requireUser(appId: string, userId: Int64): Soon<void> {
-    return whenKnown(this.findState(appId, userId), (state) => void present(state))
+  requireUser(appId: string, userId: Int64): MaybePromise<void> {
+    return thenMaybe(this.findState(appId, userId), (state) => void present(state))
   }
 
   /**

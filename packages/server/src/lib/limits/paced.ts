@@ -1,4 +1,4 @@
-import type { Soon } from '../soon.js'
+import type { MaybePromise } from '../maybe-promise.js'
 
 export interface PaceOptions {
   /** How much work may be under way at once. */
@@ -19,7 +19,7 @@ export class Paced {
   constructor(private readonly options: PaceOptions) {}
 
   /** At once where nothing waits and the result is at hand. @param bytesOf how much memory a result takes */
-  run<T>(work: () => Soon<T>, bytesOf: (result: T) => number): Soon<T> {
+  run<T>(work: () => MaybePromise<T>, bytesOf: (result: T) => number): MaybePromise<T> {
     if (this.#waiting.length === 0 && this.#mayRun()) return this.#begin(work, bytesOf)
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push(() => {
@@ -32,7 +32,7 @@ export class Paced {
     })
   }
 
-  #begin<T>(work: () => Soon<T>, bytesOf: (result: T) => number): Soon<T> {
+  #begin<T>(work: () => MaybePromise<T>, bytesOf: (result: T) => number): MaybePromise<T> {
     const brought = (result: T): T => {
       this.#brought(bytesOf(result))
       return result

@@ -2,7 +2,7 @@ import { AppError, filePurpose, type Int64 } from '@hermod/protocol'
 import type { BlobStore, StoreForm } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupAccess, GroupCaller } from '../../groups/core/group-access.js'
@@ -36,7 +36,7 @@ export interface TicketServiceOptions {
 
 /** Tells users and groups apart. */
 export interface KindsOfPeers {
-  find(appId: string, peerId: Int64): Soon<'user' | 'group' | null>
+  find(appId: string, peerId: Int64): MaybePromise<'user' | 'group' | null>
 }
 
 /** A caller that stands for a user. */

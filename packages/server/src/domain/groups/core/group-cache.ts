@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
 import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
@@ -74,7 +74,7 @@ export class GroupCache {
   }
 
   /** Also finds dissolved groups; null when no such group ever existed. */
-  findGroup(group: GroupKey): Soon<Group | null> {
+  findGroup(group: GroupKey): MaybePromise<Group | null> {
     const { database, groups, groupCache: cache } = this.options
     return (
       cache.get(group) ?? cache.load(group, () => database.read((db) => groups.find(db, group)))
@@ -82,7 +82,7 @@ export class GroupCache {
   }
 
   /** Also finds those who were members when the group was dissolved. */
-  findMember({ appId, groupId }: GroupKey, userId: Int64): Soon<Member | null> {
+  findMember({ appId, groupId }: GroupKey, userId: Int64): MaybePromise<Member | null> {
     const { database, members, memberCache: cache } = this.options
     const member = { appId, groupId, userId }
     return (

@@ -8,7 +8,7 @@ import {
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import { type Soon, whenKnown } from '../../../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../../../lib/maybe-promise.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { MemberStore } from '../membership/member-store.js'
 import { isBelow, mayActOn } from './group-access.js'
@@ -31,12 +31,12 @@ export class GroupMessageRules {
    * Why the group takes no message of the sender, or null. An Admin token passes over bans; the system is a member everywhere.
    * @returns group_not_found, not_group_member, member_banned
    */
-  refusal(group: GroupKey, senderId: Int64, isAdminToken: boolean): Soon<ErrorName | null> {
+  refusal(group: GroupKey, senderId: Int64, isAdminToken: boolean): MaybePromise<ErrorName | null> {
     const { cache } = this.options
-    return whenKnown(cache.findGroup(group), (found) => {
+    return thenMaybe(cache.findGroup(group), (found) => {
       if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
       if (senderId === systemUserId) return null
-      return whenKnown(cache.findMember(group, senderId), (member) => {
+      return thenMaybe(cache.findMember(group, senderId), (member) => {
         if (!member) return 'not_group_member'
         return isAdminToken || !this.#isBanned(found, member) ? null : 'member_banned'
       })

@@ -2,7 +2,7 @@ import { type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
 import type { PositionedMessage } from './change-model.js'
@@ -279,7 +279,7 @@ export class HistoryStore {
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     page: Start & { readonly limit: number },
-  ): Soon<HistoryMessage[]> {
+  ): MaybePromise<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
     return isBroadcastStream({ lowId })
       ? this.#broadcastPage.all(db, { appId, senderId: highId, ...page })
@@ -291,7 +291,7 @@ export class HistoryStore {
     db: Queryable,
     group: { readonly appId: string; readonly groupId: Int64 },
     page: { readonly upToId: Int64; readonly limit: number },
-  ): Soon<HistoryMessage[]> {
+  ): MaybePromise<HistoryMessage[]> {
     return this.#wholeGroupPage.all(db, { ...group, ...page })
   }
 

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import { boundedCache } from '../../../lib/limits/bounded-cache.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import { systemUserId } from '../../users/system-user.js'
 
 /** Whom the ID at the other end of a conversation names. */
@@ -41,7 +41,7 @@ export class PeerKinds {
   }
 
   /** At once for an ID that is known; null when nobody ever had it. Also finds deleted users and dissolved groups. */
-  find(db: Queryable, appId: string, peerId: Int64): Soon<PeerKind | null> {
+  find(db: Queryable, appId: string, peerId: Int64): MaybePromise<PeerKind | null> {
     if (peerId === systemUserId) return 'user'
     const key = `${appId}/${peerId}`
     return this.#known.get(key) ?? this.#read(db, key, { appId, peerId })

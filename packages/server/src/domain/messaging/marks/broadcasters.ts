@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
 import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { BroadcastMarkStore } from './broadcast-mark-store.js'
 
 /** The users of an app, or the system, who have ever sent a broadcast. */
@@ -45,7 +45,7 @@ export class Broadcasters {
   }
 
   /** At once when it is cached; at most a second old. */
-  find(appId: string): Soon<BroadcastSenders> {
+  find(appId: string): MaybePromise<BroadcastSenders> {
     const { database, store, cache } = this.options
     const load = () => database.read((db) => store.listSenders(db, appId))
     return cache.get(appId) ?? cache.load(appId, load).then((senders) => senders ?? nobody)

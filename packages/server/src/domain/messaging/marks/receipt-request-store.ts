@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 
 /** A message whose sender wants to know who has read it. */
@@ -53,7 +53,7 @@ export class ReceiptRequestStore {
   listBetween(
     db: Queryable,
     { appId, groupId, userId, from, to }: Stretch,
-  ): Soon<ReceiptRequest[]> {
+  ): MaybePromise<ReceiptRequest[]> {
     return this.#list.all(db, { appId, groupId, userId, from, to, asked: `%,${userId},%` })
   }
 

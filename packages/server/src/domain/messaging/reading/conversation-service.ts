@@ -1,7 +1,7 @@
 import { AppError, type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { Paced } from '../../../lib/limits/paced.js'
-import { type Soon, whenKnown } from '../../../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../../../lib/maybe-promise.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
@@ -175,15 +175,15 @@ export class ConversationService {
   /** Reads no more than a page may hold, except what the last step brings. */
   #readPage(
     { upToId, limit }: HistoryRange,
-    read: (range: HistoryRange) => Soon<HistoryMessage[]>,
-  ): Soon<HistoryMessage[]> {
+    read: (range: HistoryRange) => MaybePromise<HistoryMessage[]>,
+  ): MaybePromise<HistoryMessage[]> {
     const step = Math.min(limit, messagesPerStep)
     const found = this.#paced.run(() => read({ upToId, limit: step }), textUnits)
-    return whenKnown(found, (rows) => {
+    return thenMaybe(found, (rows) => {
       if (rows.length < step || step === limit || textUnits(rows) > maxPageBytes) return rows
       const last = rows.at(-1)?.messageId ?? 0
       const rest = { upToId: last - 1, limit: limit - rows.length }
-      return whenKnown(this.#readPage(rest, read), (others) => rows.concat(others))
+      return thenMaybe(this.#readPage(rest, read), (others) => rows.concat(others))
     })
   }
 
@@ -275,7 +275,7 @@ export class ConversationService {
    * Reads the broadcasts of peers up to a message that the reader has sent to them, as it reads the rest of these conversations (rule E5).
    * What cannot be stored is left to the next message or acknowledgement.
    */
-  readAnswered(reader: UserKey, peerIds: readonly Int64[], messageId: number): Soon<void> {
+  readAnswered(reader: UserKey, peerIds: readonly Int64[], messageId: number): MaybePromise<void> {
     const found = this.options.broadcasters.find(reader.appId)
     if (found instanceof Promise)
       return unlessPassing(async () =>
@@ -288,7 +288,7 @@ export class ConversationService {
     { appId, userId }: UserKey,
     peerIds: readonly Int64[],
     { messageId, senders }: { readonly messageId: number; readonly senders: ReadonlySet<Int64> },
-  ): Soon<void> {
+  ): MaybePromise<void> {
     if (senders.size === 0) return
     const answered = peerIds.filter((peerId) => senders.has(peerId))
     if (answered.length === 0) return
@@ -387,10 +387,10 @@ export class ConversationService {
     { appId, isGroup, ...pair }: Conversation,
     userId: Int64,
     about: { readonly isExpected?: boolean; readonly isLikely?: boolean } = {},
-  ): Soon<Conversation | null> {
+  ): MaybePromise<Conversation | null> {
     if (isGroup) return null
     const senderId = peerOf(pair, userId)
-    return whenKnown(this.options.broadcasters.find(appId), (senders) => {
+    return thenMaybe(this.options.broadcasters.find(appId), (senders) => {
       const mayBe =
         senders.has(senderId) || about.isExpected || (about.isLikely && senders.size > 0)
       return mayBe ? broadcastStream(appId, senderId) : null
@@ -418,7 +418,7 @@ export class ConversationService {
     userId: Int64,
     shown: readonly HistoryMessage[],
     part: readonly HistoryMessage[],
-  ): Soon<void> {
+  ): MaybePromise<void> {
     const { database, messageLog, marks } = this.options
     const undelivered = part.find(
       ({ senderId, status }) => senderId !== userId && status === messageStatus.stored,
@@ -466,8 +466,12 @@ export class ConversationService {
   }
 
   /** @returns null when nobody ever had the ID */
-  #find(db: Queryable, { appId, userId }: UserKey, peerId: Int64): Soon<Conversation | null> {
-    return whenKnown(this.options.kinds.find(db, appId, peerId), (kind) => {
+  #find(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    peerId: Int64,
+  ): MaybePromise<Conversation | null> {
+    return thenMaybe(this.options.kinds.find(db, appId, peerId), (kind) => {
       if (kind === 'group') return groupConversation(appId, peerId)
       return kind && directConversation(appId, userId, peerId)
     })

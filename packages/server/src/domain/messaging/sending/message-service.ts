@@ -2,7 +2,7 @@ import { AppError, type ErrorName, type Int64, operationType } from '@hermod/pro
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
@@ -40,7 +40,7 @@ export interface AnsweredBroadcasts {
     reader: { readonly appId: string; readonly userId: Int64 },
     peerIds: readonly Int64[],
     messageId: number,
-  ): Soon<void>
+  ): MaybePromise<void>
 }
 
 /** One call of a sender: a message and whom it is for. */
@@ -198,7 +198,7 @@ export class MessageService {
     appId: string,
     groupIds: readonly Int64[],
     config: string,
-  ): Soon<readonly string[]> {
+  ): MaybePromise<readonly string[]> {
     const { groupMemberList } = configOf(config)
     if (groupMemberList.size === 0) return groupIds.map(() => '')
     const memberIds = `,${[...groupMemberList].join(',')},`

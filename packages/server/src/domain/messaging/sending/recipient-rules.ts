@@ -1,5 +1,5 @@
 import type { ErrorName, Int64 } from '@hermod/protocol'
-import { type Soon, whenKnown } from '../../../lib/soon.js'
+import { type MaybePromise, thenMaybe } from '../../../lib/maybe-promise.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
@@ -32,7 +32,7 @@ export class RecipientRules {
     appId: string,
     { type, id }: MessageTarget,
     sender: { readonly userId: Int64; readonly isAdminToken: boolean },
-  ): Soon<SendRefusal> {
+  ): MaybePromise<SendRefusal> {
     const { accounts, rules, groupRules } = this.options
     if (type === 'group')
       return groupRules.refusal({ appId, groupId: id }, sender.userId, sender.isAdminToken)
@@ -41,6 +41,6 @@ export class RecipientRules {
       if (state.isDeleted) return 'user_deleted'
       return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
     }
-    return whenKnown(accounts.findState(appId, id), refusalIn)
+    return thenMaybe(accounts.findState(appId, id), refusalIn)
   }
 }

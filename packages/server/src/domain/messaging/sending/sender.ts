@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 
@@ -17,7 +17,7 @@ export function senderOf(
   accounts: AccountService,
   caller: SendingCaller,
   fromUserId: Int64 | undefined,
-): Soon<Int64> {
+): MaybePromise<Int64> {
   if (!caller.isAdminToken) {
     if (fromUserId !== undefined && fromUserId !== caller.userId)
       throw new AppError('no_permission', 'from_user_id names another user')

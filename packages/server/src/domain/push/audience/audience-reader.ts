@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { MessageAudience } from '../messages/message-audience.js'
 import type { Recipient, RecipientPage, StoredPushTask } from '../tasks/task-model.js'
@@ -50,7 +50,7 @@ export class AudienceReader {
     name: 'findByAlias' | 'findByPushToken',
     appId: string,
     values: readonly string[],
-  ): Soon<FoundDevice[]> {
+  ): MaybePromise<FoundDevice[]> {
     const { database, store } = this.options
     return database.read((db) => store[name](db, appId, values))
   }

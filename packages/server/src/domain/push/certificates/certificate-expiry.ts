@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { ExpiringCertificate } from './certificate-model.js'
 import type { CertificateStore } from './certificate-store.js'
 
@@ -28,7 +28,7 @@ export class CertificateExpiry {
   ) {}
 
   /** All that end at some time, the first one to do so first. */
-  list(): Soon<ExpiringCertificate[]> {
+  list(): MaybePromise<ExpiringCertificate[]> {
     const { database, store } = this.options
     return database.read((db) => store.listExpiring(db))
   }

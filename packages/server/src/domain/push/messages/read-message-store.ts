@@ -1,7 +1,7 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import type { Soon } from '../../../lib/soon.js'
+import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
 /** How far a user has read a conversation, or the broadcasts of a sender. */
@@ -78,12 +78,12 @@ export class ReadMessageStore {
   }
 
   /** Pushes to the user that have not come to an end. */
-  listPending(db: Queryable, read: ReadUpTo): Soon<DeliveryKey[]> {
+  listPending(db: Queryable, read: ReadUpTo): MaybePromise<DeliveryKey[]> {
     return this.#pending.all(db, { ...read })
   }
 
   /** Pushes of messages to the user that have not come to an end, at most `limit`, in no particular order. */
-  listAllPending(db: Queryable, read: ReadAll, limit: number): Soon<DeliveryKey[]> {
+  listAllPending(db: Queryable, read: ReadAll, limit: number): MaybePromise<DeliveryKey[]> {
     return this.#allPending.all(db, { ...read, limit })
   }
 }
