@@ -3,8 +3,8 @@ import type { LoadResult } from '../load/load-run.js'
 import { LoadProcess } from '../load/processes.js'
 import type { DatabaseName, Scenario } from '../scenarios/scenario.js'
 import type { MeasuredBuild } from './build.js'
-import { Lane } from './lane.js'
 import { quiet, rateOf, usedCpuMs } from './measure.js'
+import { ScenarioRunner } from './scenario-runner.js'
 import { inTurn, median, type Ratio, ratioOf, spreadOf, sum } from './statistics.js'
 
 /** One scenario on both builds. Rates are per second and medians over all turns. */
@@ -64,61 +64,64 @@ export async function compareBuilds(
   [own, other]: readonly [MeasuredBuild, MeasuredBuild],
   effort: ComparisonEffort,
 ): Promise<ComparedRow[]> {
-  const pairs: LanePair[] = []
+  const pairs: RunnerPair[] = []
   for (const scenario of set)
     pairs.push({
-      lanes: [await Lane.prepare(scenario, own), await Lane.prepare(scenario, other)],
+      runners: [
+        await ScenarioRunner.prepare(scenario, own),
+        await ScenarioRunner.prepare(scenario, other),
+      ],
       starts: [],
     })
   for (let start = 0; start < effort.starts; start++) {
     for (const build of inTurn([own, other], start)) await build.restart()
-    for (const { lanes, starts } of inTurn(pairs, start))
-      starts.push(await takeTurns(lanes, effort.seconds, start))
+    for (const { runners, starts } of inTurn(pairs, start))
+      starts.push(await takeTurns(runners, effort.seconds, start))
   }
-  return pairs.map(({ lanes, starts }) => ({
+  return pairs.map(({ runners, starts }) => ({
     database: own.database,
-    scenario: lanes[0].scenario.name,
+    scenario: runners[0].scenario.name,
     ...compareRuns(starts),
   }))
 }
 
-interface LanePair {
-  readonly lanes: readonly [Lane, Lane]
+interface RunnerPair {
+  readonly runners: readonly [ScenarioRunner, ScenarioRunner]
   readonly starts: ComparedStart[]
 }
 
 /** @param start its number, by which either build goes first: of two copies of a build the one that always did seemed slower */
 async function takeTurns(
-  lanes: readonly [Lane, Lane],
+  runners: readonly [ScenarioRunner, ScenarioRunner],
   seconds: number,
   start: number,
 ): Promise<ComparedStart> {
   using process = new LoadProcess()
-  const builds = lanes.map(({ build }) => build)
+  const builds = runners.map(({ build }) => build)
   const settling: LoadResult[] = []
-  for (const lane of inTurn(lanes, start)) {
+  for (const runner of inTurn(runners, start)) {
     await quiet(builds)
-    settling.push(await lane.run(settleSeconds, (order) => process.run(order)))
+    settling.push(await runner.run(settleSeconds, (order) => process.run(order)))
   }
   const { count, turnSeconds } = turnsOf(seconds, Math.min(...settling.map(rateOf)))
   await quiet(builds)
-  const [own, other] = lanes.map((lane) => ({ lane, turns: [] as MeasuredTurn[] })) as [
+  const [own, other] = runners.map((runner) => ({ runner, turns: [] as MeasuredTurn[] })) as [
     BuildTurns,
     BuildTurns,
   ]
   for (let turn = 0; turn < count; turn++)
-    for (const { lane, turns } of inTurn([own, other], start + turn)) {
-      const before = usedCpuMs(lane.build)
-      const load = await lane.run(turnSeconds, (order) => process.run(order))
+    for (const { runner, turns } of inTurn([own, other], start + turn)) {
+      const before = usedCpuMs(runner.build)
+      const load = await runner.run(turnSeconds, (order) => process.run(order))
       // Work that the other one has left over would run inside the next turn.
       await quiet(builds)
-      turns.push({ load, cpuMs: usedCpuMs(lane.build) - before })
+      turns.push({ load, cpuMs: usedCpuMs(runner.build) - before })
     }
   return { settling, own: own.turns, other: other.turns }
 }
 
 interface BuildTurns {
-  readonly lane: Lane
+  readonly runner: ScenarioRunner
   readonly turns: MeasuredTurn[]
 }
 

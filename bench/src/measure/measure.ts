@@ -3,7 +3,7 @@ import type { LoadEvents, LoadResult } from '../load/load-run.js'
 import { type Echo, load, startEcho } from '../load/processes.js'
 import type { DatabaseName, Scenario, Target } from '../scenarios/scenario.js'
 import type { MeasuredBuild, Usage } from './build.js'
-import { Lane } from './lane.js'
+import { ScenarioRunner } from './scenario-runner.js'
 import { inTurn, median, ratioOf, sum } from './statistics.js'
 
 export interface Effort {
@@ -54,7 +54,7 @@ export interface ResultRow {
 interface Course {
   readonly echo: Echo
   readonly echoRuns: LoadResult[]
-  readonly lane: Lane
+  readonly runner: ScenarioRunner
   readonly runs: ServerRun[]
 }
 
@@ -83,19 +83,21 @@ export async function measure(
 }
 
 async function prepareCourse(scenario: Scenario, build: MeasuredBuild): Promise<Course> {
-  const lane = await Lane.prepare(scenario, build)
-  return { lane, runs: [], echo: await startEcho(lane.sample), echoRuns: [] }
+  const runner = await ScenarioRunner.prepare(scenario, build)
+  return { runner, runs: [], echo: await startEcho(runner.sample), echoRuns: [] }
 }
 
 async function runRound(courses: readonly Course[], round: number, seconds: number): Promise<void> {
-  for (const { echo, echoRuns, lane } of inTurn(courses, round)) {
-    await quiet([lane.build])
-    echoRuns.push(await load({ ...lane.order(seconds), port: echo.port }))
+  for (const { echo, echoRuns, runner } of inTurn(courses, round)) {
+    await quiet([runner.build])
+    echoRuns.push(await load({ ...runner.order(seconds), port: echo.port }))
   }
-  for (const { lane, runs } of inTurn(courses, round)) {
-    await quiet([lane.build])
+  for (const { runner, runs } of inTurn(courses, round)) {
+    await quiet([runner.build])
     runs.push(
-      await loadServer(lane.build, (events) => lane.run(seconds, (order) => load(order, events))),
+      await loadServer(runner.build, (events) =>
+        runner.run(seconds, (order) => load(order, events)),
+      ),
     )
   }
 }
@@ -157,8 +159,8 @@ class CpuWatch {
 }
 
 function summarise(course: Course, set: readonly Course[]): ResultRow {
-  const { echoRuns, lane, runs } = course
-  const { build, scenario } = lane
+  const { echoRuns, runner, runs } = course
+  const { build, scenario } = runner
   const loads = runs.map(({ load }) => load)
   const all = [...echoRuns, ...loads]
   const target = scenario.targets[build.database] ?? null
@@ -194,7 +196,7 @@ function summarise(course: Course, set: readonly Course[]): ResultRow {
 
 /** The rates of a scenario of the set; empty: the set does not have it. */
 function ratesOf(name: string, set: readonly Course[]): number[] {
-  const course = set.find(({ lane }) => lane.scenario.name === name)
+  const course = set.find(({ runner }) => runner.scenario.name === name)
   return course ? course.runs.map(({ load }) => rateOf(load)) : []
 }
 

@@ -140,7 +140,7 @@ export function createServices(
     changing,
     jobs,
     passwords,
-    succession: groups.groupSuccession,
+    ownership: groups.ownershipTransfer,
     tokens,
   })
   const certificates = createPushCertificates(foundation, {

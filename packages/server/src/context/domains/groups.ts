@@ -12,8 +12,8 @@ import { GroupMessageRules } from '../../domain/groups/core/group-message-rules.
 import { GroupService } from '../../domain/groups/core/group-service.js'
 import { GroupSettingsService } from '../../domain/groups/core/group-settings-service.js'
 import { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
-import { GroupSuccession } from '../../domain/groups/membership/group-succession.js'
 import { MembershipService } from '../../domain/groups/membership/membership-service.js'
+import { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import { EndedBans } from '../../domain/groups/moderation/ended-bans.js'
 import { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
@@ -32,7 +32,7 @@ export interface Groups {
   readonly groupQrCodes: GroupQrService
   readonly groupSettings: GroupSettingsService
   readonly groups: GroupService
-  readonly groupSuccession: GroupSuccession
+  readonly ownershipTransfer: OwnershipTransfer
   readonly sharedFiles: SharedFileService
 }
 
@@ -119,7 +119,7 @@ export function createGroups(
       conversations,
       outbox,
     }),
-    groupSuccession: new GroupSuccession({ groups, members, admissions, outbox, clock }),
+    ownershipTransfer: new OwnershipTransfer({ groups, members, admissions, outbox, clock }),
     groups: new GroupService({
       database,
       groups,

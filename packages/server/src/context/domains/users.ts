@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
-import type { GroupSuccession } from '../../domain/groups/membership/group-succession.js'
+import type { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import type { LoginQueue } from '../../domain/login/login-queue.js'
 import type { PasswordHasher } from '../../domain/login/password-hasher.js'
 import type { PasswordService } from '../../domain/login/password-service.js'
@@ -64,7 +64,7 @@ export interface UsersOptions {
   readonly changing: LoginQueue
   readonly jobs: JobQueue
   readonly passwords: PasswordService
-  readonly succession: GroupSuccession
+  readonly ownership: OwnershipTransfer
   readonly tokens: TokenService
 }
 
@@ -85,7 +85,7 @@ export function createUsers(
     changing,
     jobs,
     passwords,
-    succession,
+    ownership,
     tokens,
   }: UsersOptions,
 ): Users {
@@ -101,7 +101,7 @@ export function createUsers(
     passwords,
     tokens,
     changing,
-    succession,
+    ownership,
     outbox,
     textErasures,
     clock,

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.js'
 
 /** Why the service cannot do its work. */
-export type Obstacle = 'the database does not answer' | 'the database does not write'
+export type NotReadyReason = 'the database does not answer' | 'the database does not write'
 
 const pingTimeoutMs = 2_000
 /** What commits of so long ago say counts; a service without any is asked to make one. */
@@ -20,7 +20,7 @@ export class Readiness {
   ) {}
 
   /** @returns null: none */
-  async obstacle(): Promise<Obstacle | null> {
+  async notReadyReason(): Promise<NotReadyReason | null> {
     const { database } = this.options
     const [canRead, canWrite] = await Promise.all([
       inTime(database.ping()),

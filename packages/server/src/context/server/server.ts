@@ -49,9 +49,9 @@ export function startService(
       each.stop(),
     )
     await workers.start()
-    const obstacle = await readiness.obstacle()
-    if (obstacle !== null)
-      log.error({ obstacle }, 'the service is not ready; what can be read is served')
+    const notReadyReason = await readiness.notReadyReason()
+    if (notReadyReason !== null)
+      log.error({ reason: notReadyReason }, 'the service is not ready; what can be read is served')
     return { url, first, stop: () => parts.stop() }
   })
 }

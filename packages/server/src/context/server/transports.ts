@@ -79,7 +79,7 @@ export function startTransports(
     metrics: context.metrics,
     publicUrl: config.http.publicUrl,
     isBehindProxy: config.http.trustProxy !== false,
-    obstacle: () => readiness.obstacle(),
+    notReadyReason: () => readiness.notReadyReason(),
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
   const server = createHttpServer({

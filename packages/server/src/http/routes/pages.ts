@@ -28,7 +28,7 @@ export interface PagesOptions {
   /** The server is behind a proxy, so that a connection from this machine says nothing about the caller. */
   readonly isBehindProxy: boolean
   /** Why the service cannot do its work, for example without its database; null: it can. */
-  obstacle(): Promise<string | null>
+  notReadyReason(): Promise<string | null>
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, request: IncomingMessage): Promise<boolean>
 }
@@ -82,7 +82,7 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
   return {
     '/healthz': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
-      const reason = executor.isDraining ? 'shutting down' : await options.obstacle()
+      const reason = executor.isDraining ? 'shutting down' : await options.notReadyReason()
       return reason === null
         ? json(200, '{"status":"ready"}')
         : json(503, JSON.stringify({ status: 'not ready', reason }))

@@ -3,7 +3,7 @@ import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
-import type { GroupSuccession } from '../../groups/membership/group-succession.js'
+import type { OwnershipTransfer } from '../../groups/membership/ownership-transfer.js'
 import type { LoginQueue } from '../../login/login-queue.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
@@ -26,7 +26,7 @@ export interface DeletionServiceOptions {
     /** Ends what the user has broadcast. */
     closeBroadcasts(tx: Tx, user: UserKey): Promise<void>
   }
-  readonly succession: GroupSuccession
+  readonly ownership: OwnershipTransfer
   /** Every store with rows that go with a user, in the order of its locks. */
   readonly personal: readonly UserRows[]
   readonly users: UserStore
@@ -63,7 +63,7 @@ export class DeletionService {
   }
 
   async #erase(tx: Tx, { appId, userId, actorId }: Deletion, verified: User | null): Promise<void> {
-    const { accounts, tokens, succession, personal, users } = this.options
+    const { accounts, tokens, ownership, personal, users } = this.options
     const { conversations, counts, outbox, textErasures, clock } = this.options
     const key = { appId, userId }
     // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
@@ -73,7 +73,7 @@ export class DeletionService {
     await conversations.close(tx, key)
     if (verified && verified.credentialEpoch !== user.credentialEpoch)
       throw new AppError('password_incorrect')
-    await succession.withdraw(tx, key, actorId)
+    await ownership.withdraw(tx, key, actorId)
     await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     for (const store of personal) await store.eraseUser(tx, key)
     await users.eraseUser(tx, key, clock.now())

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PushOutcome } from '../../sender.js'
-import { Circuit } from './circuit.js'
+import { CircuitBreaker } from './circuit.js'
 
 const limits = { configPauseMs: 300_000, failuresToOpen: 3, outagePauseMs: 15_000 }
 const accepted: PushOutcome = { kind: 'accepted', messageId: '1' }
@@ -9,11 +9,11 @@ const network: PushOutcome = { kind: 'network', code: 'x', reason: 'cut', mayBeD
 
 function setUp() {
   const clock = { time: 0, now: () => clock.time }
-  const circuit = new Circuit(limits, clock)
+  const circuit = new CircuitBreaker(limits, clock)
   const request = (...outcomes: PushOutcome[]) => {
-    const passage = circuit.enter()
-    if (passage.kind !== 'blocked') circuit.leave(passage, outcomes)
-    return passage.kind
+    const state = circuit.enter()
+    if (state.kind !== 'open') circuit.leave(state, outcomes)
+    return state.kind
   }
   return { clock, circuit, request }
 }
@@ -23,8 +23,8 @@ describe('Circuit', () => {
     const { clock, circuit, request } = setUp()
     request(config)
     clock.time = 100_000
-    expect(circuit.blocked()).toEqual({
-      kind: 'blocked',
+    expect(circuit.openState()).toEqual({
+      kind: 'open',
       cause: 'config',
       reason: 'wrong key',
       retryAfterMs: 200_000,
@@ -36,18 +36,18 @@ describe('Circuit', () => {
     request(config)
     clock.time = 300_000
     const probe = circuit.enter()
-    expect(probe.kind).toBe('probe')
-    expect([circuit.enter().kind, circuit.enter().kind]).toEqual(['blocked', 'blocked'])
+    expect(probe.kind).toBe('half_open')
+    expect([circuit.enter().kind, circuit.enter().kind]).toEqual(['open', 'open'])
     circuit.leave(probe, [accepted])
-    expect(request(accepted)).toBe('open')
+    expect(request(accepted)).toBe('closed')
   })
 
   it('stays open after a probe that fails', () => {
     const { clock, circuit, request } = setUp()
     request(config)
     clock.time = 300_000
-    expect(request(network)).toBe('probe')
-    expect(circuit.blocked()).toMatchObject({ cause: 'outage', retryAfterMs: 15_000 })
+    expect(request(network)).toBe('half_open')
+    expect(circuit.openState()).toMatchObject({ cause: 'outage', retryAfterMs: 15_000 })
   })
 
   it('lets another probe through when one could not be sent', () => {
@@ -55,22 +55,26 @@ describe('Circuit', () => {
     request(config)
     clock.time = 300_000
     expect([request(), request(), request(accepted), request(accepted)]).toEqual([
-      'probe',
-      'probe',
-      'probe',
-      'open',
+      'half_open',
+      'half_open',
+      'half_open',
+      'closed',
     ])
   })
 
   it('opens after an unbroken row of failures only', () => {
     const { request } = setUp()
     expect([request(network), request(network), request(accepted)]).toEqual([
-      'open',
-      'open',
-      'open',
+      'closed',
+      'closed',
+      'closed',
     ])
-    expect([request(network), request(network), request(network)]).toEqual(['open', 'open', 'open'])
-    expect(request(accepted)).toBe('blocked')
+    expect([request(network), request(network), request(network)]).toEqual([
+      'closed',
+      'closed',
+      'closed',
+    ])
+    expect(request(accepted)).toBe('open')
   })
 
   it('takes no harm from refusals of single devices and messages', () => {
@@ -83,8 +87,8 @@ describe('Circuit', () => {
       isSuspect: true,
     }
     for (let count = 0; count < 10; count++) request(dead)
-    expect(request({ ...config, isOfDevice: true })).toBe('open')
-    expect(request(config, accepted)).toBe('open')
-    expect(request(accepted)).toBe('open')
+    expect(request({ ...config, isOfDevice: true })).toBe('closed')
+    expect(request(config, accepted)).toBe('closed')
+    expect(request(accepted)).toBe('closed')
   })
 })

@@ -12,10 +12,10 @@ export interface CircuitLimits {
 }
 
 /** May a request be sent? `probe`: alone, to see whether the gateway answers again. */
-export type Passage = { readonly kind: 'open' | 'probe' } | Blocked
+export type CircuitState = { readonly kind: 'closed' | 'half_open' } | OpenCircuit
 
-export interface Blocked {
-  readonly kind: 'blocked'
+export interface OpenCircuit {
+  readonly kind: 'open'
   readonly cause: 'config' | 'outage'
   readonly reason: string
   readonly retryAfterMs: number
@@ -25,9 +25,9 @@ export interface Blocked {
  * Spares a gateway requests that would fail. After `config` outcomes, or an unbroken row of
  * failures, it lets nothing through for a while and then a single probe, which decides.
  */
-export class Circuit {
+export class CircuitBreaker {
   #failures = 0
-  #opened: { cause: Blocked['cause']; reason: string; until: number } | null = null
+  #opened: { cause: OpenCircuit['cause']; reason: string; until: number } | null = null
   #isProbing = false
 
   constructor(
@@ -36,26 +36,26 @@ export class Circuit {
   ) {}
 
   /** What stands in the way now; null: a request may go on and {@link enter}. */
-  blocked(): Blocked | null {
+  openState(): OpenCircuit | null {
     if (this.#opened === null) return null
     const { cause, reason, until } = this.#opened
     const left = until - this.clock.now()
     if (left <= 0 && !this.#isProbing) return null
-    return { kind: 'blocked', cause, reason, retryAfterMs: Math.max(left, 1000) }
+    return { kind: 'open', cause, reason, retryAfterMs: Math.max(left, 1000) }
   }
 
-  /** Every passage that is not blocked ends with {@link leave}. */
-  enter(): Passage {
-    const blocked = this.blocked()
-    if (blocked) return blocked
-    if (this.#opened === null) return { kind: 'open' }
+  /** Admits a request unless the circuit is open. Each admitted request ends with {@link leave}. */
+  enter(): CircuitState {
+    const open = this.openState()
+    if (open) return open
+    if (this.#opened === null) return { kind: 'closed' }
     this.#isProbing = true
-    return { kind: 'probe' }
+    return { kind: 'half_open' }
   }
 
   /** @param outcomes of one request; [] when it could not be sent at all */
-  leave(passage: Passage, outcomes: readonly PushOutcome[]): void {
-    const isProbe = passage.kind === 'probe'
+  leave(state: CircuitState, outcomes: readonly PushOutcome[]): void {
+    const isProbe = state.kind === 'half_open'
     if (isProbe) this.#isProbing = false
     const failure = outcomes.find(isFailure)
     if (failure === undefined || !outcomes.every(isFailure)) {
@@ -68,7 +68,7 @@ export class Circuit {
       this.#open(cause, 'reason' in failure ? failure.reason : '')
   }
 
-  #open(cause: Blocked['cause'], reason: string): void {
+  #open(cause: OpenCircuit['cause'], reason: string): void {
     const { configPauseMs, outagePauseMs } = this.limits
     const pauseMs = cause === 'config' ? configPauseMs : outagePauseMs
     this.#opened = { cause, reason, until: this.clock.now() + pauseMs }

@@ -11,11 +11,11 @@ import type {
   VendorChannel,
 } from '../../sender.js'
 import type { GatewayToken } from './auth-cache.js'
-import type { GateLimits } from './gate.js'
+import type { RequestLimits } from './request-limiter.js'
 import type { GatewayAnswer, GatewayRequest, Transport, TransportLimits } from './transport.js'
 
 /** Numbers of one channel; start well below what the vendor publishes. */
-export interface ChannelLimits extends GateLimits, TransportLimits {
+export interface ChannelLimits extends RequestLimits, TransportLimits {
   /** What the rate counts. */
   readonly rateUnit: 'request' | 'message'
   readonly targetsPerRequest: number

@@ -14,9 +14,9 @@ import type {
   SendLimits,
 } from '../../sender.js'
 import { withCertificateDefaults } from '../content/options.js'
+import { CertificateClients } from './certificate-client.js'
 import type { CircuitLimits } from './circuit.js'
 import { CredentialError } from './credentials.js'
-import { CertificateLanes } from './lane.js'
 import { probeNotification } from './probe.js'
 import { type ChannelLimits, certificateLimits, type GatewayProtocol } from './protocol.js'
 
@@ -31,7 +31,7 @@ export interface ProviderOptions {
 export class GatewayProvider<Credentials>
   implements PushSender, CertificateInspector, AsyncDisposable
 {
-  readonly #lanes: CertificateLanes<Credentials>
+  readonly #clients: CertificateClients<Credentials>
   readonly #limits: ChannelLimits
 
   constructor(
@@ -39,7 +39,7 @@ export class GatewayProvider<Credentials>
     private readonly options: ProviderOptions,
   ) {
     this.#limits = { ...protocol.limits, ...options.limits }
-    this.#lanes = new CertificateLanes(protocol, { ...options, limits: this.#limits })
+    this.#clients = new CertificateClients(protocol, { ...options, limits: this.#limits })
   }
 
   async send(request: PushRequest): Promise<PushOutcome[]> {
@@ -49,13 +49,13 @@ export class GatewayProvider<Credentials>
       this.protocol.refuse?.(notification, certificate) ??
       this.#paused({ certificate, notification }, pauses)
     if (unsendable) return targets.map(() => unsendable)
-    const lane = this.#lanes.open(certificate)
-    if ('kind' in lane) return targets.map(() => lane)
+    const client = this.#clients.open(certificate)
+    if ('kind' in client) return targets.map(() => client)
     const byToken = new Map(targets.map((target) => [target.token, target]))
     const outcomes = new Map<string, PushOutcome>()
     await Promise.all(
-      this.#requestsFor([...byToken.values()], lane.limits).map(async (each) => {
-        const results = await lane.send({ certificate, notification, ...each })
+      this.#requestsFor([...byToken.values()], client.limits).map(async (each) => {
+        const results = await client.send({ certificate, notification, ...each })
         for (const [index, { token }] of each.targets.entries())
           outcomes.set(token, results[index] ?? missing)
       }),
@@ -74,8 +74,8 @@ export class GatewayProvider<Credentials>
   }
 
   async probe(certificate: GatewayCertificate): Promise<PushOutcome> {
-    const lane = this.#lanes.openApart(certificate)
-    if ('kind' in lane) return lane
+    const client = this.#clients.openUnshared(certificate)
+    if ('kind' in client) return client
     const target = { token: this.protocol.probeToken ?? 'hermod-probe', badgeCount: null }
     const part = this.protocol.partOf?.(target) ?? ''
     const notification = withCertificateDefaults(
@@ -83,7 +83,7 @@ export class GatewayProvider<Credentials>
       certificate,
     )
     try {
-      const [outcome = missing] = await lane.send({
+      const [outcome = missing] = await client.send({
         certificate,
         notification,
         targets: [target],
@@ -91,18 +91,18 @@ export class GatewayProvider<Credentials>
       })
       return outcome
     } finally {
-      await lane.close()
+      await client.close()
     }
   }
 
   /** Certificates that nothing is sent with for now. */
   get openCircuits(): number {
-    return this.#lanes.blocked
+    return this.#clients.openCircuits
   }
 
   /** Ends all connections; what is under way is finished first. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#lanes.close()
+    await this.#clients.close()
   }
 
   limits(certificate: Pick<GatewayCertificate, 'channel' | 'limits'>): SendLimits {

@@ -18,7 +18,7 @@ export interface GatewayAnswer {
   readonly receivedAt: number
 }
 
-/** Connections to gateways, with the trust and the client certificate of one lane. */
+/** Connections to gateways, with the trust and the client certificate of one push certificate. */
 export interface Transport {
   /** @throws TransportError */
   request(request: GatewayRequest): Promise<GatewayAnswer>

@@ -9,7 +9,7 @@ import { type Group, groupEvent } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
 
-export interface GroupSuccessionOptions {
+export interface OwnershipTransferOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly admissions: OpenAdmissions
@@ -18,8 +18,8 @@ export interface GroupSuccessionOptions {
 }
 
 /** What becomes of the groups of a user who is deleted (rule D5). */
-export class GroupSuccession {
-  constructor(private readonly options: GroupSuccessionOptions) {}
+export class OwnershipTransfer {
+  constructor(private readonly options: OwnershipTransferOptions) {}
 
   /**
    * Takes a user, whose row the transaction has locked, out of all groups: what the user owned passes to the longest-serving admin, else
@@ -47,7 +47,7 @@ export class GroupSuccession {
       ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
     )
     const events = left.flatMap((group) =>
-      successionEvents(group, {
+      transferEvents(group, {
         user,
         actorId,
         heirId: heirs.get(group.groupId),
@@ -58,7 +58,7 @@ export class GroupSuccession {
   }
 }
 
-function successionEvents(
+function transferEvents(
   group: Group,
   {
     user: { userId },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../lib/clock.js'
-import { type GateLimits, RequestGate } from './gate.js'
+import { RequestLimiter, type RequestLimits } from './request-limiter.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -9,9 +9,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function gate(limits: Partial<GateLimits> = {}): RequestGate {
+function limiterWith(limits: Partial<RequestLimits> = {}): RequestLimiter {
   const all = { perSecond: 10, burst: 10, maxInFlight: 2, maxQueued: 2, maxWaitMs: 1000 }
-  return new RequestGate({ ...all, ...limits }, systemClock)
+  return new RequestLimiter({ ...all, ...limits }, systemClock)
 }
 
 /** Work that the test ends. */
@@ -30,11 +30,11 @@ function work() {
   return { run, ends, most: () => most }
 }
 
-describe('RequestGate', () => {
+describe('RequestLimiter', () => {
   it('runs so many at once and the others in their order; those beyond the queue are refused', async () => {
     const { run, ends, most } = work()
-    const under = gate()
-    const results = [1, 2, 3, 4, 5].map(() => under.run(1, run))
+    const limiter = limiterWith()
+    const results = [1, 2, 3, 4, 5].map(() => limiter.run(1, run))
     expect(await results[4]).toEqual({ code: 'queue_full', retryAfterMs: 1000 })
     for (let count = 1; count <= 4; count++) {
       await vi.advanceTimersByTimeAsync(0)
@@ -42,13 +42,13 @@ describe('RequestGate', () => {
     }
     expect(await Promise.all(results.slice(0, 4))).toEqual(['done', 'done', 'done', 'done'])
     expect(most()).toBe(2)
-    expect(under.inFlight).toBe(0)
+    expect(limiter.inFlight).toBe(0)
   })
 
   it('holds back what exceeds the rate, and refuses what would wait too long', async () => {
-    const under = gate({ maxInFlight: 100 })
+    const limiter = limiterWith({ maxInFlight: 100 })
     const done = vi.fn()
-    const start = (cost: number) => under.run(cost, async () => 'done').then(done)
+    const start = (cost: number) => limiter.run(cost, async () => 'done').then(done)
     await start(10)
     const late = [start(5), start(5), start(1)]
     await late[2]
@@ -61,9 +61,9 @@ describe('RequestGate', () => {
   })
 
   it('refuses at once what the rate would not reach in time behind those that wait for a place', async () => {
-    const under = gate({ perSecond: 2, burst: 1, maxInFlight: 1, maxQueued: 100 })
+    const limiter = limiterWith({ perSecond: 2, burst: 1, maxInFlight: 1, maxQueued: 100 })
     const done = vi.fn()
-    const all = Array.from({ length: 10 }, () => under.run(1, async () => 'done').then(done))
+    const all = Array.from({ length: 10 }, () => limiter.run(1, async () => 'done').then(done))
     await Promise.all(all.slice(3))
     // One behind the other, two a second.
     expect(done.mock.calls.map(([{ retryAfterMs }]) => retryAfterMs / 1000)).toEqual([
@@ -74,15 +74,15 @@ describe('RequestGate', () => {
   })
 
   it('lets nobody who was refused wait for more than five minutes', async () => {
-    const under = gate({ perSecond: 1, burst: 1, maxWaitMs: 0 })
-    const runs = Array.from({ length: 1000 }, () => under.run(1, async () => 'done'))
+    const limiter = limiterWith({ perSecond: 1, burst: 1, maxWaitMs: 0 })
+    const runs = Array.from({ length: 1000 }, () => limiter.run(1, async () => 'done'))
     expect((await Promise.all(runs)).at(-1)).toMatchObject({ retryAfterMs: 300_000 })
   })
 
   it('lets those that were refused come as fast as it is slowed down to', async () => {
-    const under = gate({ perSecond: 16, burst: 1, maxWaitMs: 0 })
-    for (let times = 0; times < 4; times++) under.slowDown()
-    const runs = Array.from({ length: 6 }, () => under.run(1, async () => 'done'))
+    const limiter = limiterWith({ perSecond: 16, burst: 1, maxWaitMs: 0 })
+    for (let times = 0; times < 4; times++) limiter.slowDown()
+    const runs = Array.from({ length: 6 }, () => limiter.run(1, async () => 'done'))
     const [, ...refused] = await Promise.all(runs)
     const seconds = refused.map((refusal) =>
       typeof refusal === 'string' ? 0 : refusal.retryAfterMs / 1000,
@@ -91,8 +91,8 @@ describe('RequestGate', () => {
   })
 
   it('gives its place back when the work fails', async () => {
-    const under = gate({ maxInFlight: 1, maxQueued: 0 })
-    await expect(under.run(1, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
-    expect(await under.run(1, async () => 'done')).toBe('done')
+    const limiter = limiterWith({ maxInFlight: 1, maxQueued: 0 })
+    await expect(limiter.run(1, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
+    expect(await limiter.run(1, async () => 'done')).toBe('done')
   })
 })

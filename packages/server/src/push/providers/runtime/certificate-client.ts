@@ -3,9 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../lib/clock.js'
 import type { GatewayCertificate, PushOutcome, QuotaUsedUp, Refusal } from '../../sender.js'
 import { AuthCache, isIssued } from './auth-cache.js'
-import { type Blocked, Circuit, type CircuitLimits } from './circuit.js'
+import { CircuitBreaker, type CircuitLimits, type OpenCircuit } from './circuit.js'
 import { CredentialError } from './credentials.js'
-import { type GateRefusal, RequestGate } from './gate.js'
 import { Http1Transport } from './http1-transport.js'
 import {
   type ChannelLimits,
@@ -13,49 +12,50 @@ import {
   type GatewayProtocol,
   type PushBatch,
 } from './protocol.js'
+import { type LimiterRefusal, RequestLimiter } from './request-limiter.js'
 import { type GatewayRequest, type Transport, TransportError } from './transport.js'
 
-const maxLanes = 500
+const maxClients = 500
 
 /** One request's worth of a notification. */
 export type Sending = Pick<PushBatch<unknown>, 'certificate' | 'notification' | 'targets' | 'part'>
 
-interface LaneOptions {
+interface ClientOptions {
   readonly clock: Clock
   readonly circuit: CircuitLimits
   /** Of the channel. */
   readonly limits: ChannelLimits
 }
 
-/** The lanes of one channel, by what their certificates say to the gateway; the unused leave first. */
-export class CertificateLanes<Credentials> {
+/** The clients of one channel, by what their certificates say to the gateway; the unused leave first. */
+export class CertificateClients<Credentials> {
   readonly #closing = new Set<Promise<void>>()
-  readonly #lanes = new LRUCache<string, CertificateLane<Credentials>>({
-    max: maxLanes,
-    dispose: (lane) => this.#close(lane),
+  readonly #clients = new LRUCache<string, CertificateClient<Credentials>>({
+    max: maxClients,
+    dispose: (client) => this.#close(client),
   })
 
   constructor(
     private readonly protocol: GatewayProtocol<Credentials>,
-    private readonly options: LaneOptions,
+    private readonly options: ClientOptions,
   ) {}
 
   /** @returns a refusal when the certificate cannot be used */
-  open(certificate: GatewayCertificate): CertificateLane<Credentials> | Refusal {
+  open(certificate: GatewayCertificate): CertificateClient<Credentials> | Refusal {
     // Every certificate has a receipt address of its own, and vendors count all that is sent with the same credentials.
     const { receiptUrl: _, ...shared } = certificate
     const key = createHash('sha256').update(JSON.stringify(shared)).digest('base64')
-    const known = this.#lanes.get(key)
+    const known = this.#clients.get(key)
     if (known) return known
-    const lane = this.openApart(certificate)
-    if (!('kind' in lane)) this.#lanes.set(key, lane)
-    return lane
+    const client = this.openUnshared(certificate)
+    if (!('kind' in client)) this.#clients.set(key, client)
+    return client
   }
 
   /** One that nobody else sends with; the caller closes it. @returns as {@link open} */
-  openApart(certificate: GatewayCertificate): CertificateLane<Credentials> | Refusal {
+  openUnshared(certificate: GatewayCertificate): CertificateClient<Credentials> | Refusal {
     try {
-      return new CertificateLane(this.protocol, certificate, this.options)
+      return new CertificateClient(this.protocol, certificate, this.options)
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error
       return { kind: 'config', code: 'bad_certificate', reason: error.message }
@@ -63,28 +63,28 @@ export class CertificateLanes<Credentials> {
   }
 
   /** How many send nothing for now. */
-  get blocked(): number {
-    return [...this.#lanes.values()].filter(({ isBlocked }) => isBlocked).length
+  get openCircuits(): number {
+    return [...this.#clients.values()].filter(({ isCircuitOpen }) => isCircuitOpen).length
   }
 
   async close(): Promise<void> {
-    this.#lanes.clear()
+    this.#clients.clear()
     await Promise.all(this.#closing)
   }
 
-  #close(lane: CertificateLane<Credentials>): void {
-    const closing = lane.close().finally(() => this.#closing.delete(closing))
+  #close(client: CertificateClient<Credentials>): void {
+    const closing = client.close().finally(() => this.#closing.delete(closing))
     this.#closing.add(closing)
   }
 }
 
 /** All that sends with one certificate: its connections, token, rate and circuit. */
-export class CertificateLane<Credentials> {
+export class CertificateClient<Credentials> {
   readonly limits: ChannelLimits
   readonly #credentials: Credentials
   readonly #transport: Transport
-  readonly #gate: RequestGate
-  readonly #circuit: Circuit
+  readonly #limiter: RequestLimiter
+  readonly #circuit: CircuitBreaker
   /** By part; null: every request proves itself. */
   readonly #auth: Map<string, AuthCache> | null
   /** Until when the gateway takes one device with a request and no lists of them, milliseconds since 1970. */
@@ -94,7 +94,7 @@ export class CertificateLane<Credentials> {
   constructor(
     private readonly protocol: GatewayProtocol<Credentials>,
     private readonly certificate: GatewayCertificate,
-    private readonly options: LaneOptions,
+    private readonly options: ClientOptions,
   ) {
     const { clock, circuit } = options
     const limits = certificateLimits(options.limits, certificate)
@@ -108,8 +108,8 @@ export class CertificateLane<Credentials> {
         clock,
         ca: certificate.endpoint?.ca,
       })
-    this.#gate = new RequestGate(limits, clock)
-    this.#circuit = new Circuit(circuit, clock)
+    this.#limiter = new RequestLimiter(limits, clock)
+    this.#circuit = new CircuitBreaker(circuit, clock)
     this.#auth = protocol.auth && new Map()
   }
 
@@ -134,32 +134,32 @@ export class CertificateLane<Credentials> {
 
   async #sendRequest(sending: Sending): Promise<readonly PushOutcome[]> {
     const { targets } = sending
-    const blocked = this.#circuit.blocked()
-    if (blocked) return targets.map(() => blockedRefusal(blocked))
+    const open = this.#circuit.openState()
+    if (open) return targets.map(() => openCircuitRefusal(open))
     const cost = this.limits.rateUnit === 'message' ? targets.length : 1
-    const outcomes = await this.#gate.run(cost, () => this.#sendUnlessBlocked(sending))
+    const outcomes = await this.#limiter.run(cost, () => this.#sendThroughCircuit(sending))
     if ('code' in outcomes) return targets.map(() => localRefusal(outcomes))
-    if (outcomes.some(({ kind }) => kind === 'throttled')) this.#gate.slowDown()
+    if (outcomes.some(({ kind }) => kind === 'throttled')) this.#limiter.slowDown()
     return outcomes
   }
 
   /** Its circuit is open. */
-  get isBlocked(): boolean {
-    return this.#circuit.blocked() !== null
+  get isCircuitOpen(): boolean {
+    return this.#circuit.openState() !== null
   }
 
   close(): Promise<void> {
     return this.#transport.close()
   }
 
-  async #sendUnlessBlocked(sending: Sending): Promise<readonly PushOutcome[]> {
-    const passage = this.#circuit.enter()
-    if (passage.kind === 'blocked') return sending.targets.map(() => blockedRefusal(passage))
+  async #sendThroughCircuit(sending: Sending): Promise<readonly PushOutcome[]> {
+    const state = this.#circuit.enter()
+    if (state.kind === 'open') return sending.targets.map(() => openCircuitRefusal(state))
     let outcomes: readonly PushOutcome[] = []
     try {
       outcomes = await this.#sendAuthenticated(sending)
     } finally {
-      this.#circuit.leave(passage, outcomes)
+      this.#circuit.leave(state, outcomes)
     }
     return outcomes.map((outcome) => this.#untilMended(outcome))
   }
@@ -167,8 +167,8 @@ export class CertificateLane<Credentials> {
   /** What found the circuit's cause waits as long as what comes after it. */
   #untilMended(outcome: PushOutcome): PushOutcome {
     if (outcome.kind !== 'config' || outcome.isOfDevice) return outcome
-    const blocked = this.#circuit.blocked()
-    return blocked ? { ...outcome, retryAfterMs: blocked.retryAfterMs } : outcome
+    const open = this.#circuit.openState()
+    return open ? { ...outcome, retryAfterMs: open.retryAfterMs } : outcome
   }
 
   /** Tries once more with another token when the gateway takes the first no longer. */
@@ -247,12 +247,12 @@ function finalOutcome(outcome: PushOutcome): PushOutcome {
   return outcome.kind === 'auth_expired' ? { ...outcome, kind: 'config' } : outcome
 }
 
-function blockedRefusal({ reason, retryAfterMs }: Blocked): Refusal {
+function openCircuitRefusal({ reason, retryAfterMs }: OpenCircuit): Refusal {
   const text = `nothing is sent for now: ${reason}`
   return { kind: 'held_back', code: 'circuit_open', reason: text, retryAfterMs }
 }
 
-function localRefusal({ code, retryAfterMs }: GateRefusal): Refusal {
+function localRefusal({ code, retryAfterMs }: LimiterRefusal): Refusal {
   const reason = {
     queue_full: 'too many requests wait for this gateway',
     rate_exceeded: 'the rate of this gateway is used up',

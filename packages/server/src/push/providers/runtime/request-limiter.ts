@@ -3,7 +3,7 @@ import type { BucketRate } from '../../../lib/limits/bucket.js'
 import { TokenBucket } from '../../../lib/limits/token-bucket.js'
 import { TurnPacer } from './turn-pacer.js'
 
-export interface GateLimits extends BucketRate {
+export interface RequestLimits extends BucketRate {
   readonly maxInFlight: number
   /** Requests that wait for a place among those in flight; more are refused. */
   readonly maxQueued: number
@@ -12,7 +12,7 @@ export interface GateLimits extends BucketRate {
 }
 
 /** Why a request was not let through, and when to come again. */
-export interface GateRefusal {
+export interface LimiterRefusal {
   readonly code: 'queue_full' | 'rate_exceeded'
   readonly retryAfterMs: number
 }
@@ -24,7 +24,7 @@ const longestPauseMs = 300_000
 const requestsPerTurn = 16
 
 /** Lets a bounded number of requests to one gateway run at once, at a bounded rate. */
-export class RequestGate {
+export class RequestLimiter {
   readonly #bucket: TokenBucket
   readonly #pacer = new TurnPacer(requestsPerTurn)
   readonly #waiting: (() => void)[] = []
@@ -35,7 +35,7 @@ export class RequestGate {
   #returnsAt = 0
 
   constructor(
-    private readonly limits: GateLimits,
+    private readonly limits: RequestLimits,
     private readonly clock: Clock,
   ) {
     this.#bucket = new TokenBucket(limits, clock)
@@ -49,7 +49,7 @@ export class RequestGate {
    * Runs the work when it is its turn, first come, first served.
    * @param cost tokens of the rate
    */
-  async run<T>(cost: number, work: () => Promise<T>): Promise<T | GateRefusal> {
+  async run<T>(cost: number, work: () => Promise<T>): Promise<T | LimiterRefusal> {
     const { maxWaitMs, maxInFlight, maxQueued } = this.limits
     if (this.#inFlight >= maxInFlight && this.#waiting.length >= maxQueued)
       return { code: 'queue_full', retryAfterMs: queuePauseMs }
@@ -78,7 +78,7 @@ export class RequestGate {
   }
 
   /** Those that are refused come again one behind the other, as fast as the rate allows; together, they would be refused again. */
-  #rateExceeded(cost: number): GateRefusal {
+  #rateExceeded(cost: number): LimiterRefusal {
     const now = this.clock.now()
     const roomAt = Math.max(this.#returnsAt, now + this.#bucket.waitMs(this.#unreserved))
     this.#returnsAt = Math.min(roomAt + this.#bucket.durationMs(cost), now + longestPauseMs)

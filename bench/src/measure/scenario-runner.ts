@@ -6,7 +6,7 @@ import type { MeasuredBuild } from './build.js'
 const warmUpShare = 0.25
 
 /** A scenario on one build. Its runs take the requests of one plan, each from where the last one ended. */
-export class Lane {
+export class ScenarioRunner {
   /** The first request has given the sample. */
   #taken = 1
 
@@ -18,11 +18,11 @@ export class Lane {
     readonly sample: string,
   ) {}
 
-  static async prepare(scenario: Scenario, build: MeasuredBuild): Promise<Lane> {
+  static async prepare(scenario: Scenario, build: MeasuredBuild): Promise<ScenarioRunner> {
     const plan = await scenario.prepare(build.population)
     const first = requestSource(plan)()
     if (first === null) throw new Error('the scenario has no requests')
-    return new Lane(build, scenario, plan, await requestOnce(build.port, first))
+    return new ScenarioRunner(build, scenario, plan, await requestOnce(build.port, first))
   }
 
   /** What the next run sends, for the echo to get the same. */
