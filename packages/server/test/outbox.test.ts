@@ -4,6 +4,7 @@ import { actorEvent, type Event } from '@hermod/protocol/events'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { BulkInsert } from '../dist/db/dialect/dialect.js'
 import { ConsumerRunner } from '../dist/outbox/consumer-runner.js'
 import { everyNodesTurn, StoredPositions } from '../dist/outbox/positions.js'
 import { recallMessage, storeBroadcast } from './support/outbox-messages.js'
@@ -18,6 +19,13 @@ import {
 
 const apps = ['app-a', 'app-b'] as const
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
+
+/** Fails when its row has no owner. */
+const insertLease: BulkInsert = {
+  module: import.meta.url,
+  table: 'leases',
+  columns: { name: 'text', owner: 'text' },
+}
 
 /** A fact about a user that names itself. */
 function fact(label: string, appId: string = apps[0], userId = 1): Event {
@@ -144,10 +152,10 @@ for (const backend of testBackends()) {
                             ...labels.map((label) => fact(`${appId}/${label}`, appId)),
                           )
                       await sleep(before)
-                      // After the positions were taken, while others want theirs.
+                      // Fails after the positions are taken, while other transactions wait for theirs.
                       tx.beforeCommit(async () => {
                         await sleep(after)
-                        if (isRolledBack) throw new Error('rolled back by the test')
+                        return isRolledBack ? [{ statement: insertLease, rows: [['', null]] }] : []
                       })
                     })
                     .then(

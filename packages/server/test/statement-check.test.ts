@@ -15,7 +15,10 @@ const insertLease: BulkInsert = {
 const forgetful: Procedure<null, void, null> = {
   module: import.meta.url,
   name: 'forgetful',
-  run: async (context) => void context.run(insertLease, [['a', 'b', 1]]),
+  async run(context) {
+    void context.run(insertLease, [['a', 'b', 1]])
+    return { last: [], output() {} }
+  },
 }
 const values = { name: 'a', owner: 'b', expires_at: 1 }
 
@@ -36,7 +39,14 @@ for (const backend of testBackends()) {
     it.each<[string, (tx: Tx) => void]>([
       ['is built', (tx) => void insert(tx)],
       ['is of many rows', (tx) => void database.bulk(tx, insertLease, [['a', 'b', 1]])],
-      ['is run before the commit', (tx) => tx.beforeCommit(async () => void insert(tx))],
+      [
+        'is run before the commit',
+        (tx) =>
+          tx.beforeCommit(async () => {
+            void insert(tx)
+            return []
+          }),
+      ],
     ])('refuses the transaction when the statement %s', async (_, write) => {
       const transaction = database.transaction(async (tx) => write(tx))
       await expect(transaction).rejects.toThrow(/^nobody has waited for a statement: insert into /)

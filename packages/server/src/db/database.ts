@@ -28,19 +28,21 @@ import {
 } from './kysely.js'
 import {
   compileOnce,
+  type LastStatement,
   type Procedure,
   type ProcedureContext,
   type ProcedureName,
+  runLast,
 } from './procedure.js'
 import type { Schema } from './schema.js'
 
 /** What is done around the commit of a transaction. A transaction that is run again starts without any. */
 export interface CommitHooks {
   /**
-   * Runs as the last statements of the transaction; it may lock what no other code locks earlier.
-   * @param run may call commitWithNext before what it issues last, as a procedure may ({@link ProcedureContext})
+   * Runs after the transaction's work; it may lock what no other code locks earlier.
+   * @param run its last statements run after all others, with the commit
    */
-  beforeCommit(run: (commitWithNext: () => void) => Promise<void>): void
+  beforeCommit(run: () => Promise<readonly LastStatement[]>): void
   /**
    * Runs once the transaction is durable, before its caller goes on; also when the outcome of the commit is unknown or its last
    * statements have failed, so it must do no harm if nothing was stored. Not after any other rollback.
@@ -148,7 +150,7 @@ export class Database implements AsyncDisposable {
   }
 
   async #attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const before: ((commitWithNext: () => void) => Promise<void>)[] = []
+    const before: (() => Promise<readonly LastStatement[]>)[] = []
     const after: (() => void)[] = []
     let isCommitting = false
     let isOver = false
@@ -157,18 +159,15 @@ export class Database implements AsyncDisposable {
         const connection = await transaction.getExecutor().provideConnection(async (held) => held)
         const { open, watched } = this.#open(connection, { isOver: () => isOver, after })
         const tx: Tx = Object.assign(open, {
-          beforeCommit: (run: (commitWithNext: () => void) => Promise<void>) =>
-            void before.push(run),
+          beforeCommit: (run: () => Promise<readonly LastStatement[]>) => void before.push(run),
         })
         try {
           const result = await work(tx)
-          const end = commitWithNext(connection)
-          for (const run of before)
-            await run(() => {
-              if (!end || run !== before.at(-1)) return
-              isCommitting = true
-              end()
-            })
+          const last: LastStatement[] = []
+          for (const run of before) last.push(...(await run()))
+          watched.requireRules()
+          isCommitting = last.length > 0 && commitWithNext(connection)
+          await this.#runLast(tx.getExecutor(), last)
           watched.requireRules()
           isCommitting = true
           return result
@@ -369,17 +368,18 @@ export class Database implements AsyncDisposable {
           executeQuery: (query) => connection.executeQuery(query),
         }
         const watched = this.#watch(runner)
-        const ends = commitWithNext(connection)
-        const context = { ...this.contextOf(runner), ...(ends && { commitWithNext: ends }) }
         const { withoutDisk } = this.dialect
-        const [, output] = await Promise.all([
+        const [, { last, output }] = await Promise.all([
           procedure.waitsForDisk === false &&
             withoutDisk &&
             runner.executeQuery({ ...emptyQuery, ...withoutDisk } as unknown as CompiledQuery),
-          procedure.run(context, input, host),
+          procedure.run(this.contextOf(runner), input, host),
         ])
         watched.requireRules()
-        return output
+        if (last.length > 0) commitWithNext(connection)
+        const results = await this.#runLast(runner, last)
+        watched.requireRules()
+        return output(results)
       }),
     )
   }
@@ -430,26 +430,30 @@ export class Database implements AsyncDisposable {
 
   /** Lets what procedures are made of run in a transaction. */
   contextOf(runner: StatementRunner): ProcedureContext {
-    const compiled = this.#appendOf
+    const { rowLocks, name } = this.dialect
     return {
-      hasRowLocks: this.dialect.rowLocks,
+      isRemote: name === 'postgres',
+      hasRowLocks: rowLocks,
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
         (await this.#bulk<Row>(runner, statement, rows)).rows,
       change: async (statement, rows) =>
         Number((await this.#bulk(runner, statement, rows)).numAffectedRows),
-      ...(compiled && {
-        append: async <Head>(
-          statement: BulkAppend,
-          heads: readonly (readonly unknown[])[],
-          rows: readonly (readonly unknown[])[],
-        ) => {
-          if (rows.length === 0) return []
-          const { sql, parameters } = compiled(statement)
-          const query = bulkQuery<Head>(sql, parameters(heads, rows), statement.rows.module)
-          return (await runner.executeQuery<Head>(query)).rows
-        },
-      }),
     }
+  }
+
+  #runLast(
+    runner: StatementRunner,
+    last: readonly LastStatement[],
+  ): Promise<readonly (readonly unknown[])[]> {
+    const { run } = this.contextOf(runner)
+    const compiled = this.#appendOf
+    if (!compiled) return runLast(run, last)
+    return runLast(run, last, async ({ append, heads, rows }) => {
+      if (rows.length === 0) return []
+      const { sql, parameters } = compiled(append)
+      const query = bulkQuery<unknown>(sql, parameters(heads, rows), append.rows.module)
+      return (await runner.executeQuery<unknown>(query)).rows
+    })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -466,9 +470,11 @@ export class Database implements AsyncDisposable {
   }
 }
 
-/** Of {@link RemoteConnection}; undefined where there is no exchange to spare. */
-function commitWithNext(connection: DatabaseConnection): (() => void) | undefined {
-  return (connection as Partial<RemoteConnection>).commitWithNext?.bind(connection)
+/** @returns whether the next statements end the transaction: only a remote database saves a round trip by it */
+function commitWithNext(connection: DatabaseConnection): boolean {
+  const remote = connection as Partial<RemoteConnection>
+  remote.commitWithNext?.()
+  return remote.commitWithNext !== undefined
 }
 
 class Placeholder {

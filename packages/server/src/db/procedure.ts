@@ -1,29 +1,42 @@
 import type { Bulk, BulkAppend } from './dialect/dialect.js'
+import { positionsOf } from './rows.js'
+
+type Rows = readonly (readonly unknown[])[]
 
 /**
- * What a procedure can do to the database: bulk statements of its own transaction. They run in the order in which they are issued, and
- * after the first that fails no other one does. Where the database is reached over a socket, those that are issued without waiting for
- * one another go together.
+ * The bulk statements that a procedure can run in its transaction. They run in the order in which they are issued; after a failed
+ * statement the rest is refused. A remote database gets statements that are issued without waiting in one round trip.
  */
 export interface ProcedureContext {
+  /** Each wait for a statement costs a round trip over a socket. */
+  readonly isRemote: boolean
   /** Whether other transactions write while this one is open, so that what it has read without a lock may change. */
   readonly hasRowLocks: boolean
   /** @returns what the statement returns, in no particular order; nothing for no rows */
-  run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
+  run<Row = never>(statement: Bulk, rows: Rows): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
-  change(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<number>
-  /** In one statement; only where the database has one for it. @returns what the statement for the heads returns */
-  readonly append?: <Head>(
-    statement: BulkAppend,
-    heads: readonly (readonly unknown[])[],
-    rows: readonly (readonly unknown[])[],
-  ) => Promise<Head[]>
+  change(statement: Bulk, rows: Rows): Promise<number>
+}
+
+/** Rows to append to a log; see {@link BulkAppend}. */
+export interface AppendedRows {
+  readonly append: BulkAppend
+  readonly heads: Rows
+  readonly rows: Rows
+}
+
+/** A statement that ends a transaction, as data: a remote database gets it in the same round trip as the commit. */
+export type LastStatement = { readonly statement: Bulk; readonly rows: Rows } | AppendedRows
+
+/** The end of a procedure. */
+export interface ProcedureResult<Output> {
+  /** Run in this order, then committed. When one of them fails nothing is stored. */
+  readonly last: readonly LastStatement[]
   /**
-   * Has the transaction end with the statements that are issued next without waiting for one another, of which there must be one at
-   * least; when one of them fails nothing is stored. Only where the database is reached over a socket, to spare an exchange. What the
-   * procedure throws after them undoes nothing.
+   * Makes the output. The transaction may be committed by then, so it must not throw.
+   * @param results the rows that each of the last statements returned
    */
-  readonly commitWithNext?: () => void
+  output(results: readonly (readonly unknown[])[]): Output
 }
 
 /** Where a procedure is found. */
@@ -48,7 +61,7 @@ export interface Procedure<Input, Output, Host = never> extends ProcedureName {
    * committed before. For what is found undone then and is done again, and has told nobody. Default: true.
    */
   readonly waitsForDisk?: boolean
-  run(context: ProcedureContext, input: Input, host: Host | null): Promise<Output>
+  run(context: ProcedureContext, input: Input, host: Host | null): Promise<ProcedureResult<Output>>
 }
 
 /**
@@ -61,6 +74,39 @@ export class ProcedureRestart extends Error {
   constructor(readonly detail: unknown) {
     super('to be run again')
   }
+}
+
+/**
+ * Runs the last statements of a transaction without waiting between them.
+ * @param append runs an append in one statement; default: in two
+ * @returns the rows that each statement returned
+ */
+export function runLast(
+  run: ProcedureContext['run'],
+  last: readonly LastStatement[],
+  append = (each: AppendedRows) => appendInTwo(run, each),
+): Promise<readonly (readonly unknown[])[]> {
+  return Promise.all(
+    last.map((each) => ('append' in each ? append(each) : run<unknown>(each.statement, each.rows))),
+  )
+}
+
+async function appendInTwo(
+  run: ProcedureContext['run'],
+  { append, heads, rows }: AppendedRows,
+): Promise<readonly unknown[]> {
+  const moved = await run<{ app_id: string; position: number }>(append.heads, heads)
+  const lastOf = new Map(moved.map(({ app_id, position }) => [app_id, position]))
+  const { app_id: app, position } = positionsOf(append.rows.columns) as Record<string, number>
+  const numbered = rows.map((row) =>
+    row.map((value, index) =>
+      index === position
+        ? (lastOf.get(row[app as number] as string) ?? 0) - (value as number)
+        : value,
+    ),
+  )
+  await run(append.rows, numbered)
+  return moved
 }
 
 /** Compiles each statement of a dialect once. */

@@ -1,7 +1,7 @@
 /** Appending from a procedure. Loaded by the writer's thread too. */
 import type { EventKind } from '@hermod/protocol/events'
 import type { BulkAppend, BulkInsert } from '../db/dialect/dialect.js'
-import type { ProcedureContext } from '../db/procedure.js'
+import type { LastStatement } from '../db/procedure.js'
 import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
@@ -65,9 +65,9 @@ const headRow = rowOf(headColumns, (appId: string, rows: readonly NewRow[]) => {
 
 const outboxRow = rowOf(
   outboxColumns,
-  ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
+  ({ appId, kind, payload }: NewRow, rowsAfter: number, createdAt: number) => ({
     app_id: appId,
-    position,
+    position: rowsAfter,
     kind,
     payload,
     created_at: createdAt,
@@ -75,35 +75,18 @@ const outboxRow = rowOf(
 )
 
 /**
- * Appends rows as the last statements of a transaction: the heads stay locked until its commit, so it must lock nothing afterwards.
- * Messages that are not all above the last broadcast of their app are refused by its head (rule E9).
+ * The statement that appends rows. It returns an {@link OutboxHead} for each app, in no particular order. It is the last one of its
+ * transaction, since it locks the heads until the commit. A head refuses messages that are not all above the last broadcast of
+ * their app (rule E9).
  * @param createdAt milliseconds since 1970
- * @returns the heads of the apps, in no particular order
  */
-export async function appendToOutbox(
-  context: ProcedureContext,
-  rows: readonly NewRow[],
-  createdAt: number,
-): Promise<readonly OutboxHead[]> {
+export function appendToOutbox(rows: readonly NewRow[], createdAt: number): LastStatement {
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
-  const heads = byApp.map(([appId, ofApp]) => headRow(appId, ofApp))
-  const rowsFrom = (positionOf: (appId: string, after: number) => number) =>
-    byApp.flatMap(([appId, ofApp]) =>
-      ofApp.map((row, index) =>
-        outboxRow(row, positionOf(appId, ofApp.length - 1 - index), createdAt),
-      ),
-    )
-  if (context.append)
-    return context.append<OutboxHead>(
-      appendRows,
-      heads,
-      rowsFrom((_, after) => after),
-    )
-  const moved = await context.run<OutboxHead>(advanceHeads, heads)
-  const lastOf = new Map(moved.map(({ app_id, position }) => [app_id, position]))
-  await context.run(
-    insertRows,
-    rowsFrom((appId, after) => (lastOf.get(appId) ?? 0) - after),
-  )
-  return moved
+  return {
+    append: appendRows,
+    heads: byApp.map(([appId, ofApp]) => headRow(appId, ofApp)),
+    rows: byApp.flatMap(([, ofApp]) =>
+      ofApp.map((row, index) => outboxRow(row, ofApp.length - 1 - index, createdAt)),
+    ),
+  }
 }

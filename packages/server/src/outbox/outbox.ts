@@ -1,5 +1,6 @@
 import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
+import type { LastStatement } from '../db/procedure.js'
 import type { Clock } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { appendToOutbox, type NewRow } from './outbox-statements.js'
@@ -32,7 +33,7 @@ export class Outbox {
     else if (events.length > 0) {
       const first = [...events]
       this.#collected.set(tx, first)
-      tx.beforeCommit((commitWithNext) => this.#flush(tx, first, commitWithNext))
+      tx.beforeCommit(async () => [this.#appended(tx, first)])
     }
   }
 
@@ -55,6 +56,7 @@ export class Outbox {
       const row = { position, kind: 'message.stored', payload, createdAt: clock.now() } as const
       await store.insert(tx, appId, [row])
       tx.afterCommit(() => appended(appId))
+      return []
     })
   }
 
@@ -94,14 +96,13 @@ export class Outbox {
     }
   }
 
-  async #flush(tx: Tx, events: readonly Event[], commitWithNext: () => void): Promise<void> {
-    const { database, clock, appended } = this.options
+  #appended(tx: Tx, events: readonly Event[]): LastStatement {
+    const { clock, appended } = this.options
     const rows = events.map(
       ({ appId, kind, payload }): NewRow => ({ appId, kind, payload: JSON.stringify(payload) }),
     )
     for (const appId of new Set(events.map((event) => event.appId)))
       tx.afterCommit(() => appended(appId))
-    commitWithNext()
-    await appendToOutbox(database.contextOf(tx), rows, clock.now())
+    return appendToOutbox(rows, clock.now())
   }
 }

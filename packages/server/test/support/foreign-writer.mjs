@@ -8,5 +8,8 @@ const insertLease = {
 export const writeLease = {
   module: import.meta.url,
   name: 'writeLease',
-  run: async (context, row) => context.change(insertLease, [row]),
+  async run(context, row) {
+    const count = await context.change(insertLease, [row])
+    return { last: [], output: () => count }
+  },
 }

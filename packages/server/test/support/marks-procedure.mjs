@@ -10,9 +10,10 @@ export const writeLastMarks = {
   async run(context, [first, ...others]) {
     const [mark, note] = first
     const made = await context.change(insertMarks, [[mark, note]])
-    if (others.length === 0) return [made]
-    context.commitWithNext?.()
-    return [made, ...(await writeMarks.run(context, others))]
+    return {
+      last: others.map((row) => ({ statement: insertMarks, rows: [row] })),
+      output: (results) => [made, ...results.map(() => 1)],
+    }
   },
 }
 
@@ -20,8 +21,12 @@ export const writeLastMarks = {
 export const writeMarks = {
   module,
   name: 'writeMarks',
-  run: (context, marks) =>
-    Promise.all(marks.map(([mark, note]) => context.change(insertMarks, [[mark, note]]))),
+  async run(context, marks) {
+    const made = await Promise.all(
+      marks.map(([mark, note]) => context.change(insertMarks, [[mark, note]])),
+    )
+    return { last: [], output: () => made }
+  },
 }
 
 /** What a setting is within its transaction. */
@@ -31,7 +36,7 @@ const tellsSetting = {
     const [row] = await context.run({ table, keys: { mark: 'bigint' }, columns: 't.setting' }, [
       [1],
     ])
-    return row.setting
+    return { last: [], output: () => row.setting }
   },
 }
 export const readSetting = { ...tellsSetting, name: 'readSetting' }

@@ -13,6 +13,7 @@ import {
   type ProcedureContext,
   type ProcedureName,
   ProcedureRestart,
+  runLast,
 } from '../procedure.js'
 import { rowMaker } from '../row.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
@@ -81,6 +82,7 @@ function procedureContext(): ProcedureContext {
     }
   }
   return {
+    isRemote: false,
     hasRowLocks: false,
     async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
       const { columns, rows: values } = runNext(statement, rows)
@@ -146,9 +148,11 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
   if (!waitsForDisk) database.exec('pragma synchronous = normal')
   database.exec('begin immediate')
   try {
-    const output = await procedure.run(procedureContext(), input, null)
+    const context = procedureContext()
+    const { last, output } = await procedure.run(context, input, null)
+    const results = await runLast(context.run, last)
     database.exec('commit')
-    return output
+    return output(results)
   } catch (error) {
     // SQLite has rolled back by itself after some failures (disk full, input/output error).
     if (database.isTransaction) database.exec('rollback')

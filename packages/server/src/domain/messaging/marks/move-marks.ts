@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import type { Procedure, ProcedureContext } from '../../../db/procedure.js'
+import type { LastStatement, Procedure, ProcedureContext } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
 import { appendToOutbox, type NewRow } from '../../../outbox/outbox-statements.js'
@@ -165,9 +165,7 @@ export const moveMarks: Procedure<
       for (const event of events ?? []) told.push(event)
       return events !== null
     })
-    if (told.length > 0) context.commitWithNext?.()
-    await Promise.all([...writeRows(context, rows), appendToOutbox(context, told, now)])
-    return output
+    return { last: [...writtenRows(rows), appendToOutbox(told, now)], output: () => output }
   },
 }
 
@@ -245,15 +243,12 @@ async function lockBroadcastRows(
   return context.run<LockedBroadcastMarks>(lockBroadcastMarks, keys)
 }
 
-function writeRows(
-  context: ProcedureContext,
-  { changed }: LockedRows,
-): readonly Promise<unknown>[] {
+function writtenRows({ changed }: LockedRows): readonly LastStatement[] {
   return [
-    context.change(setMarks, [...changed.direct].map(marksRow)),
-    context.change(setFurthestReaders, [...changed.readers].map(readersRow)),
-    context.change(setMemberMarks, [...changed.members].map(memberMarksRow)),
-    context.change(setBroadcastMarks, [...changed.broadcasts].map(broadcastMarksRow)),
+    { statement: setMarks, rows: [...changed.direct].map(marksRow) },
+    { statement: setFurthestReaders, rows: [...changed.readers].map(readersRow) },
+    { statement: setMemberMarks, rows: [...changed.members].map(memberMarksRow) },
+    { statement: setBroadcastMarks, rows: [...changed.broadcasts].map(broadcastMarksRow) },
   ]
 }
 

@@ -1,6 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
-import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../../db/procedure.js'
+import {
+  type LastStatement,
+  type Procedure,
+  type ProcedureContext,
+  ProcedureRestart,
+} from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
 import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
@@ -136,11 +141,11 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
     const originals = repeats.size === 0 ? claims : claims.filter((claim) => !repeats.has(claim))
     const times = [now, now + transactionLifeMs] as const
     const claimed = claim(context, originals, times)
-    const waits = mayRepeat || !context.commitWithNext
+    const waits = mayRepeat || !context.isRemote
     const known = waits ? await claimed : new Map<Planned, readonly number[]>()
     const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
     const fresh = known.size + repeats.size === 0 ? planned : planned.filter(isFresh)
-    const { refused, heads } = await place(
+    const { refused, last } = await place(
       context,
       {
         fresh,
@@ -154,10 +159,14 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
     const idsOf = (each: Planned): readonly number[] =>
       known.get(each) ?? each.rows.map(rowValue.messageId)
     return {
-      messageIds: planned.map((each) => idsOf(repeats.get(each) ?? each)),
-      lastBroadcasts: heads.flatMap(({ app_id: appId, last_broadcast_id: messageId }) =>
-        messageId > 0 ? [{ appId, messageId }] : [],
-      ),
+      last,
+      output: (results) => ({
+        messageIds: planned.map((each) => idsOf(repeats.get(each) ?? each)),
+        lastBroadcasts: ((results.at(-1) ?? []) as readonly OutboxHead[]).flatMap(
+          ({ app_id: appId, last_broadcast_id: messageId }) =>
+            messageId > 0 ? [{ appId, messageId }] : [],
+        ),
+      }),
     }
   },
 }
@@ -230,7 +239,8 @@ interface Placement {
 interface Placed {
   /** Those whose sender or receiver is deleted; then the rest is not stored as it should be. */
   readonly refused: readonly MessageRow[]
-  readonly heads: readonly OutboxHead[]
+  /** The statement that appends to the outbox is the last one. */
+  readonly last: readonly LastStatement[]
 }
 
 /** Gives the messages their positions and stores them with the marks that a send moves. */
@@ -239,7 +249,7 @@ async function place(
   { fresh, claims, times, isNew }: Placement,
   idSource: MessageIdSource | null,
 ): Promise<Placed> {
-  if (fresh.length === 0) return { refused: [], heads: [] }
+  if (fresh.length === 0) return { refused: [], last: [] }
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
   const [areNew, directPositions, groupPositions] = await Promise.all([
@@ -249,7 +259,7 @@ async function place(
   ])
   if (areNew === false) throw new ProcedureRestart({ repeats: true } satisfies BatchRestart)
   if (directPositions.length < direct.length)
-    return { refused: rowsWithout(directPositions, direct), heads: [] }
+    return { refused: rowsWithout(directPositions, direct), last: [] }
   const positions = [...directPositions, ...groupPositions]
   const moved: ConversationRows[] = []
   const begun: ConversationRows[] = []
@@ -282,24 +292,21 @@ async function place(
     ...(listsMade === listed.length ? [] : begun),
     ...(membersMoved < marks.length ? groups : notified.filter(({ isGroup }) => isGroup)),
   ])
-  if (refused.length > 0) return { refused, heads: [] }
+  if (refused.length > 0) return { refused, last: [] }
   const isFresh = new Set<Planned>(isRenumbered ? fresh : [])
   const renumbered = claims.filter((each) => isFresh.has(each))
-  context.commitWithNext?.()
-  const written = Promise.all([
-    context.run(setLastMessageIds, moved.map(lastIdRow)),
-    context.run(rewriteTransactions, transactionRows(renumbered, times)),
-    context.run(
-      insertMessages,
-      conversations.flatMap(({ rows }) => rows),
-    ),
-    context.run(insertOwnNotifications, notified.flatMap(ownNotificationRows)),
-    context.run(noteNotifications, notified.map(notifiedRow)),
-    context.run(insertReceiptRequests, groups.flatMap(receiptRows)),
-  ])
-  const appended = appendToOutbox(context, outboxRows(conversations), times[0])
-  const [heads] = await Promise.all([appended, written])
-  return { refused, heads }
+  return {
+    refused,
+    last: [
+      { statement: setLastMessageIds, rows: moved.map(lastIdRow) },
+      { statement: rewriteTransactions, rows: transactionRows(renumbered, times) },
+      { statement: insertMessages, rows: conversations.flatMap(({ rows }) => rows) },
+      { statement: insertOwnNotifications, rows: notified.flatMap(ownNotificationRows) },
+      { statement: noteNotifications, rows: notified.map(notifiedRow) },
+      { statement: insertReceiptRequests, rows: groups.flatMap(receiptRows) },
+      appendToOutbox(outboxRows(conversations), times[0]),
+    ],
+  }
 }
 
 /** Few enough for a row that both databases keep in one piece. */

@@ -23,8 +23,8 @@ export const countDevices: Procedure<UsersToCount, DeviceCounts> = {
   waitsForDisk: false,
   async run(context, { task, recipients, surroundings }) {
     const userIds = recipients.map(({ userId }) => userId)
-    context.commitWithNext?.()
     const facts = await readFacts(context.run, task.appId, userIds)
-    return countDeliveries({ task, recipients }, facts, surroundings)
+    const counted = countDeliveries({ task, recipients }, facts, surroundings)
+    return { last: [], output: () => counted }
   },
 }

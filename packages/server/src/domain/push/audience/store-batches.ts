@@ -51,19 +51,16 @@ export const storeBatches: Procedure<CountedBatches, void> = {
     const { devices, targets } = used
       .map(({ batch }) => batch.expected)
       .reduce(addCounts, noDevices)
-    context.commitWithNext?.()
-    await Promise.all([
-      context.change(setExpanded, [[state, upTo, locked.devices + devices, now, appId, taskId]]),
-      context.run(addToCounts, countRows(targetsAdded({ appId, taskId }, targets))),
-      context.run(
-        insertBatches,
-        used.map(({ batch }) => batchRow(batch)),
-      ),
-      context.run(
-        insertJobs,
-        used.map(({ job }) => job),
-      ),
-    ])
+    const expanded = [state, upTo, locked.devices + devices, now, appId, taskId]
+    return {
+      last: [
+        { statement: setExpanded, rows: [expanded] },
+        { statement: addToCounts, rows: countRows(targetsAdded({ appId, taskId }, targets)) },
+        { statement: insertBatches, rows: used.map(({ batch }) => batchRow(batch)) },
+        { statement: insertJobs, rows: used.map(({ job }) => job) },
+      ],
+      output() {},
+    }
   },
 }
 

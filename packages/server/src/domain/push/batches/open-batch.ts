@@ -81,14 +81,16 @@ export const openBatch: Procedure<BatchPart, void> = {
     const [{ devices, finished } = { devices: 0, finished: 0 }] = planned.devices
     const targets = new Map(planned.counts.map(({ channel, target }) => [channel, target]))
     const { change, rest } = settle(expectedOf(locked), { devices, targets }, { isLast })
-    context.commitWithNext?.()
-    await Promise.all([
-      context.change(setBatches, [batchProgressRow({ appId, batchId, openedTo, expected: rest })]),
-      context.change(setDevices, [
-        [lockedTask.devices + change.devices, lockedTask.finished + finished, appId, taskId],
-      ]),
-      context.run(addToCounts, countRows(targetsAdded(task, change.targets))),
-      writeDeliveries(context, planned, shown),
-    ])
+    await writeDeliveries(context, planned, shown)
+    const counts = [lockedTask.devices + change.devices, lockedTask.finished + finished]
+    const progress = batchProgressRow({ appId, batchId, openedTo, expected: rest })
+    return {
+      last: [
+        { statement: setBatches, rows: [progress] },
+        { statement: setDevices, rows: [[...counts, appId, taskId]] },
+        { statement: addToCounts, rows: countRows(targetsAdded(task, change.targets)) },
+      ],
+      output() {},
+    }
   },
 }
