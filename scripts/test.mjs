@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * Runs every test: unit, and the built server on SQLite and on every other database and store of files that is found. Says in a line
- * what is left out. With HERMOD_TEST_BACKENDS=all what is missing is a failure instead. The last line counts the tests.
+ * what is left out. With HERMOD_TEST_BACKENDS=all what is missing is a failure instead. With HERMOD_TEST_FULL=on every suite runs on
+ * every database, and property suites and attacks take longer. The last line counts the tests.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -11,7 +12,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const { findChromium, findPostgres } = await import('../packages/testkit/dist/index.js')
+const { emptyMemoryDisk, findChromium, findPostgres } = await import(
+  '../packages/testkit/dist/index.js'
+)
 const { hasSwift } = await import('../packages/testkit/dist/s3/index.js')
 const postgres = findPostgres()
 if (!postgres && process.env.HERMOD_TEST_BACKENDS !== 'all') {
@@ -42,8 +45,10 @@ const args = [
   `--outputFile.json=${report}`,
   ...process.argv.slice(2),
 ]
+emptyMemoryDisk()
 const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
 const counts = readReport()
+emptyMemoryDisk()
 rmSync(folder, { recursive: true, force: true })
 if (counts) {
   const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`

@@ -56,11 +56,11 @@ test('the tests of a folder are there, and those of the most particular one are 
       name,
     ).toBe(true)
   expect(integrationTestsOf('domain/users/import/user-import-model.ts', 'sqlite')).toEqual([
-    'packages/server/test/commands-user.test.ts',
+    'packages/server/test/commands/commands-user.test.ts',
   ])
   expect(integrationTestsOf('lib/json.ts', 'sqlite')).toEqual([])
   const ofDatabase = (backend) => integrationTestsOf('db/database.ts', backend)
-  const nodes = 'packages/server/test/nodes.test.ts'
+  const nodes = 'packages/server/test/background/nodes.test.ts'
   expect(['sqlite', 'postgres'].map((backend) => ofDatabase(backend).includes(nodes))).toEqual([
     false,
     true,

@@ -83,6 +83,8 @@ export interface ApiOptions {
   readonly adminToken: string
   /** Has users made without a hash of their passwords, which takes longer than most tests. */
   readonly operatorToken?: string
+  /** Writes an access token of a user into the service's database, instead of a login. */
+  readonly issueToken?: (appId: string, userId: number) => Promise<string>
   /** How long an answer may take; default 100 000, for what waits behind hundreds of others on a slow machine. */
   readonly timeoutMs?: number
 }
@@ -111,11 +113,16 @@ export interface TokenData {
   readonly user_id: number
 }
 
-/** A user who is logged in; `api` calls with the user's token. */
+/** A user with an access token; `api` calls with it. */
 export interface Session extends Account {
   readonly token: string
-  readonly record: TokenData
   readonly api: Api
+}
+
+/** A user who logged in by password. */
+export interface LoginSession extends Session {
+  /** The answer to the login. */
+  readonly record: TokenData
 }
 
 type Identity = Pick<CallOptions, 'token' | 'userId' | 'groupId' | 'appId'>
@@ -215,7 +222,7 @@ export class Api {
   }
 
   /** @param deviceGuid ties the token to a device */
-  async login(user: Account, deviceGuid?: string): Promise<Session> {
+  async login(user: Account, deviceGuid?: string): Promise<LoginSession> {
     const body = {
       user_id: user.id,
       password: user.password,
@@ -225,9 +232,22 @@ export class Api {
     return { ...user, token: record.token, record, api: this.as(record.token) }
   }
 
-  /** A new user, logged in. */
-  async newSession(username?: string): Promise<Session> {
+  /** A new user who logged in by password. */
+  async newLogin(username?: string): Promise<LoginSession> {
     return this.login(await this.register(username))
+  }
+
+  /** A new user with an access token, which `issueToken` writes if there is one. */
+  async newSession(username?: string): Promise<Session> {
+    return this.sessionOf(await this.register(username))
+  }
+
+  /** A user with one more access token, which `issueToken` writes if there is one. */
+  async sessionOf(user: Account): Promise<Session> {
+    const { issueToken, appId } = this.options
+    if (!issueToken) return this.login(user)
+    const token = await issueToken(appId, user.id)
+    return { ...user, token, api: this.as(token) }
   }
 
   /** Closes the connections of this caller and of those made from it. */

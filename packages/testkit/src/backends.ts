@@ -1,68 +1,102 @@
+import { memoryDisk } from './memory-disk.js'
 import { findPostgres, PostgresCluster } from './postgres.js'
 import { type ServerOptions, type ServerProcess, startServer } from './processes/server-process.js'
 
-/** A place for one test's data; disposing removes it. */
+/** Place for one test's data; disposing removes it. */
 export interface BackendDatabase extends AsyncDisposable {
-  /** For HERMOD_DATABASE_URL; undefined: the embedded database of the data folder. */
+  /** HERMOD_DATABASE_URL; undefined: the embedded database of the data folder. */
   readonly url: string | undefined
 }
 
 /** A database that the suites run on. */
 export interface Backend {
   readonly name: 'sqlite' | 'postgres'
-  /** An empty database that nobody else uses. */
+  /** Creates an empty database for one test. */
   createDatabase(): Promise<BackendDatabase>
-  /** A server on an empty database, which leaves with the server. */
+  /** Starts a server on an empty database, which is removed with the server. */
   startServer(options?: Omit<ServerOptions, 'databaseUrl' | 'database'>): Promise<ServerProcess>
+  /** Ends the `own` cluster of this backend, if there is one. */
+  end(): Promise<void>
 }
 
 export interface PostgresBackend extends Backend {
   readonly name: 'postgres'
-  /** The one cluster of this process, started on first use and ended with the process. */
+  /** The cluster behind this backend, started on first use. */
   cluster(): Promise<PostgresCluster>
 }
+
+/**
+ * Clusters that tests use.
+ *
+ * - `shared`: one for all test files of a worker, on a memory disk, without fsync. A commit is not durable.
+ * - `durable`: one for all test files of a worker, on the disk, as PostgreSQL is by default: for tests of kills and of commits that take time.
+ * - `own`: one for the caller, on the disk, until `end`: for tests that stop, halt, configure or measure it.
+ */
+export type ClusterKind = 'shared' | 'durable' | 'own'
+
+/** Synchronous commit stays on: the service refuses to start without it. */
+const fastSettings = { fsync: 'off', full_page_writes: 'off' }
+
+const clusters = new Map<ClusterKind, Promise<PostgresCluster>>()
 
 const sqlite: Backend = {
   name: 'sqlite',
   createDatabase: async () => ({ url: undefined, [Symbol.asyncDispose]: async () => {} }),
   startServer: (options) => startServer(options),
+  end: async () => {},
 }
 
-let sharedCluster: Promise<PostgresCluster> | null = null
-
-const postgres: PostgresBackend = {
-  name: 'postgres',
-  cluster() {
-    sharedCluster ??= PostgresCluster.start()
-    return sharedCluster
-  },
-  async createDatabase() {
-    return (await this.cluster()).createDatabase()
-  },
-  async startServer(options) {
-    const cluster = await this.cluster()
-    return startServer({ ...options, database: await cluster.createDatabase() })
-  },
+function postgresBackend(kind: ClusterKind): PostgresBackend {
+  let own: Promise<PostgresCluster> | undefined
+  return {
+    name: 'postgres',
+    cluster() {
+      if (kind === 'own') {
+        own ??= PostgresCluster.start()
+        return own
+      }
+      const started =
+        clusters.get(kind) ??
+        (kind === 'durable'
+          ? PostgresCluster.start()
+          : PostgresCluster.start({ settings: fastSettings, folder: memoryDisk() }))
+      clusters.set(kind, started)
+      return started
+    },
+    async createDatabase() {
+      return (await this.cluster()).createDatabase()
+    },
+    async startServer(options) {
+      const cluster = await this.cluster()
+      return startServer({ ...options, database: await cluster.createDatabase() })
+    },
+    async end() {
+      const cluster = await own
+      own = undefined
+      await cluster?.[Symbol.asyncDispose]()
+    },
+  }
 }
 
 /**
- * The databases that the suites run on, for `describe.each`. HERMOD_TEST_BACKENDS picks: `sqlite`, `postgres` or `all`; unset: SQLite, and
- * PostgreSQL when it is installed.
+ * Lists the databases for suites whose claims SQL decides, for `describe.each`. HERMOD_TEST_BACKENDS picks: `sqlite`, `postgres` or `all`;
+ * unset: SQLite, and PostgreSQL when it is installed.
  *
- * @throws Error when PostgreSQL is asked for and not found, so that nothing is left out silently
+ * @throws Error when PostgreSQL is required and not found, so that no suite is left out silently
  */
-export function testBackends(): (Backend | PostgresBackend)[] {
+export function testBackends(kind: ClusterKind = 'shared'): (Backend | PostgresBackend)[] {
   const wanted = process.env.HERMOD_TEST_BACKENDS ?? 'found'
   if (wanted === 'sqlite') return [sqlite]
   const found = findPostgres() !== null
   if (!found && wanted !== 'found') throw new Error('PostgreSQL 15 or newer was not found')
-  if (wanted === 'postgres') return [postgres]
-  return found ? [sqlite, postgres] : [sqlite]
+  if (wanted === 'postgres') return [postgresBackend(kind)]
+  return found ? [sqlite, postgresBackend(kind)] : [sqlite]
 }
 
-/** Ends the shared cluster before the process does. */
-export async function stopSharedCluster(): Promise<void> {
-  const cluster = await sharedCluster
-  sharedCluster = null
-  await cluster?.[Symbol.asyncDispose]()
+/** Whether this run is the long one of `npm run test:full`. */
+export const isFullRun = process.env.HERMOD_TEST_FULL === 'on'
+
+/** Lists the databases for suites whose claims do not depend on SQL: the first of {@link testBackends}; in the full run all of them. */
+export function anyBackend(): (Backend | PostgresBackend)[] {
+  return isFullRun ? testBackends() : testBackends().slice(0, 1)
 }

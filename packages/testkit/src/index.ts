@@ -6,19 +6,23 @@ export {
   type CallOptions,
   type Envelope,
   type Json,
+  type LoginSession,
   type Session,
   sharedPassword,
   type TokenData,
 } from './api.js'
 export {
+  anyBackend,
   type Backend,
   type BackendDatabase,
+  type ClusterKind,
+  isFullRun,
   type PostgresBackend,
-  stopSharedCluster,
   testBackends,
 } from './backends.js'
 export { findChromium, testChromium } from './chromium.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
+export { emptyMemoryDisk } from './memory-disk.js'
 export {
   type ClusterOptions,
   findPostgres,

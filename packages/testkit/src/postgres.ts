@@ -64,6 +64,8 @@ function inspect(binDir: string): PostgresPrograms[] {
 export interface ClusterOptions {
   /** Settings of postgresql.conf, such as `{ fsync: 'off' }`; by default commits are as durable as PostgreSQL makes them. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Parent of its folder; default: the system's temporary folder. */
+  readonly folder?: string | undefined
   /** Default: the newest found. */
   readonly programs?: PostgresPrograms
 }
@@ -85,18 +87,18 @@ export class PostgresCluster implements AsyncDisposable {
   #port = 0
   #postmaster: Child | null = null
 
-  private constructor(programs: PostgresPrograms, settings: Readonly<Record<string, string>>) {
+  private constructor(programs: PostgresPrograms, { settings = {}, folder }: ClusterOptions) {
     this.programs = programs
     this.#settings = settings
-    this.#folder = new TempFolder('postgres')
+    this.#folder = new TempFolder('postgres', folder)
     this.#user = unprivilegedUser()
     if (this.#user) chownSync(this.#folder.path, this.#user.uid, this.#user.gid)
   }
 
-  static async start({ settings = {}, programs }: ClusterOptions = {}): Promise<PostgresCluster> {
-    const found = programs ?? findPostgres()
+  static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
+    const found = options.programs ?? findPostgres()
     if (!found) throw new Error(`PostgreSQL ${oldestVersion} or newer was not found`)
-    const cluster = new PostgresCluster(found, settings)
+    const cluster = new PostgresCluster(found, options)
     try {
       await cluster.#initialise()
       await cluster.restart()

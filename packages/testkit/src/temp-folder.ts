@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit } from './processes/exit-tasks.js'
 
-/** A fresh folder below the system's temporary folder, gone at the end of this process at the latest, unless it is kept. */
+/** A fresh temporary folder, removed at the end of this process at the latest, unless it is kept. */
 export class TempFolder implements Disposable {
   readonly path: string
   readonly #forget: () => void
 
-  constructor(name: string) {
-    this.path = mkdtempSync(join(realpathSync(tmpdir()), `hermod-${name}-`))
+  /** @param parent default: the system's temporary folder */
+  constructor(name: string, parent = realpathSync(tmpdir())) {
+    this.path = mkdtempSync(join(parent, `hermod-${process.pid}-${name}-`))
     this.#forget = atExit(() => this.#remove())
   }
 

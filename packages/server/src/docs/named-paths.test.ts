@@ -3,8 +3,12 @@ import { commentedFiles, missingCommentedFiles, missingPaths, namedPaths } from 
 
 it('paths of a page are files and folders in backticks, each once', () => {
   const page =
-    'See `db/locking.ts`, `db/`, `db/locking.ts` and `packages/server/test/walk.test.ts`.'
-  expect(namedPaths(page)).toEqual(['db/locking.ts', 'db/', 'packages/server/test/walk.test.ts'])
+    'See `db/locking.ts`, `db/`, `db/locking.ts` and `packages/server/test/service/walk.test.ts`.'
+  expect(namedPaths(page)).toEqual([
+    'db/locking.ts',
+    'db/',
+    'packages/server/test/service/walk.test.ts',
+  ])
 })
 
 it('other text in backticks is no path of a page', () => {

@@ -12,8 +12,8 @@ import {
   sessionsOf,
   startAttacked,
 } from '../support/attack.js'
-import { addUsers } from '../support/broadcasts.js'
-import { textTo } from '../support/messaging.js'
+import { addUsers } from '../support/messaging/broadcasts.js'
+import { textTo } from '../support/messaging/messaging.js'
 
 describe.skipIf(process.platform !== 'linux')('connections', () => {
   it('beyond the limit of their address are closed, and nobody else is kept out', async () => {

@@ -3,10 +3,10 @@ import {
   type Account,
   type Answer,
   type Api,
+  anyBackend,
   type Backend,
   type ServerProcess,
   sharedPassword,
-  testBackends,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
@@ -19,7 +19,7 @@ import {
   sessionsOf,
   startAttacked,
 } from '../support/attack.js'
-import { addUsers } from '../support/broadcasts.js'
+import { addUsers } from '../support/messaging/broadcasts.js'
 
 const attackMs = 6_000
 /** What a call of an attacker may end in. */
@@ -111,5 +111,5 @@ function suite(backend: Backend): void {
   })
 }
 
-for (const backend of testBackends())
+for (const backend of anyBackend())
   describe(`floods that cut in on ${backend.name}`, () => suite(backend))

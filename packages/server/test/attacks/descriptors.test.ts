@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { type Answer, type Api, type ServerProcess, testBackends, waitFor } from '@hermod/testkit'
+import { type Answer, type Api, anyBackend, type ServerProcess, waitFor } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => simulator[Symbol.asyncDispose]())
 
-for (const backend of testBackends()) {
+for (const backend of anyBackend()) {
   describe(`file descriptors on ${backend.name}`, () => {
     test('with more idle connections than they allow, the longest idle ones give way and everybody is served', {
       timeout: timeoutMs,

@@ -6,10 +6,10 @@ import type { UploadTicket } from '@hermod/protocol'
 import {
   type Answer,
   Api,
+  anyBackend,
   type Backend,
   type ServerProcess,
   type Session,
-  testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
@@ -35,8 +35,8 @@ import {
   ticketFor,
   upload,
   withCredentials,
-} from '../support/files.js'
-import { gif, png as pngOf } from '../support/pictures.js'
+} from '../support/files/files.js'
+import { gif, png as pngOf } from '../support/files/pictures.js'
 
 const mebibyte = 1_048_576
 const attackMs = 8_000
@@ -256,5 +256,5 @@ function fetchDownload(api: Api, url: string): Promise<Answer> {
   return api.call('GET', pathOf(url))
 }
 
-for (const backend of testBackends())
+for (const backend of anyBackend())
   describe.skipIf(process.platform !== 'linux')(`files on ${backend.name}`, () => suite(backend))

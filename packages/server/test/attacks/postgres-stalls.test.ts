@@ -11,8 +11,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { expectUnharmed, flood, Honest } from '../support/attack.js'
-import { becomesReady, FaultSubject } from '../support/fault-subject.js'
-import { StallingProxy } from '../support/stalling-proxy.js'
+import { becomesReady, FaultSubject } from '../support/database/fault-subject.js'
+import { StallingProxy } from '../support/database/stalling-proxy.js'
 
 const postgres = testBackends().find(
   (backend): backend is PostgresBackend => backend.name === 'postgres',

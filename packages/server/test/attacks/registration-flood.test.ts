@@ -4,10 +4,10 @@ import {
   type Account,
   type Answer,
   type Api,
+  anyBackend,
   type Backend,
   type CallOptions,
   type ServerProcess,
-  testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
@@ -20,8 +20,8 @@ import {
   metric,
   startAttacked,
 } from '../support/attack.js'
-import { anApplication } from '../support/broadcasts.js'
-import { holdWrites } from '../support/held-writes.js'
+import { anApplication } from '../support/messaging/broadcasts.js'
+import { holdWrites } from '../support/messaging/held-writes.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 /** The service as it is by default, except the addresses, which the test chooses. */
@@ -254,4 +254,4 @@ function suite(backend: Backend): void {
   })
 }
 
-for (const backend of testBackends()) describe(`floods on ${backend.name}`, () => suite(backend))
+for (const backend of anyBackend()) describe(`floods on ${backend.name}`, () => suite(backend))

@@ -12,7 +12,7 @@ import {
   patience,
   startAttacked,
 } from '../support/attack.js'
-import { textTo } from '../support/messaging.js'
+import { textTo } from '../support/messaging/messaging.js'
 
 /** Many requests in one piece. */
 function requests(count: number, path: string, headers: readonly string[] = []): string {

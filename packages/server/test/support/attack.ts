@@ -18,7 +18,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { expect } from 'vitest'
-import { textTo } from './messaging.js'
+import { textTo } from './messaging/messaging.js'
 
 /** The attacker's own address, so that limits by address are not those of everybody else; all of 127.0.0.0/8 is here on Linux. */
 const attackersAddress = '127.0.0.66'

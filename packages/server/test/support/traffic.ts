@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Api, ServerProcess, Session } from '@hermod/testkit'
 import { answerCode } from './answer-codes.js'
-import type { MessageLedger, Send } from './message-ledger.js'
+import type { MessageLedger, Send } from './messaging/message-ledger.js'
 import type { Random } from './random.js'
 
 export interface TrafficOptions {

@@ -5,7 +5,7 @@ import {
   type ServerProcess,
   startServer,
 } from '@hermod/testkit'
-import { type DataPlace, openSql, type Sql } from './sql.js'
+import { type DataPlace, openSql, type Sql } from './database/sql.js'
 
 /** A server on an empty database, and another hand in its data. Its answers and its statements are checked. */
 export class WatchedServer implements AsyncDisposable {

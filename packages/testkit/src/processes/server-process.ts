@@ -3,6 +3,7 @@ import { get } from 'node:http'
 import { resolve } from 'node:path'
 import { Api } from '../api.js'
 import { TempFolder } from '../temp-folder.js'
+import { TokenIssuer } from '../token-issuer.js'
 import { waitFor } from '../wait.js'
 import { Child, type Exit, send } from './child.js'
 import { cpuMs, descendants, rssBytes } from './proc.js'
@@ -211,6 +212,7 @@ export class ServerProcess implements AsyncDisposable {
   keepData: boolean
   readonly #child: Child
   readonly #options: LaunchOptions
+  readonly #tokens: TokenIssuer
   #belongings: Belongings
   #endedByUs = false
 
@@ -227,7 +229,10 @@ export class ServerProcess implements AsyncDisposable {
     this.keepData = options.keepData ?? process.env.HERMOD_KEEP_TEST_DATA === '1'
     this.pid = options.wrapper?.length ? (descendants(child.pid).at(-1) ?? child.pid) : child.pid
     const { appId, adminToken, operatorToken } = options
-    this.api = new Api({ url, appId, adminToken, operatorToken })
+    const databaseUrl = options.database?.url ?? options.databaseUrl
+    this.#tokens = new TokenIssuer({ dataDir, databaseUrl })
+    const issueToken = this.#tokens.issue.bind(this.#tokens)
+    this.api = new Api({ url, appId, adminToken, operatorToken, issueToken })
     this.exited = child.exited
     this.#endWith(options.test)
   }
@@ -262,7 +267,7 @@ export class ServerProcess implements AsyncDisposable {
    */
   async startAgain(changes: Omit<ServerOptions, 'dataDir'> = {}): Promise<ServerProcess> {
     if (this.#child.exit === null) throw new Error('the server still runs')
-    this.api.close()
+    await this.#release()
     const next = await launch(
       { ...this.#options, dataDir: this.dataDir, keepData: this.keepData, ...changes },
       this.#belongings,
@@ -283,7 +288,7 @@ export class ServerProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const exit = this.#child.exit
     const failedByItself = exit !== null && exit.code !== 0 && !this.#endedByUs
-    this.api.close()
+    await this.#release()
     await this.kill9()
     const belongings = this.#belongings
     this.#belongings = nothing
@@ -291,6 +296,12 @@ export class ServerProcess implements AsyncDisposable {
     else if (failedByItself)
       belongings.folder?.keep(`the server ended by itself with ${JSON.stringify(exit)}`)
     else await discard(belongings)
+  }
+
+  /** Ends its caller's connections, to the service and to the database. */
+  async #release(): Promise<void> {
+    this.api.close()
+    await this.#tokens[Symbol.asyncDispose]()
   }
 
   #endWith(test: TestContext | undefined): void {

@@ -1,0 +1,116 @@
+/** What certificates say of pushes that say nothing themselves, on both databases. */
+import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
+import type { RecordedCall } from '@hermod/testkit/push'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sendText } from '../../support/messaging/messaging.js'
+import { type PushPlace, startPushWorld } from '../../support/push/push-world.js'
+
+/** The notification channel and the class of the badge that a request names. */
+type Named = readonly [channel: string | undefined, badgeClass: string | undefined]
+
+const json = ({ body }: RecordedCall): Json => JSON.parse(body)
+const form = ({ body }: RecordedCall): Json => Object.fromEntries(new URLSearchParams(body))
+
+const readers = {
+  cloud_gw: (call) => [json(call).message.android.notification.channel_id, undefined],
+  vendor_h: (call) => {
+    const { channel_id, badge } = json(call).message.android.notification
+    return [channel_id, badge?.class]
+  },
+  vendor_n: (call) => [undefined, json(call).android.notification.badge?.badgeClass],
+  vendor_x: (call) => [form(call)['extra.channel_id'], undefined],
+  vendor_o: (call) => [JSON.parse(form(call).message).notification.channel_id, undefined],
+} satisfies Record<string, (call: RecordedCall) => Named>
+
+type Channel = keyof typeof readers
+const channels = Object.keys(readers) as Channel[]
+const hasChannel = (channel: Channel) => channel !== 'vendor_n'
+const hasBadgeClass = (channel: Channel) => channel === 'vendor_h' || channel === 'vendor_n'
+
+const message = { title: 'News', body: 'There is something new.' }
+let names = 0
+
+for (const backend of anyBackend()) {
+  describe(`options of certificates on ${backend.name}`, () => {
+    let place: PushPlace
+    let ann: Session
+
+    beforeAll(async () => {
+      place = await startPushWorld(backend, [])
+      ann = await place.world.user()
+    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
+
+    /** What the gateway is told for a new device, which is bound to a certificate of its own. */
+    async function namedFor(
+      channel: Channel,
+      changes: Json,
+      push: (user: Session) => Promise<unknown>,
+    ): Promise<Named> {
+      const { world, simulator } = place
+      const token = `device-${++names}`
+      await world.setCertificate(channel, token, changes)
+      const user = await world.user({ [token]: token })
+      await push(user)
+      const call = await waitFor(
+        async () => simulator.gateways[channel].calls.find(({ body }) => body.includes(token)),
+        { what: `the push to ${token}`, timeoutMs: 60_000 },
+      )
+      expect(call.reply).toMatchObject({ status: 200 })
+      return readers[channel](call)
+    }
+
+    const defaults = { channel_id: 'messages', badge_class: 'com.example.Launcher' }
+    const ofDefaults = (channel: Channel): Named => [
+      hasChannel(channel) ? 'messages' : undefined,
+      hasBadgeClass(channel) ? 'com.example.Launcher' : undefined,
+    ]
+    const chat = ({ id }: Session) => sendText(ann.api, id, 'Are you there?')
+    const task = (more: Json) => (user: Session) =>
+      place.world.notify({ audience: { user_id: [user.id] }, message: { ...message, ...more } })
+
+    it.each(channels)(
+      '%s: the push of a message has what its certificate names',
+      async (channel) => {
+        expect(await namedFor(channel, defaults, chat)).toEqual(ofDefaults(channel))
+      },
+    )
+
+    it.each(channels)('%s: without it, the push of a message names nothing', async (channel) => {
+      expect(await namedFor(channel, {}, chat)).toEqual([undefined, undefined])
+    })
+
+    it.each(channels)(
+      '%s: a task that names nothing has what its certificate names',
+      async (channel) => {
+        const blank = { [channel]: { channel_id: '' } }
+        expect(await namedFor(channel, defaults, task(blank))).toEqual(ofDefaults(channel))
+      },
+    )
+
+    it('a check names the channel too, so that the gateway can refuse it', async () => {
+      const { world, simulator } = place
+      await world.setCertificate('vendor_x', 'checked', { channel_id: 'to be checked' })
+      const body = { app_id: world.server.appId, name: 'checked' }
+      await world.operator.succeed('POST', '/operator/v1/push/certificate/check', { body })
+      const named = simulator.gateways.vendor_x.calls.map(readers.vendor_x)
+      expect(named).toContainEqual(['to be checked', undefined])
+    })
+
+    it.each(channels)(
+      '%s: what a task names wins over what its certificate names',
+      async (channel) => {
+        const own = hasBadgeClass(channel) ? { [channel]: { badge_class: 'Own' } } : {}
+        const named = await namedFor(
+          channel,
+          defaults,
+          task({ android: { channel_id: 'news' }, ...own }),
+        )
+        expect(named).toEqual([
+          hasChannel(channel) ? 'news' : undefined,
+          hasBadgeClass(channel) ? 'Own' : undefined,
+        ])
+      },
+    )
+  })
+}

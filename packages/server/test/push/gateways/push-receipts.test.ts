@@ -1,0 +1,51 @@
+/** Receipts of simulated gateways, in the vendors' forms, over HTTP. */
+import {
+  gatewayModels,
+  SimulatedGateway,
+  TestAuthority,
+  vendorFAccessToken,
+  vendorHCallback,
+} from '@hermod/testkit/push'
+import { expect, it } from 'vitest'
+import { createProviders } from '../../../dist/push/providers/providers.js'
+import { isSignedByVendorH } from '../../../dist/push/receipts/kit.js'
+import { parseReceipts } from '../../../dist/push/receipts/parse.js'
+import { receiptChannels } from '../../../dist/push/receipts/receipt.js'
+import { isSentByVendorF } from '../../../dist/push/receipts/vendor-f.js'
+import { aNotification, ReceiptListener, targetsOf } from '../../support/push/push.js'
+
+/** What becomes of a device whose token has ended, where the vendor tells. */
+const ended: Readonly<Record<string, string>> = { vendor_f: 'delivered' }
+
+it.each(receiptChannels)('%s: receipts lead back to message, device and task', async (channel) => {
+  await using listener = await ReceiptListener.start()
+  const options = { authority: new TestAuthority(), receiptUrl: listener.url }
+  await using gateway = await SimulatedGateway.start(gatewayModels[channel](), options)
+  await using providers = createProviders()
+  const tokens = ['device-1', 'gone-2', 'dead-3']
+  const outcomes = await providers.senders[channel].send({
+    certificate: { ...gateway.certificate, receiptUrl: listener.url },
+    notification: aNotification(),
+    targets: targetsOf(tokens),
+  })
+  const messageIds = outcomes.map((outcome) =>
+    outcome.kind === 'accepted' ? outcome.messageId : outcome.kind,
+  )
+  expect(messageIds[2]).toBe('invalid_token')
+
+  const answered = await gateway.sendReceipts()
+  expect(answered).toBe(listener.received.length)
+  const receipts = listener.received.flatMap(({ body }) => parseReceipts(channel, body))
+  const found = receipts.map(({ messageId, token, kind, tag }) => [messageId, token, kind, tag])
+  expect(found.sort()).toEqual(
+    [
+      [messageIds[0], 'device-1', 'delivered', '4711.12'],
+      [messageIds[1], 'gone-2', ended[channel] ?? 'invalid_token', '4711.12'],
+    ].sort(),
+  )
+  for (const { body, headers } of listener.received) {
+    if (channel === 'vendor_f') expect(isSentByVendorF(body, vendorFAccessToken)).toBe(true)
+    const signature = String(headers['x-huawei-callback-id'])
+    if (channel === 'vendor_h') expect(isSignedByVendorH(signature, vendorHCallback)).toBe(true)
+  }
+})

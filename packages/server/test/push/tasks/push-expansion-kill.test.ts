@@ -1,0 +1,158 @@
+/** Nodes that are killed while they look through an audience: everybody has one delivery, and it is sent (decision 030). */
+import { pushTaskState, userStatus } from '@hermod/protocol'
+import { type Backend, testBackends, waitFor } from '@hermod/testkit'
+import { PushSimulator } from '@hermod/testkit/push'
+import { describe, expect, it } from 'vitest'
+import { addCrowd } from '../../support/push/push-crowd.js'
+import { PushLedger } from '../../support/push/push-ledger.js'
+import { PushNodes } from '../../support/push/push-nodes.js'
+import { PushWorld } from '../../support/push/push-world.js'
+
+/** Of many pages, which end amid users as well as between them. */
+const crowd = { size: 5_400, oneWithTwoDevicesIn: 6 }
+const crowdDevices = 6_300
+const killsAmid = 3
+const cutsAmid = 3
+const patienceMs = 240_000
+
+const startNodes = (backend: Backend) =>
+  PushNodes.start({ backend, env: { HERMOD_PUBLIC_URL: 'http://push.example' }, random: () => 0 })
+
+/** @returns the ID of a push to a crowd that has begun */
+async function pushToCrowd(nodes: PushNodes, simulator: PushSimulator): Promise<number> {
+  const world = new PushWorld(await nodes.running(), simulator)
+  await world.setCertificates(['vendor_h'])
+  const { id } = await world.user({ vendor_h: 'of-one' })
+  await addCrowd(nodes.sql, {
+    like: id,
+    ...crowd,
+    notifier: 'vendor_h',
+    status: userStatus.normal,
+  })
+  return world.notify({ audience: 'all', message: { title: 'News', body: 'x' } })
+}
+
+/** How far a push is. */
+async function progressOf({ sql }: PushNodes, taskId: number) {
+  const [[task], [batches]] = await Promise.all([
+    sql.run(`select state, expanded_to, finished from push_tasks where task_id = ${taskId}`),
+    sql.run(
+      `select count(*) as waiting from push_batches where task_id = ${taskId} and opened_to < up_to`,
+    ),
+  ])
+  return {
+    isLookedThrough: Number(task?.state) === pushTaskState.expanded,
+    expandedTo: Number(task?.expanded_to),
+    waitingBatches: Number(batches?.waiting),
+    finished: Number(task?.finished),
+  }
+}
+type Progress = Awaited<ReturnType<typeof progressOf>>
+
+/** Where a push may be interrupted. */
+interface Stage {
+  isAmid(progress: Progress): boolean
+  isOver(progress: Progress): boolean
+  /** Grows while the stage goes on. */
+  position(progress: Progress): number
+}
+
+const lookingThrough: Stage = {
+  isAmid: ({ isLookedThrough, expandedTo }) => !isLookedThrough && expandedTo > 0,
+  isOver: ({ isLookedThrough }) => isLookedThrough,
+  position: ({ expandedTo }) => expandedTo,
+}
+const sending: Stage = {
+  isAmid: ({ isLookedThrough, waitingBatches, finished }) =>
+    isLookedThrough && waitingBatches > 0 && finished > 0,
+  isOver: ({ isLookedThrough, waitingBatches }) => isLookedThrough && waitingBatches === 0,
+  position: ({ finished }) => finished,
+}
+
+/** @returns how often the push was interrupted, each time further on, at most so often */
+async function interrupt(
+  nodes: PushNodes,
+  taskId: number,
+  { isAmid, isOver, position }: Stage,
+  { times, by }: { readonly times: number; by(): Promise<(() => Promise<void>) | null> },
+): Promise<number> {
+  let count = 0
+  let last = 0
+  while (count < times) {
+    const reached = await waitFor(
+      async () => {
+        const progress = await progressOf(nodes, taskId)
+        const isFurther = isAmid(progress) && position(progress) > last
+        return isOver(progress) || isFurther ? progress : undefined
+      },
+      { what: 'the middle of the push', timeoutMs: patienceMs, everyMs: 1 },
+    )
+    if (isOver(reached)) return count
+    const goOn = await by()
+    const progress = await progressOf(nodes, taskId)
+    last = position(progress)
+    if (isAmid(progress)) count++
+    await goOn?.()
+  }
+  return count
+}
+
+/** @param ledger has what was taken before the simulator forgot it */
+async function requireAllSent(
+  nodes: PushNodes,
+  simulator: PushSimulator,
+  { taskId, ledger }: { readonly taskId: number; readonly ledger: PushLedger },
+): Promise<void> {
+  const everybody = crowdDevices + 1
+  const ask = <T>(of: (world: PushWorld) => Promise<T>) =>
+    nodes.call((node) => of(new PushWorld(node, simulator)))
+  // Not by the service, which may still find a connection that was cut when it is asked.
+  await waitFor(async () => (await progressOf(nodes, taskId)).finished === everybody, {
+    what: 'all devices of the crowd',
+    timeoutMs: patienceMs,
+  })
+  expect(await ask((each) => each.progress(taskId))).toMatchObject({ devices: everybody })
+  expect(await ask((each) => each.counts(taskId))).toEqual({
+    vendor_h_target: everybody,
+    vendor_h_sent: everybody,
+  })
+  ledger.collect(simulator)
+  expect(ledger.taken(taskId)).toHaveLength(everybody)
+}
+
+for (const backend of testBackends('durable')) {
+  describe(`an audience on ${backend.name}`, { timeout: 300_000 }, () => {
+    it('is sent to as a whole when the service is killed amid it', async () => {
+      await using simulator = await PushSimulator.start({})
+      await using nodes = await startNodes(backend)
+      const taskId = await pushToCrowd(nodes, simulator)
+      const ledger = new PushLedger()
+      const kill = async () => {
+        ledger.collect(simulator)
+        return nodes.kill()
+      }
+      const kills = { times: killsAmid, by: kill }
+      expect(await interrupt(nodes, taskId, lookingThrough, kills)).toBeGreaterThan(0)
+      expect(await interrupt(nodes, taskId, sending, kills)).toBeGreaterThan(0)
+      await requireAllSent(nodes, simulator, { taskId, ledger })
+    })
+
+    if (backend.name === 'sqlite') return
+    it('is sent to as a whole when the connections of the service are cut amid it', async () => {
+      await using simulator = await PushSimulator.start({})
+      await using nodes = await startNodes(backend)
+      const taskId = await pushToCrowd(nodes, simulator)
+      const ledger = new PushLedger()
+      const cut = async () => {
+        ledger.collect(simulator)
+        await nodes.sql.run(`select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()`)
+        return null
+      }
+      const cuts = { times: cutsAmid, by: cut }
+      expect(await interrupt(nodes, taskId, lookingThrough, cuts)).toBeGreaterThan(0)
+      expect(await interrupt(nodes, taskId, sending, cuts)).toBeGreaterThan(0)
+      await requireAllSent(nodes, simulator, { taskId, ledger })
+    })
+  })
+}

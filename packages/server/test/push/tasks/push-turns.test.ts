@@ -1,0 +1,202 @@
+/** That a task to very many does not keep others waiting, nor waits for them for ever, on both databases (decision 030). */
+import { once } from 'node:events'
+import { pushDeliveryState, userStatus } from '@hermod/protocol'
+import { anyBackend, type Session, waitFor } from '@hermod/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { addCrowd } from '../../support/push/push-crowd.js'
+import { type PushPlace, startPushWorld } from '../../support/push/push-world.js'
+
+/** Of three turns. */
+const crowdSize = 15_000
+const beginsAfterMs = 3_000
+/** Several batches. */
+const fewUsers = 1_000
+
+/** More than are sent at once. */
+const heldBatches = 12
+const usersPerBatch = 240
+
+for (const backend of anyBackend()) {
+  describe(`a push to everybody on ${backend.name}`, { timeout: 300_000 }, () => {
+    let place: PushPlace
+    /** Aborted: the gateway answers about tokens that are held. */
+    let answering: AbortController
+    const answer = () => answering.abort()
+
+    beforeEach(async () => {
+      answering = new AbortController()
+      const { signal } = answering
+      place = await startPushWorld(backend, ['vendor_h'], {
+        beforeAnswer: ({ body }) =>
+          body.includes('held') && !signal.aborted ? once(signal, 'abort') : undefined,
+      })
+    })
+    afterEach(async () => {
+      answer()
+      await place?.[Symbol.asyncDispose]()
+    })
+
+    it('is not done before a smaller one that begins with it, and counts all of its devices', async () => {
+      const { watched, world } = place
+      const user = await world.user({ vendor_h: 'of-one' })
+      // Nothing is sent to them.
+      await addCrowd(watched.sql, {
+        like: user.id,
+        size: crowdSize,
+        notifier: 'vendor_h',
+        status: userStatus.disabled,
+      })
+      const show_begin_time = Math.ceil((Date.now() + beginsAfterMs) / 1000)
+      const message = { title: 'News', body: 'x', show_begin_time }
+      const toAll = await world.notify({ audience: 'all', message })
+      const toOne = await world.notify({ audience: { user_id: [user.id] }, message })
+      await world.isExpanded(toAll)
+      await world.isExpanded(toOne)
+      const expandedAt = async (taskId: number) =>
+        Number(
+          (await watched.sql.run(`select updated_at from push_tasks where task_id = ${taskId}`))[0]
+            ?.updated_at,
+        )
+      expect(await expandedAt(toOne)).toBeLessThan(await expandedAt(toAll))
+      await waitFor(async () => (await world.progress(toAll)).finished === crowdSize + 1, {
+        what: 'all devices of the crowd',
+        timeoutMs: 30_000,
+      })
+      expect((await world.progress(toAll)).devices).toBe(crowdSize + 1)
+    })
+
+    describe('while the gateway does not answer', () => {
+      const size = heldBatches * usersPerBatch
+      const waiting = 'The push has not come to the user yet.'
+      const message = { title: 'News', body: 'x' }
+      /** The IDs of users follow those of the crowd, so that the last batch is this user's. */
+      let user: Session
+
+      beforeEach(async () => {
+        const { world, watched } = place
+        user = await world.user({ vendor_h: 'of-one' })
+        await addCrowd(watched.sql, {
+          like: user.id,
+          size,
+          notifier: 'vendor_h',
+          status: userStatus.normal,
+          token: 'held',
+        })
+      })
+
+      const traced = async (taskId: number) =>
+        (await place.world.trace({ task_id: taskId }, user.id)).devices[0].text
+
+      const toEverybody = async (times: object = {}) => {
+        const { world } = place
+        const taskId = await world.notify({ audience: 'all', message: { ...message, ...times } })
+        await world.isExpanded(taskId)
+        expect(await world.counts(taskId)).toMatchObject({ vendor_h_target: size + 1 })
+        expect(await traced(taskId)).toBe(waiting)
+        return taskId
+      }
+
+      it('waits for its turn, and a smaller one does not wait for it', async () => {
+        const { world, watched } = place
+        const toAll = await toEverybody()
+        const toOne = await world.notify({ audience: { user_id: [user.id] }, message })
+        await world.hasEnded(toOne)
+        expect(await traced(toAll)).toBe(waiting)
+
+        const query = { app_id: watched.server.appId, task_id: toAll }
+        await world.operator.succeed('POST', '/operator/v1/push/task/cancel', { body: query })
+        expect(await traced(toAll)).toBe('The push was cancelled before it came to the user.')
+        answer()
+        await waitFor(async () => (await world.progress(toAll)).finished === size + 1, {
+          what: 'the end of the push to all',
+          timeoutMs: 60_000,
+        })
+        expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
+        expect(await world.counts(toAll)).toMatchObject({ vendor_h_target: size + 1 })
+      })
+
+      it('goes by what users have set and bound when their turn comes', async () => {
+        const { world } = place
+        const toAll = await toEverybody()
+        const body = { user_id: user.id, no_push: 1 }
+        await world.api.admin({ userId: user.id }).succeed('POST', '/user/settings', { body })
+        answer()
+        await world.hasEnded(toAll)
+        expect(await world.counts(toAll)).toEqual({ vendor_h_target: size, vendor_h_sent: size })
+        expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
+        const { devices } = await world.trace({ task_id: toAll }, user.id)
+        expect(devices).toMatchObject([{ delivery: { state: pushDeliveryState.suppressed } }])
+      })
+
+      it('is not sent to whoever comes after its time is over', async () => {
+        const { world } = place
+        const toAll = await toEverybody({ show_end_time: Math.ceil(Date.now() / 1_000) + 5 })
+        await waitFor(
+          async () =>
+            (await traced(toAll)) === 'The time of the push was over before it came to the user.',
+          { what: 'the end of its time', timeoutMs: 60_000 },
+        )
+        answer()
+        await world.hasEnded(toAll)
+        const { vendor_h_sent: sent, ...others } = await world.counts(toAll)
+        expect(others).toEqual({ vendor_h_target: size + 1 })
+        expect(sent ?? 0).toBeLessThan(size)
+        expect(await world.progress(toAll)).toMatchObject({ devices: size + 1 })
+      })
+    })
+
+    it('is one batch where a few have devices amid very many users', async () => {
+      const { watched, world } = place
+      const user = await world.user({ vendor_h: 'of-one' })
+      await addCrowd(watched.sql, {
+        like: user.id,
+        size: crowdSize / 5,
+        notifier: 'vendor_h',
+        status: userStatus.normal,
+      })
+      await watched.sql.run(
+        "delete from push_bindings where device_token not like '%000-1' and device_token <> 'of-one'",
+      )
+      const taskId = await world.notify({ audience: 'all', message: { title: 'News', body: 'x' } })
+      await world.hasEnded(taskId)
+      expect(await world.counts(taskId)).toEqual({ vendor_h_target: 4, vendor_h_sent: 4 })
+      const [found] = await watched.sql.run(
+        `select count(*) as batches from push_batches where task_id = ${taskId}`,
+      )
+      expect(Number(found?.batches)).toBe(1)
+    })
+
+    it('is sent to all of them also while messages are sent all the while', async () => {
+      const { watched, world } = place
+      const receiver = await world.user({ vendor_h: 'of-one' })
+      await addCrowd(watched.sql, {
+        like: receiver.id,
+        size: fewUsers,
+        notifier: 'vendor_h',
+        status: userStatus.normal,
+      })
+      const sender = await world.user()
+      const over = new AbortController()
+      const sending = async () => {
+        let sent = 0
+        for (; !over.signal.aborted; sent++)
+          await sender.api.succeed('POST', '/message/send', {
+            body: { type: 1, content_type: 0, content: 'hi', targets: [receiver.id] },
+          })
+        return sent
+      }
+      const messages = sending()
+      const taskId = await world.notify({ audience: 'all', message: { title: 'News', body: 'x' } })
+      await waitFor(async () => (await world.progress(taskId)).finished === fewUsers + 1, {
+        what: 'all devices of the task',
+        timeoutMs: 60_000,
+      })
+      over.abort()
+      expect(await messages).toBeGreaterThan(0)
+      expect(await world.counts(taskId)).toEqual({
+        vendor_h_target: fewUsers + 1,
+        vendor_h_sent: fewUsers + 1,
+      })
+    })
+  })
+}

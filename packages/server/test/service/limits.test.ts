@@ -1,0 +1,409 @@
+/** Limits by address, user and application, and the slow-down of failed logins, on both databases (rules A2, A2a, D2). */
+import {
+  type Account,
+  type Answer,
+  type Api,
+  anyBackend,
+  type CallOptions,
+  type ServerProcess,
+  type Session,
+  waitFor,
+} from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+import { fetchAs, pathOf, SlowUpload, sendFile, ticketFor, upload } from '../support/files/files.js'
+import { sendText } from '../support/messaging/messaging.js'
+
+const patience = { timeoutMs: 40_000, everyMs: 100 }
+
+function limits(env: Readonly<Record<string, string>>): { env: Record<string, string> } {
+  return {
+    env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_TRUST_PROXY: 'on', HERMOD_RATE_LIMIT: 'on', ...env },
+  }
+}
+
+function from(address: string): CallOptions {
+  return { headers: { 'x-forwarded-for': address } }
+}
+
+/** Sends calls all at once. */
+function flood(count: number, call: (index: number) => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => call(index)))
+}
+
+/** By code, how many answers. */
+function codes(answers: readonly Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { code } of answers) counts[code] = (counts[code] ?? 0) + 1
+  return counts
+}
+
+function expectToSayWhen(answers: readonly Answer[]): void {
+  for (const { headers } of answers) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/)
+}
+
+for (const backend of anyBackend()) {
+  describe(`limits on ${backend.name}`, () => {
+    it('by user answer with HTTP 200 and the time to wait, and concern nobody else', async () => {
+      await using server = await backend.startServer(
+        limits({ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }),
+      )
+      const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+      const tablet = await server.api.login(alice, 'tablet')
+      const profile = (api: Api) => api.call('GET', '/user/profile')
+      const answers = await flood(80, (index) => profile(index % 2 ? alice.api : tablet.api))
+      const refused = answers.filter(({ code }) => code !== 200)
+      expect(answers.length - refused.length).toBeGreaterThanOrEqual(10)
+      expect(refused.length).toBeGreaterThan(0)
+      for (const { status, envelope } of refused)
+        expect([status, envelope]).toEqual([
+          200,
+          { code: answerCode.too_many_requests, data: null, message: 'too many requests' },
+        ])
+      expectToSayWhen(refused)
+      expect((await profile(bob.api)).code).toBe(200)
+      expect(codes(await flood(80, () => profile(server.api.admin({ userId: alice.id }))))).toEqual(
+        { 200: 80 },
+      )
+      await waitFor(async () => (await profile(alice.api)).code === 200, {
+        what: 'the end of the refusal',
+        ...patience,
+      })
+    })
+
+    it('by application count all who carry no Admin token, and leave other applications alone', async () => {
+      await using server = await backend.startServer(
+        limits({ HERMOD_APP_RATE: '1', HERMOD_APP_BURST: '20' }),
+      )
+      const { data: other } = await server.api
+        .as(server.operatorToken)
+        .succeed('POST', '/operator/v1/app/create')
+      const admin = server.api.admin()
+      const user = await admin.register()
+      const { token } = (await admin.login(user)).record
+      const answers = await flood(120, (index) =>
+        index % 2
+          ? server.api.call('POST', '/token/id', { body: {} })
+          : server.api.as(token).call('GET', '/user/profile'),
+      )
+      const refused = answers.filter(({ code }) => code === answerCode.too_many_requests)
+      expect(refused.length).toBeGreaterThan(0)
+      expect(answers.length - refused.length).toBeGreaterThanOrEqual(20)
+      for (const { status } of refused) expect(status).toBe(200)
+      expectToSayWhen(refused)
+      expect(
+        (await server.api.call('POST', '/token/id', { appId: other.app_id, body: {} })).code,
+      ).toBe(answerCode.invalid_parameter)
+      expect(codes(await flood(120, () => admin.call('GET', '/user/list')))).toEqual({ 200: 120 })
+    })
+
+    it('by address hear a valid Admin token however much its address sends, and no made-up one', async () => {
+      await using server = await backend.startServer(
+        limits({ HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }),
+      )
+      const { api } = server
+      const checked = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
+      const users = await flood(60, () => api.as('hmu_made_up').call('GET', '/user/profile'))
+      expect(
+        users.some(({ status, code }) => status === 429 && code === answerCode.address_limited),
+      ).toBe(true)
+      expect((await api.admin().call('GET', '/user/list')).code).toBe(200)
+      expect(codes(await flood(60, () => api.admin().call('GET', '/user/list')))).toEqual({
+        200: 60,
+      })
+
+      const madeUp = await flood(60, (index) =>
+        api.as(`hma_${index}`.padEnd(40, 'x')).call('GET', '/user/list', from('192.0.2.9')),
+      )
+      expect(checked(madeUp).length).toBeGreaterThanOrEqual(5)
+      expect(codes(checked(madeUp))).toEqual({ [answerCode.token_invalid]: checked(madeUp).length })
+      const refused = madeUp.filter(({ status }) => status === 429)
+      expect(refused.length).toBe(60 - checked(madeUp).length)
+      expect(refused.length).toBeGreaterThan(0)
+      expectToSayWhen(refused)
+      expect(
+        codes(await flood(60, () => api.admin().call('GET', '/user/list', from('192.0.2.9')))),
+      ).toEqual({ 200: 60 })
+    })
+
+    describe('by the bytes of files', () => {
+      const megabyte = 1_000_000
+      /** So little comes back that nothing does while a test runs. */
+      const little = { HERMOD_USER_FILE_RATE: '1024', HERMOD_USER_FILE_BURST: String(megabyte) }
+      const fileOf = (bytes: number) => Buffer.alloc(bytes, 1)
+      const ticketTo = async (api: Api, to: Session) =>
+        (await ticketFor(api, { to_id: to.id })).envelope.data
+
+      it('let a file go on that has begun, and then keep the user from files and from nothing else', async () => {
+        await using server = await backend.startServer(limits(little))
+        const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+        const picture = await sendFile(alice.api, { to_id: bob.id }, fileOf(300_000))
+        const large = await sendFile(alice.api, { to_id: bob.id }, fileOf(3 * megabyte))
+        const ticket = await ticketTo(alice.api, bob)
+        const refused = [
+          await upload(server.api, ticket, fileOf(1)),
+          await alice.api.call('GET', pathOf(picture)),
+          await alice.api.call('GET', pathOf(large)),
+        ]
+        for (const { status, envelope } of refused)
+          expect([status, envelope]).toEqual([
+            200,
+            {
+              code: answerCode.too_many_requests,
+              data: null,
+              message: 'too many requests: bytes of files',
+            },
+          ])
+        expectToSayWhen(refused)
+        await sendText(alice.api, bob.id, 'x', { attachment: large })
+        // What somebody fetches counts for them, when it was sent.
+        expect(await fetchAs(server.api, bob.token, large)).toHaveLength(3 * megabyte)
+        expect(await fetchAs(server.api, bob.token, picture)).toBe(answerCode.too_many_requests)
+        const admin = server.api.admin()
+        for (let times = 0; times < 3; times++)
+          expect((await admin.call('GET', pathOf(large))).text).toHaveLength(3 * megabyte)
+      })
+
+      it('end with time, and the ticket that was refused works', async () => {
+        const rate = { HERMOD_USER_FILE_RATE: '500000', HERMOD_USER_FILE_BURST: String(megabyte) }
+        await using server = await backend.startServer(limits(rate))
+        const alice = await server.api.newSession()
+        await sendFile(alice.api, { to_id: alice.id }, fileOf(5 * megabyte))
+        const ticket = await ticketTo(alice.api, alice)
+        const answer = await upload(server.api, ticket, fileOf(1))
+        expect(answer.code).toBe(answerCode.too_many_requests)
+        const isOver = async () => (await upload(server.api, ticket, fileOf(1))).code === 200
+        await waitFor(isOver, { what: 'the end of the refusal', ...patience })
+      })
+
+      it('count what came of an upload that is cut or refused', async () => {
+        await using server = await backend.startServer(limits(little))
+        const alice = await server.api.newSession()
+        const tickets = [
+          await ticketTo(alice.api, alice),
+          await ticketTo(alice.api, alice),
+        ] as const
+        const slow = new SlowUpload(server.api, tickets[0], fileOf(3 * megabyte))
+        const isRefused = async () =>
+          (await upload(server.api, tickets[1], Buffer.alloc(0))).code ===
+          answerCode.too_many_requests
+        await waitFor(isRefused, { what: 'what came to be counted', ...patience })
+        slow.cut()
+        expect(await isRefused()).toBe(true)
+      })
+
+      it('count the uploads of a user for nobody whose tickets an Admin token asked for', async () => {
+        await using server = await backend.startServer(limits(little))
+        const alice = await server.api.register()
+        const forAlice = server.api.admin({ userId: alice.id })
+        for (let times = 0; times < 3; times++)
+          await sendFile(forAlice, { to_id: alice.id }, fileOf(2 * megabyte))
+      })
+
+      it('count an upload among the calls of its user that are under way', async () => {
+        await using server = await backend.startServer(limits({ HERMOD_USER_CALLS: '2' }))
+        const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+        const tickets = [await ticketTo(alice.api, bob), await ticketTo(alice.api, bob)] as const
+        const slow = tickets.map((ticket) => new SlowUpload(server.api, ticket, fileOf(1_000)))
+        const profile = ({ api }: Session) => api.call('GET', '/user/profile')
+        await waitFor(async () => (await profile(alice)).code === answerCode.too_many_requests, {
+          what: 'both uploads to be under way',
+          ...patience,
+        })
+        expect((await profile(bob)).code).toBe(200)
+        for (const each of slow) expect((await each.finish()).code).toBe(200)
+        expect((await profile(alice)).code).toBe(200)
+      })
+
+      it('leave room for a file of 100 MiB and its message as the service is set up', async () => {
+        await using server = await backend.startServer(limits({}))
+        const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+        const url = await sendFile(alice.api, { to_id: bob.id }, fileOf(100 * 2 ** 20))
+        await sendText(alice.api, bob.id, 'x', { attachment: url })
+        expect(await fetchAs(server.api, bob.token, url)).toHaveLength(100 * 2 ** 20)
+        await sendFile(alice.api, { to_id: bob.id }, fileOf(1))
+      })
+    })
+
+    describe('failed logins', () => {
+      const login = (api: Api, user: Account, password = user.password, address = '192.0.2.1') =>
+        api.call('POST', '/token/id', { body: { user_id: user.id, password }, ...from(address) })
+
+      /** Logs in wrongly until that has to wait; @returns how often it was checked. */
+      async function failUntilSlowed(
+        attempt: () => Promise<Answer>,
+        failure: number,
+      ): Promise<number> {
+        for (let failures = 0; failures < 50; failures++) {
+          const answer = await attempt()
+          if (answer.code !== answerCode.too_many_requests) {
+            expect(answer).toMatchObject({ status: 200, code: failure })
+            continue
+          }
+          expect(answer.envelope).toEqual({
+            code: answerCode.too_many_requests,
+            data: null,
+            message: 'too many requests: failed logins',
+          })
+          expect(answer.status).toBe(200)
+          expectToSayWhen([answer])
+          return failures
+        }
+        throw new Error('never slowed down')
+      }
+
+      /** Makes sure that a call has to wait after the failures; on a slow machine the wait may be over before the call is made. */
+      function expectToWait(
+        fail: () => Promise<unknown>,
+        call: () => Promise<Answer>,
+      ): Promise<unknown> {
+        const waits = async () => {
+          await fail()
+          return (await call()).code === answerCode.too_many_requests
+        }
+        return waitFor(waits, { what: 'a refusal', ...patience })
+      }
+
+      const few = {
+        HERMOD_RATE_LIMIT: 'off',
+        HERMOD_LOGIN_USER_FAILURES: '3',
+        HERMOD_LOGIN_MAX_WAIT_SECONDS: '8',
+      }
+
+      it('keep the right password waiting too, from everywhere, and not for ever, also when rate limits are off', async () => {
+        await using server: ServerProcess = await backend.startServer(limits(few))
+        const { api } = server
+        const [alice, bob] = [await api.register(), await api.register()]
+        const fail = () =>
+          failUntilSlowed(() => login(api, alice, 'wrong'), answerCode.password_incorrect)
+        expect(await fail()).toBeGreaterThanOrEqual(3)
+        await expectToWait(fail, () => login(api, alice, alice.password, '192.0.2.2'))
+        await expectToWait(fail, () =>
+          api.call('POST', '/token/user', {
+            body: { name: alice.username, password: alice.password },
+            ...from('192.0.2.3'),
+          }),
+        )
+        expect((await login(api, bob)).code).toBe(200)
+        await waitFor(async () => (await login(api, alice)).code === 200, {
+          what: 'the end of the wait',
+          ...patience,
+        })
+        for (let count = 0; count < 2; count++)
+          expect((await login(api, alice, 'wrong')).code).toBe(answerCode.password_incorrect)
+        expect((await login(api, alice)).code).toBe(200)
+      })
+
+      it('made at once are no more guesses than made one by one', async () => {
+        await using server = await backend.startServer(limits(few))
+        const alice = await server.api.register()
+        const answers = await flood(60, (index) =>
+          login(server.api, alice, 'wrong', `192.0.2.${index}`),
+        )
+        const checked = answers.filter(({ code }) => code === answerCode.password_incorrect).length
+        // Every further one is worth a second and more of waiting.
+        expect(checked).toBeGreaterThanOrEqual(3)
+        expect(checked).toBeLessThan(10)
+        expect(codes(answers)).toEqual({
+          [answerCode.password_incorrect]: checked,
+          [answerCode.too_many_requests]: 60 - checked,
+        })
+      })
+
+      it('hold for operator tokens too, by address, and never for the operator who is known there', async () => {
+        await using server = await backend.startServer(
+          limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '3' }),
+        )
+        const { api, operatorToken } = server
+        const list = (token: string, address: string) =>
+          api.as(token).call('GET', '/operator/v1/app/list', from(address))
+        const metrics = (token: string, address: string) =>
+          api.as(token).call('GET', '/metrics', from(address))
+        const guess = () =>
+          failUntilSlowed(
+            () => list(`hmo_${'x'.repeat(43)}`, '192.0.2.66'),
+            answerCode.token_invalid,
+          )
+        expect((await list(operatorToken, '198.51.100.1')).code).toBe(200)
+        const startedAt = performance.now()
+        const guesses = await guess()
+        const seconds = (performance.now() - startedAt) / 1_000
+        // One more for each second and more that has passed since the last one.
+        expect(guesses).toBeGreaterThanOrEqual(3)
+        expect(guesses).toBeLessThanOrEqual(3 + seconds)
+        await expectToWait(guess, () => list(`hmo_${'y'.repeat(43)}`, '192.0.2.66'))
+        const slowed = await waitFor(
+          async () => {
+            await guess()
+            const answer = await metrics(`hmo_${'y'.repeat(43)}`, '192.0.2.66')
+            return answer.status === 429 && answer
+          },
+          { what: 'a refusal of the metrics', ...patience },
+        )
+        expectToSayWhen([slowed])
+        expect((await list(operatorToken, '192.0.2.66')).code).toBe(200)
+        expect((await metrics(operatorToken, '192.0.2.66')).status).toBe(200)
+        expect((await list(`hmo_${'z'.repeat(43)}`, '192.0.2.67')).code).toBe(
+          answerCode.token_invalid,
+        )
+      })
+
+      it('of a user elsewhere do not lock out the user at an address that the user logged in from', async () => {
+        await using server = await backend.startServer(limits(few))
+        const alice = await server.api.register()
+        expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
+        const guess = () =>
+          failUntilSlowed(
+            () => login(server.api, alice, 'wrong', '192.0.2.66'),
+            answerCode.password_incorrect,
+          )
+        await expectToWait(guess, () => login(server.api, alice, alice.password, '192.0.2.67'))
+        expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
+      })
+
+      it('count where a user changes the password or deletes the account', async () => {
+        await using server = await backend.startServer(limits(few))
+        const alice = await server.api.newSession()
+        const change = (old_password: string) =>
+          alice.api.call('POST', '/user/change_password', {
+            body: { old_password, new_password: 'new password' },
+          })
+        const remove = (password: string) =>
+          alice.api.call('POST', '/user/delete', { body: { password } })
+        expect(
+          await failUntilSlowed(() => change('wrong'), answerCode.password_incorrect),
+        ).toBeGreaterThanOrEqual(3)
+        await expectToWait(
+          () => failUntilSlowed(() => remove('wrong'), answerCode.password_incorrect),
+          () => change('wrong'),
+        )
+        const isDone = async () => (await change(alice.password)).code === 200
+        await waitFor(isDone, { what: 'the change of the password', ...patience })
+      })
+
+      it('of names that nobody has count for the address, but not for those who logged in from it', async () => {
+        await using server = await backend.startServer(
+          limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '4' }),
+        )
+        const { api } = server
+        const [known, stranger] = [await api.register(), await api.register()]
+        expect((await login(api, known)).code).toBe(200)
+        let names = 0
+        const guess = () =>
+          failUntilSlowed(
+            () =>
+              api.call('POST', '/token/user', {
+                body: { name: `nobody_${++names}`, password: 'x' },
+                ...from('192.0.2.1'),
+              }),
+            answerCode.user_not_found,
+          )
+        expect(await guess()).toBeGreaterThanOrEqual(4)
+        await expectToWait(guess, () => login(api, stranger, 'wrong'))
+        expect((await login(api, known)).code).toBe(200)
+        expect((await login(api, stranger, stranger.password, '192.0.2.2')).code).toBe(200)
+        expect((await login(api.admin(), await api.register())).code).toBe(200)
+      })
+    })
+  })
+}

@@ -1,0 +1,319 @@
+/** Every operation, with each of its methods, by every kind of caller (rules C1 to C7, C6a). */
+import {
+  callerRules,
+  createAdminToken,
+  deleteUser,
+  errorCatalogue,
+  type Operation,
+  operations,
+  revokeAdminToken,
+  updateAvatars,
+  updateProfiles,
+} from '@hermod/protocol'
+import { type Answer, type Json, type ServerProcess, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Cast,
+  type Credentials,
+  callers,
+  claimOf,
+  identityOf,
+  type Verdict,
+  verdictOn,
+} from '../support/walk/walk-callers.js'
+import type { Fixture, WalkContext } from '../support/walk/walk-fixture.js'
+import { fixtures } from '../support/walk/walk-fixtures.js'
+import { newGroup } from '../support/walk/walk-fixtures-groups.js'
+import { snapshot } from '../support/walk/walk-snapshot.js'
+import { type Account, type Params, WalkWorld } from '../support/walk/walk-world.js'
+import { WatchedServer } from '../support/watched-server.js'
+
+const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
+const walked = operations
+  .filter(({ id }) => fixtureOf.has(id))
+  .map((operation) => ({ id: operation.id, operation }))
+const codeOf = (name: keyof typeof errorCatalogue) => errorCatalogue[name].code
+
+it('has one fixture for every operation, and none for others', () => {
+  expect(operations.map(({ id }) => id).filter((id) => !fixtureOf.has(id))).toEqual([])
+  expect(fixtures.map(({ operation }) => operation.id).toSorted()).toEqual(
+    operations.map(({ id }) => id).toSorted(),
+  )
+})
+
+/** As well-formed as the token, but nobody's. */
+function another(token: string): string {
+  return token.slice(0, -1) + (token.endsWith('a') ? 'b' : 'a')
+}
+
+for (const backend of testBackends()) {
+  describe(`callers of every operation on ${backend.name}`, () => {
+    let watched: WatchedServer
+    let server: ServerProcess
+    let world: WalkWorld
+    let cast: Cast
+    let context: WalkContext
+    let cases = 0
+
+    beforeAll(async () => {
+      watched = await WatchedServer.start(backend)
+      server = watched.server
+      world = await WalkWorld.create(server)
+      const [subject, friend, other] = [
+        await world.newPerson(),
+        await world.newPerson(),
+        await world.newPerson(),
+      ]
+      const [foreigner, inDisabled] = [
+        await world.newPerson(world.there),
+        await world.newPerson(world.closed),
+      ]
+      await world.close()
+      context = { world, subject, friend }
+      const [own, others, foreign] = [
+        await newGroup(world, subject),
+        await newGroup(world, other),
+        await newGroup(world, foreigner),
+      ]
+      const groups = { own, other: others, foreign }
+      cast = {
+        here: world.here,
+        disabled: world.closed,
+        foreigner,
+        other,
+        inDisabled,
+        groups,
+        tokens: await tokens(foreigner),
+      }
+    })
+
+    afterAll(() => watched?.[Symbol.asyncDispose]())
+
+    async function tokens(foreigner: Account): Promise<Cast['tokens']> {
+      const [expired, revoked] = [await world.newPerson(), await world.newPerson()]
+      const change = (set: string, { id }: Account) =>
+        watched.sql.run(`update user_tokens set ${set} where user_id = ${id}`)
+      await change(`expires_at = ${Date.now() - 1}`, expired)
+      await change('revoked_at = 1', revoked)
+      return {
+        malformed: 'x',
+        'user expired': expired.token,
+        'user revoked': revoked.token,
+        'user unknown': another(expired.token),
+        'user foreign': foreigner.token,
+        'admin valid': server.adminToken,
+        'admin expired': (await newAdminToken({ expires_at: 1 })).token,
+        'admin revoked': await revokedAdminToken(),
+        'admin unknown': another(world.there.adminToken),
+        'admin foreign': world.there.adminToken,
+        'operator valid': server.operatorToken,
+        'operator unknown': another(server.operatorToken),
+      }
+    }
+
+    async function newAdminToken(more: Params = {}): Promise<{ token: string; token_id: number }> {
+      const params = { app_id: server.appId, name: 'walk', ...more }
+      return (await world.prepare(createAdminToken as Operation, world.operator, params))?.data
+    }
+
+    async function revokedAdminToken(): Promise<string> {
+      const { token, token_id } = await newAdminToken()
+      await world.prepare(revokeAdminToken as Operation, world.operator, {
+        app_id: server.appId,
+        token_id,
+      })
+      return token
+    }
+
+    /** A context for one call that is to do its work. */
+    async function newContext(fixture: Fixture): Promise<WalkContext> {
+      return fixture.needsVictim && world.isBuilt(fixture.operation)
+        ? { ...context, subject: await world.newPerson() }
+        : context
+    }
+
+    function expectedCode({ operation, error }: Fixture, verdict: Verdict): number {
+      if ('refused' in verdict) return codeOf(verdict.refused)
+      if (!world.isBuilt(operation)) return codeOf('not_built')
+      const name = verdict.error ?? error
+      return name === undefined ? 200 : codeOf(name)
+    }
+
+    function isAsExpected(answer: Answer, code: number, verdict: Verdict): boolean {
+      if (answer.status !== 200) return false
+      const isFile = !`${answer.headers['content-type']}`.startsWith('application/json')
+      if (isFile) return code === 200
+      const { code: found, data, message } = answer.envelope
+      if (found !== code) return false
+      if (code === 200) return message === null && !answer.text.includes('"result":"fail"')
+      return (
+        data === null &&
+        ('refused' in verdict && verdict.header
+          ? `${message}`.includes(`header ${verdict.header}`)
+          : true)
+      )
+    }
+
+    /** @returns what was wrong, as a sentence */
+    async function violationsOf(
+      fixture: Fixture,
+      { method, name, verdict, at, params }: Attempt,
+    ): Promise<string[]> {
+      cases++
+      const { operation } = fixture
+      const identity = identityOf(callers[name] as Credentials, cast, {
+        subject: at.subject,
+        params,
+      })
+      const answer = await world.call(operation, identity, params, method)
+      const code = expectedCode(fixture, verdict)
+      return isAsExpected(answer, code, verdict)
+        ? []
+        : [`${method} ${operation.path} by ${name}: expected ${code}, got ${answer.text}`]
+    }
+
+    interface Attempt {
+      readonly method: string
+      readonly name: string
+      readonly verdict: Verdict
+      readonly at: WalkContext
+      readonly params: Params
+    }
+
+    function attempts(
+      operation: Operation,
+      isRefusal: boolean,
+    ): Pick<Attempt, 'method' | 'name' | 'verdict'>[] {
+      return operation.methods.flatMap((method) =>
+        Object.entries(callers).flatMap(([name, credentials]) => {
+          const verdict = verdictOn(operation, credentials)
+          return verdict !== null && 'refused' in verdict === isRefusal
+            ? [{ method, name, verdict }]
+            : []
+        }),
+      )
+    }
+
+    /** What the subject and the friend see of what is theirs, and of the group that a call is about. */
+    const everything = ({ group_id }: Params = {}) => {
+      const both = [context.subject, context.friend]
+      return Promise.all(
+        both.map((person) =>
+          snapshot(world, person, both, typeof group_id === 'number' ? [group_id] : []),
+        ),
+      )
+    }
+
+    it.each(walked)('are refused as $id declares, which changes nothing', async ({ operation }) => {
+      const fixture = fixtureOf.get(operation.id) as Fixture
+      const params = await fixture.params(context)
+      const before = await everything(params)
+      const wrong = attempts(operation, true).map((attempt) =>
+        violationsOf(fixture, { ...attempt, at: context, params }),
+      )
+      expect((await Promise.all(wrong)).flat()).toEqual([])
+      expect(await everything(params)).toEqual(before)
+    })
+
+    it.each(walked)(
+      'are let through as $id declares, which does its work',
+      async ({ operation }) => {
+        const fixture = fixtureOf.get(operation.id) as Fixture
+        const wrong: string[] = []
+        for (const attempt of attempts(operation, false)) {
+          const at = await newContext(fixture)
+          wrong.push(
+            ...(await violationsOf(fixture, { ...attempt, at, params: await fixture.params(at) })),
+          )
+        }
+        expect(wrong).toEqual([])
+      },
+    )
+
+    /** Operations whose parameters say who is calling, by the name of the parameter. */
+    const claims = walked.flatMap(({ id, operation }) => {
+      const name = claimOf(operation)
+      return name === null || !callerRules[operation.callers].tokens.some((kind) => kind === 'user')
+        ? []
+        : [{ id, operation, name }]
+    })
+
+    it.each(claims)('claim in $id to be nobody else (rule C5)', async ({ operation, name }) => {
+      const fixture = fixtureOf.get(operation.id) as Fixture
+      const { appId } = context.subject
+      const before = await everything()
+      for (const method of operation.methods) {
+        for (const id of [context.subject.id, cast.foreigner.id, 0]) {
+          cases++
+          const params = { ...(await fixture.params(context)), [name]: id }
+          const answer = await world.call(
+            operation,
+            { token: cast.other.token, appId },
+            params,
+            method,
+          )
+          const code = codeOf(world.isBuilt(operation) ? 'no_permission' : 'not_built')
+          expect(answer, `${method} ${name} ${id}`).toMatchObject({ status: 200, code, data: null })
+        }
+      }
+      expect(await everything()).toEqual(before)
+    })
+
+    const batches = [updateProfiles, updateAvatars].map((operation) => ({
+      id: operation.id,
+      operation: operation as Operation,
+    }))
+
+    it.each(batches)(
+      'change in $id their own user only, entry by entry (rule C6a)',
+      async ({ operation }) => {
+        if (!world.isBuilt(operation)) return
+        const { other, foreigner } = cast
+        const change = { nick_name: 'changed', avatar: 'https://example.org/changed.png' }
+        const list = [context.subject, other, foreigner].map(({ id }) => ({
+          user_id: id,
+          ...change,
+        }))
+        const before = await everything()
+        for (const method of operation.methods) {
+          cases++
+          const { data } = (
+            await world.call(
+              operation,
+              { token: other.token, appId: other.appId },
+              { list },
+              method,
+            )
+          ).envelope
+          expect(data.map(({ user_id, success }: Json) => [user_id, success])).toEqual([
+            [context.subject.id, false],
+            [other.id, true],
+            [foreigner.id, false],
+          ])
+        }
+        expect(await everything()).toEqual(before)
+      },
+    )
+
+    it('need their password to delete themselves, unless an Admin does it', async () => {
+      if (!world.isBuilt(deleteUser as Operation)) return
+      const victim = await world.newPerson()
+      const own = { token: victim.token, appId: victim.appId }
+      for (const params of [{}, { password: 'not mine at all' }]) {
+        const { code } = await world.call(deleteUser as Operation, own, params)
+        expect([codeOf('invalid_parameter'), codeOf('password_incorrect')]).toContain(code)
+      }
+      expect(await world.call(deleteUser as Operation, world.adminFor(victim), {})).toMatchObject({
+        code: 200,
+      })
+    })
+
+    it('leave the store sound', async () => {
+      const { data } = await server.api
+        .as(server.operatorToken)
+        .succeed('POST', '/operator/v1/check')
+      expect(data.faults).toEqual([])
+      console.info(`walk: ${cases} cases over ${walked.length} operations on ${backend.name}`)
+    })
+  })
+}

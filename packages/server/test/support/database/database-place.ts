@@ -1,0 +1,37 @@
+import { join } from 'node:path'
+import { type Backend, TempFolder } from '@hermod/testkit'
+import { Database, type DatabaseChecks } from '../../../dist/db/database.js'
+import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { migrate } from '../../../dist/db/migrations/migrate.js'
+
+/** A database with the schema of the service and no server. */
+export class DatabasePlace implements AsyncDisposable {
+  private constructor(
+    readonly folder: TempFolder,
+    /** undefined: the embedded database of the folder */
+    readonly url: string | undefined,
+    readonly database: Database,
+    private readonly place: AsyncDisposable,
+  ) {}
+
+  static async create(backend: Backend, checks: DatabaseChecks = {}): Promise<DatabasePlace> {
+    const folder = new TempFolder('database')
+    const place = await backend.createDatabase()
+    const dialect =
+      place.url === undefined
+        ? sqliteDialect(join(folder.path, 'hermod.db'), {
+            checksWriters: checks.writerCheck !== undefined,
+          })
+        : postgresDialect({ url: place.url, poolSize: 4, onError: () => {} })
+    const database = new Database(dialect, checks)
+    await migrate(database)
+    return new DatabasePlace(folder, place.url, database, place)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.database[Symbol.asyncDispose]()
+    await this.place[Symbol.asyncDispose]()
+    this.folder[Symbol.dispose]()
+  }
+}

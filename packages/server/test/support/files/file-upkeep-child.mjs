@@ -1,0 +1,82 @@
+/**
+ * Does what the maintenance of files does until nothing is left to do, with a clock that is ahead. Its only argument is JSON: the data
+ * folder, the address of the database (none: the embedded one of the folder), how many hours the clock is ahead, how S3 is reached
+ * (none: files are in the folder), and whether it pauses: whenever it has seen that all has been followed it writes `looked` and waits
+ * for a line.
+ */
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { FolderStore } from '../../../dist/blobs/folder-store.js'
+import { S3Store } from '../../../dist/blobs/s3/s3-store.js'
+import { Database } from '../../../dist/db/database.js'
+import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { idReservations } from '../../../dist/db/id-reservations.js'
+import { FileStore } from '../../../dist/domain/files/file-store.js'
+import { FileUsageStore } from '../../../dist/domain/files/file-usage-store.js'
+import { blobRemoval, FileRemoval } from '../../../dist/domain/files/removal/file-removal.js'
+import { StrayBlobs } from '../../../dist/domain/files/removal/stray-blobs.js'
+import { UnnamedFiles } from '../../../dist/domain/files/removal/unnamed-files.js'
+import { JobQueue } from '../../../dist/jobs/job-queue.js'
+import { JobStore } from '../../../dist/jobs/job-store.js'
+import { JobWorker, jobHandler } from '../../../dist/jobs/job-worker.js'
+import { systemClock } from '../../../dist/lib/clock.js'
+import { IdGenerator } from '../../../dist/lib/ids/ids.js'
+import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
+
+const { dataDir, databaseUrl, hours, s3, pauses } = JSON.parse(process.argv[2])
+const clock = { now: () => Date.now() + hours * 3_600_000 }
+const { signal } = new AbortController()
+
+const database = new Database(
+  databaseUrl
+    ? postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+    : sqliteDialect(join(dataDir, 'hermod.db')),
+)
+const blobs = s3 ? await S3Store.open(s3) : await FolderStore.open(join(dataDir, 'files'))
+const files = new FileStore(database)
+const usage = new FileUsageStore()
+const jobStore = new JobStore()
+const jobs = new JobQueue({
+  store: jobStore,
+  ids: new IdGenerator(idReservations(database), Date.now),
+  clock: systemClock,
+  announce() {},
+})
+const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: jobStore })
+const store = new OutboxStore(database)
+const lines = pauses && createInterface({ input: process.stdin })
+const answers = lines?.[Symbol.asyncIterator]()
+const outbox = {
+  head: (db, appId) => store.head(db, appId),
+  async positionOf(db, consumer, appId) {
+    const [position, head] = [
+      await store.positionOf(db, consumer, appId),
+      await store.head(db, appId),
+    ]
+    if (pauses && position >= head) {
+      process.stdout.write('looked\n')
+      await answers.next()
+    }
+    return position
+  },
+}
+const worker = new JobWorker({
+  database,
+  store: jobStore,
+  handlers: [
+    jobHandler(blobRemoval, async ({ appId, payloads, signal: ends }) => {
+      for (const removed of payloads) await removal.removeBlobs(appId, removed, ends)
+    }),
+  ],
+  observer: { finished() {}, failed: (_, error) => console.error(error), overdue() {} },
+  clock: systemClock,
+})
+
+process.stdout.write('working\n')
+await new UnnamedFiles({ database, files, usage, outbox, removal, clock }).run(signal)
+await worker.idle()
+await worker.stop()
+await new StrayBlobs({ database, files, blobs, clock }).run(signal)
+await database[Symbol.asyncDispose]()
+if (lines) lines.close()

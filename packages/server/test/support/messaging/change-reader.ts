@@ -1,0 +1,155 @@
+/** The change log of conversations, read beside the server from the same database. */
+import { join } from 'node:path'
+import { MemoryBus } from '../../../dist/bus/memory-bus.js'
+import { createCaches } from '../../../dist/context/caches.js'
+import { Database } from '../../../dist/db/database.js'
+import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { GroupCache } from '../../../dist/domain/groups/core/group-cache.js'
+import { GroupStore } from '../../../dist/domain/groups/core/group-store.js'
+import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
+import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
+import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
+import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
+import { PeerKinds } from '../../../dist/domain/messaging/log/peer-kinds.js'
+import {
+  type ChangePage,
+  ChangeService,
+} from '../../../dist/domain/messaging/reading/change-service.js'
+import { ConversationService } from '../../../dist/domain/messaging/reading/conversation-service.js'
+import type { DataPlace } from '../database/sql.js'
+
+export type { ChangePage }
+
+/** As a reader is shown it, without the marks of others. */
+export interface KnownMessage {
+  readonly id: number
+  readonly content: string
+  readonly editedAt: number
+}
+
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+export class ChangeReader implements AsyncDisposable {
+  readonly database: Database
+  /** What was read with {@link changesAfter}, since the list was emptied last. */
+  readonly statements: Statement[] = []
+  readonly #changes: ChangeService
+
+  constructor({ dataDir, databaseUrl }: DataPlace) {
+    const dialect =
+      databaseUrl === undefined
+        ? sqliteDialect(join(dataDir, 'hermod.db'))
+        : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+    const readNow: typeof dialect.readNow = (sql, parameters) => {
+      this.statements.push({ sql, parameters })
+      return dialect.readNow(sql, parameters)
+    }
+    const database = new Database({ ...dialect, readNow })
+    this.database = database
+    const messageLog = new HistoryStore(database)
+    const caches = createCaches({ database, bus: new MemoryBus() })
+    const groupCache = new GroupCache({
+      database,
+      groups: new GroupStore(database, caches.groups),
+      members: new MemberStore(database, caches.members),
+      groupCache: caches.groups,
+      memberCache: caches.members,
+    })
+    const conversations = new ConversationService({
+      database,
+      store: new ConversationStore(database),
+      messageLog,
+      kinds: new PeerKinds(database),
+      groupCache,
+      // Reading changes tells nobody and moves no mark.
+      marks: undefined as never,
+      members: undefined as never,
+      broadcasters: undefined as never,
+      broadcastMarks: undefined as never,
+    })
+    this.#changes = new ChangeService({
+      database,
+      store: new ChangeStore(database),
+      messageLog,
+      conversations,
+    })
+  }
+
+  changesAfter(userId: number, peerId: number, after: number, limit = 100): Promise<ChangePage> {
+    return this.changesOf({ appId: 'test', userId }, peerId, { after, limit })
+  }
+
+  /** As {@link changesAfter}, in any application. */
+  changesOf(
+    reader: { readonly appId: string; readonly userId: number },
+    peerId: number,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<ChangePage> {
+    return this.#changes.changesAfter(reader, peerId, page)
+  }
+
+  broadcastChangesAfter(
+    reader: { readonly appId: string; readonly userId: number },
+    senderId: number,
+    after: number,
+  ): Promise<ChangePage> {
+    return this.#changes.broadcastChangesAfter(reader, senderId, { after, limit: 100 })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.database[Symbol.asyncDispose]()
+  }
+}
+
+/** A reader's copy of a conversation, which follows the changes from a position on. */
+export class Replica {
+  #messages = new Map<number, KnownMessage>()
+  #hiddenMessageId = 0
+  position = 0
+
+  constructor(
+    private readonly reader: ChangeReader,
+    readonly userId: number,
+    readonly peerId: number,
+  ) {}
+
+  /** Applies the next page. @returns whether it was the last one */
+  async follow(limit: number): Promise<boolean> {
+    const { reader, userId, peerId, position } = this
+    const page = await reader.changesAfter(userId, peerId, position, limit)
+    if (page.changes === null) throw new Error(`told to refetch at ${position}`)
+    for (const each of page.changes) {
+      if (each.kind === 'recalled') this.#messages.delete(each.tombstone.messageId)
+      else {
+        const { messageId: id, content, editedAt } = each.message
+        this.#messages.set(id, { id, content, editedAt })
+      }
+    }
+    this.#hiddenMessageId = page.hiddenMessageId
+    this.position = page.next
+    return page.next === page.end
+  }
+
+  async followToEnd(limit: number): Promise<void> {
+    while (!(await this.follow(limit)));
+  }
+
+  /** Another one that knows the same. */
+  copy(): Replica {
+    const copy = new Replica(this.reader, this.userId, this.peerId)
+    copy.#messages = new Map(this.#messages)
+    copy.position = this.position
+    return copy
+  }
+
+  /** Newest first. */
+  get messages(): KnownMessage[] {
+    return [...this.#messages.values()]
+      .filter(({ id }) => id > this.#hiddenMessageId)
+      .sort((a, b) => b.id - a.id)
+  }
+}

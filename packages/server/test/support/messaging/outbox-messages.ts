@@ -1,0 +1,62 @@
+import { actorEvent } from '@hermod/protocol/events'
+import type { Tx } from '../../../dist/db/database.js'
+import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
+import {
+  broadcastStream,
+  directConversation,
+  toEventConversation,
+} from '../../../dist/domain/messaging/log/conversation-model.js'
+import { messageRow } from '../../../dist/domain/messaging/log/message-model.js'
+import { encodeRanges } from '../../../dist/domain/messaging/log/message-ranges.js'
+import { insertMessages } from '../../../dist/domain/messaging/log/message-statements.js'
+import { MessageStore } from '../../../dist/domain/messaging/log/message-store.js'
+import { draft, type OutboxNode } from '../database/outbox-node.js'
+
+const systemId = 0
+
+/** Stores texts to everybody from the system as the service does, without its rules: in a transaction that appends nothing else. */
+export async function storeBroadcast(
+  node: OutboxNode,
+  tx: Tx,
+  appId: string,
+  texts: readonly string[],
+): Promise<void> {
+  const conversation = broadcastStream(appId, systemId)
+  const messageIds = node.ids.takeReserved(texts.length, await node.outbox.lock(tx, appId))
+  const rows = texts.map((text, index) =>
+    messageRow(
+      { ...draft(appId, [systemId, systemId], text), conversation },
+      messageIds[index] as number,
+    ),
+  )
+  await node.database.bulk(tx, insertMessages, rows)
+  const [firstId, lastId] = [messageIds[0] as number, messageIds.at(-1) as number]
+  const range = { conversation, firstId, lastId, count: texts.length }
+  node.outbox.appendBroadcast(tx, appId, lastId, encodeRanges([range]))
+}
+
+/** Recalls a message between two users as the service does, without its rules. */
+export async function recallMessage(
+  node: OutboxNode,
+  appId: string,
+  [from, to]: readonly [number, number],
+  messageId: number,
+): Promise<void> {
+  const conversation = directConversation(appId, from, to)
+  const store = new MessageStore(node.database)
+  const conversations = new ConversationStore(node.database)
+  await node.database.transaction(async (tx) => {
+    await conversations.lockForUpdate(tx, conversation)
+    const message = await store.find(tx, conversation, messageId)
+    if (!message) throw new Error('no such message')
+    await store.recall(tx, conversation, message, { by: from, at: node.clock.now() })
+    node.outbox.append(
+      tx,
+      actorEvent(
+        'message.recalled',
+        { appId, actorId: from, userIds: [from, to] },
+        { conversation: toEventConversation(conversation), msg_id: messageId },
+      ),
+    )
+  })
+}
