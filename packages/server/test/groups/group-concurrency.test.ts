@@ -1,6 +1,6 @@
 /**
  * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and after each the invariants of groups hold
- * (support/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
+ * (support/groups/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
  */
 import { type Api, type Backend, type ServerProcess, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

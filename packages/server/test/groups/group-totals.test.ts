@@ -1,6 +1,6 @@
 /**
  * Totals that are kept and not counted for each page: storms in which rows come and go by every way, after each of which every total is
- * the length of its list (support/group-invariants.ts).
+ * the length of its list (support/groups/group-invariants.ts).
  */
 import { join } from 'node:path'
 import { anyBackend, waitFor } from '@hermod/testkit'
