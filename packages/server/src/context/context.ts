@@ -13,7 +13,6 @@ import { DatabaseHealth } from '../db/health.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { loginLines } from '../domain/login/login-queue.js'
-import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
@@ -29,16 +28,15 @@ import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
+import { openBlobStore } from './adapters/blob-store.js'
+import { createMedia } from './adapters/media.js'
+import { PushGateways } from './adapters/push-gateways.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
 import { procedures } from './database/procedures.js'
-import { openBlobStore } from './engines/blob-store.js'
-import { createMedia } from './engines/media.js'
-import { PushGateways } from './engines/push-gateways.js'
-import { outcomeObserver } from './engines/push-outcomes.js'
 import { createHandlers } from './handlers.js'
 import { openToOthers } from './secret-key.js'
-import { createServices, type Services } from './services.js'
+import { createDomains, type Domains, type Services, servicesOf } from './services.js'
 import { createStores, type Stores } from './stores.js'
 
 export interface Context {
@@ -47,6 +45,7 @@ export interface Context {
   readonly bus: Bus
   readonly clock: Clock
   readonly stores: Stores
+  readonly domains: Domains
   readonly services: Services
   readonly executor: Executor
   readonly limits: Pick<CallLimits, 'requestArrived'>
@@ -121,16 +120,17 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const blobs = await openBlobStore(config.files.store, options.secrets)
     watchStart(blobs, log)
     const context = buildContext(options, { database, providers, blobs })
-    await context.services.secretService.requireKeys()
+    const { files, messaging, secrets } = context.services
+    await secrets.secretService.requireKeys()
     for (const { path, mode, needed } of openToOthers(config.dataDir))
       log.warn(
         { path, mode },
         `other users of this machine have access to the data of the service; give ${path} the mode ${needed}`,
       )
     fillReserve(config.dataDir)
-    parts.add(context.services.writer, (writer) => writer.idle())
-    parts.add(context.services.marks, (marks) => marks.idle())
-    parts.add(context.services.fileWriter, (writer) => writer.idle())
+    parts.add(messaging.writer, (writer) => writer.idle())
+    parts.add(messaging.marks, (marks) => marks.idle())
+    parts.add(files.fileWriter, (writer) => writer.idle())
     return { ...context, stop: () => parts.stop() }
   })
 }
@@ -177,30 +177,29 @@ function buildContext(
     announce: (kind) => bus.publish('jobs.enqueued', { kind }),
   })
   const metrics: Metrics = new Metrics({
-    messages: () => services.writer.queuedMessages,
-    messageBytes: () => services.writer.queuedBytes,
-    marks: () => services.marks.queuedMoves,
-    files: () => services.fileWriter.queuedFiles,
+    messages: () => services.messaging.writer.queuedMessages,
+    messageBytes: () => services.messaging.writer.queuedBytes,
+    marks: () => services.messaging.marks.queuedMoves,
+    files: () => services.files.fileWriter.queuedFiles,
   })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
-  const services = createServices(
-    { database, caches, stores, outbox, ids, clock, turns },
+  const domains = createDomains(
+    { database, caches, stores, outbox, jobs, ids, clock, turns, metrics, log },
     {
       config,
       secrets,
-      jobs,
       providers,
       blobs,
       media: createMedia(config.files.ffmpeg),
       core,
-      batchObservers: metrics.batches,
-      outcomeObserver: outcomeObserver(log, metrics),
-      receiptObserver: receiptObserver(log, metrics),
       appended,
     },
   )
-  const { apps, fileCredentials, fileTickets, operatorGuard, tokens } = services
+  const services = servicesOf(domains)
+  const { apps } = services.apps
+  const { fileCredentials, fileTickets } = services.files
+  const { loginQueues, operatorGuard, tokens } = services.login
   const limits = config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits
   const executor = new Executor({
     handlers: createHandlers(services),
@@ -212,7 +211,7 @@ function buildContext(
       findTicket: (ticket) => fileTickets.find(ticket),
       isOperatorToken: (token, address) => operatorGuard.isOperatorToken(token, address),
     },
-    users: services.accounts,
+    users: services.users.accounts,
     limits,
     observer: callObserver(log, metrics),
     turns,
@@ -220,13 +219,16 @@ function buildContext(
   })
   metrics.watchLogins(() =>
     loginLines.flatMap((line) =>
-      services.loginQueues.map((queue) => ({ purpose: line, ...queue.figures(line) })),
+      loginQueues.map((queue) => ({ purpose: line, ...queue.figures(line) })),
     ),
   )
   metrics.watchDatabase(() => database.health.figures)
   metrics.watchCircuits(() => providers.openCircuits())
-  metrics.watchCertificates(() => services.certificateExpiry.list())
-  return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
+  metrics.watchCertificates(() => services.push.certificateExpiry.list())
+  return {
+    ...{ config, database, bus, clock, stores, domains, services },
+    ...{ executor, limits, metrics, providers },
+  }
 }
 
 function callLimits(rates: ServerConfig['rateLimit']): CallLimits {
@@ -237,18 +239,6 @@ function callLimits(rates: ServerConfig['rateLimit']): CallLimits {
     users: new UserAllowances({ rate: user, calls: userCalls, fileRate: userFiles }),
     apps: new RateLimiter(app),
   })
-}
-
-function receiptObserver(log: Logger, metrics: Metrics): ReceiptObserver {
-  return {
-    counted: (channel, result, count) => metrics.receiptsCounted(channel, result, count),
-    unknown({ appId, certificate }, { tag, messageId, code }) {
-      log.debug(
-        { app: appId, certificate: certificate.name, tag, messageId, code },
-        'receipt of no push',
-      )
-    },
-  }
 }
 
 function callObserver(log: Logger, metrics: Metrics): CallObserver {

@@ -1,225 +1,136 @@
 import type { BlobStore } from '../blobs/blob-store.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
-import type { AppService } from '../domain/apps/app-service.js'
-import type { DeviceAccessService } from '../domain/devices/device-access-service.js'
-import type { DeviceService } from '../domain/devices/device-service.js'
-import type { PresenceService } from '../domain/devices/presence-service.js'
-import type { FileCredentialService } from '../domain/files/credentials/file-credential-service.js'
-import type { IntegrityService } from '../domain/integrity/integrity-service.js'
-import type { LoginQueue } from '../domain/login/login-queue.js'
-import type { OperatorGuard } from '../domain/login/operator-guard.js'
-import type { PasswordService } from '../domain/login/password-service.js'
-import type { TokenService } from '../domain/login/token-service.js'
-import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
-import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
-import type { OutcomeObserver } from '../domain/push/sending/outcome-watch.js'
-import type { SecretService } from '../domain/secrets/secret-service.js'
-import type { AccountService } from '../domain/users/account-service.js'
-import type { JobQueue } from '../jobs/job-queue.js'
-import type { BatchObserver } from '../lib/concurrency/batch-queue.js'
 import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
 import type { CoreChannel } from '../push/core-channel.js'
+import type { Media } from './adapters/media.js'
+import type { PushGateways } from './adapters/push-gateways.js'
+import type { Domain } from './domain.js'
 import { createApps } from './domains/apps.js'
-import { type Contacts, createContacts } from './domains/contacts.js'
-import { createDeviceAccess, createDevices } from './domains/devices.js'
-import {
-  createFileCredentials,
-  createFiles,
-  createFileUpkeep,
-  type Files,
-  type FileUpkeep,
-} from './domains/files.js'
-import { createGroups, type Groups } from './domains/groups.js'
+import { createContacts } from './domains/contacts.js'
+import { createDeviceService, createDevices } from './domains/devices.js'
+import { createFileCredentials, createFiles } from './domains/files.js'
+import { createGroups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
-import { createLogin, createPasswords } from './domains/login.js'
-import { type BatchObservers, createMessaging, type Messaging } from './domains/messaging.js'
-import {
-  createMessageAudience,
-  createPushCertificates,
-  createPushMessages,
-  createPushPreferences,
-  createPushReports,
-  createPushTasks,
-  type PushCertificates,
-  type PushMessages,
-  type PushReports,
-  type PushTasks,
-} from './domains/push.js'
+import { createLogin, createLoginParts } from './domains/login.js'
+import { createMessaging } from './domains/messaging.js'
+import { createPush } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
-import { createAccounts, createUsers, type Users } from './domains/users.js'
-import type { Media } from './engines/media.js'
-import type { PushGateways } from './engines/push-gateways.js'
-import type { Foundation } from './foundation.js'
+import { createAccounts, createUsers } from './domains/users.js'
+import type { Infrastructure } from './infrastructure.js'
 import { loadSecretKeys } from './secret-key.js'
 
-export interface Services
-  extends Contacts,
-    Files,
-    FileUpkeep,
-    Groups,
-    Messaging,
-    PushCertificates,
-    PushMessages,
-    PushReports,
-    PushTasks,
-    Users {
-  readonly accounts: AccountService
-  readonly apps: AppService
-  readonly deviceAccess: DeviceAccessService
-  readonly devices: DeviceService
-  readonly fileCredentials: FileCredentialService
-  readonly loginQueues: readonly LoginQueue[]
-  readonly integrity: IntegrityService
-  readonly operatorGuard: OperatorGuard
-  readonly passwords: PasswordService
-  readonly presence: PresenceService
-  readonly pushPreferences: PushPreferenceService
-  readonly secretService: SecretService
-  readonly tokens: TokenService
-}
-
-export interface ServicesOptions {
+export interface DomainsOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
-  readonly jobs: JobQueue
   readonly providers: PushGateways
   readonly blobs: BlobStore
   readonly media: Media
   readonly core: CoreChannel
-  readonly batchObservers: BatchObservers & { readonly files: BatchObserver }
-  readonly outcomeObserver: OutcomeObserver
-  readonly receiptObserver: ReceiptObserver
-  /** Something was committed for the consumers of the app. */
+  /** Announces that an app has new messages. */
   readonly appended: (appId: string) => void
 }
 
-/** The services of all domains, in the order in which they need one another. */
-export function createServices(
-  foundation: Foundation,
-  {
-    config,
-    secrets,
-    jobs,
-    providers,
-    blobs,
-    media,
-    core,
-    batchObservers,
-    outcomeObserver,
-    receiptObserver,
-    appended,
-  }: ServicesOptions,
-): Services {
+export type Domains = ReturnType<typeof createDomains>
+
+/** The services of each domain, by the name of the domain. */
+export type Services = { readonly [Name in keyof Domains]: Domains[Name]['services'] }
+
+/** Creates all domains, each after those that it needs. */
+export function createDomains(
+  infrastructure: Infrastructure,
+  { config, secrets, providers, blobs, media, core, appended }: DomainsOptions,
+) {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
   const secretBox = new SecretBox(secretKeys)
-  const { apps, appSecrets } = createApps(foundation, {
-    operatorToken: secrets.operatorToken,
-    secretBox,
+  const { operatorToken } = secrets
+  const createdApps = createApps(infrastructure, { operatorToken, secretBox })
+  const { apps, appSecrets } = createdApps.services
+
+  // Logins, accounts and devices need parts of one another, which therefore come before their domains.
+  const fileCredentials = createFileCredentials(infrastructure, { secretKeys })
+  const deviceService = createDeviceService(infrastructure, config.accounts)
+  const parts = createLoginParts(infrastructure, {
+    config,
+    devices: deviceService,
+    fileCredentials,
   })
-  const { devices } = createDevices(foundation, {
-    devicesPerUser: config.accounts.devicesPerUser,
-  })
-  const { fileCredentials } = createFileCredentials(foundation, { secretKeys })
-  const login = createLogin(foundation, { config, apps, devices, fileCredentials })
-  const { tokens, hasher, hashing, storing, changing } = login
-  const { accounts } = createAccounts(foundation, { tokens, changing })
-  const { passwords } = createPasswords(foundation, { config: config.accounts, accounts, login })
-  const contacts = createContacts(foundation, { accounts, apps })
-  const groups = createGroups(foundation, { apps, secretKeys })
-  const users = createUsers(foundation, {
+  const { tokens } = parts
+  const accounts = createAccounts(infrastructure, parts)
+
+  const login = createLogin(infrastructure, { config, accounts, apps, parts })
+  const devices = createDevices(infrastructure, { devices: deviceService, tokens })
+  const contacts = createContacts(infrastructure, { accounts, apps })
+  const groups = createGroups(infrastructure, { apps, secretKeys })
+  const users = createUsers(infrastructure, {
     config,
     accounts,
     apps,
-    contacts: contacts.contactBook,
-    devices,
-    hasher,
-    storing,
-    changing,
-    jobs,
-    passwords,
-    ownership: groups.ownershipTransfer,
-    tokens,
+    contacts: contacts.services.contactBook,
+    devices: deviceService,
+    login: parts,
+    passwords: login.services.passwords,
+    ownership: groups.services.ownershipTransfer,
   })
-  const certificates = createPushCertificates(foundation, {
+  const messaging = createMessaging(infrastructure, {
+    config,
+    appended,
+    accounts,
     apps,
-    secretBox,
-    inspector: providers,
-    publicUrl: config.http.publicUrl,
+    groups: groups.services,
+    messageRules: contacts.services.messageRules,
   })
-  const { secretService } = createSecrets(foundation, {
-    columns: [...appSecrets.columns, certificates.pushCertificates.sealedSecrets],
+  const files = createFiles(infrastructure, {
+    apps,
+    blobs,
+    fileCredentials,
+    groups: groups.services,
+    media,
+    recipientRules: messaging.services.recipientRules,
+    secretKeys,
+  })
+  const { writer } = messaging.services
+  const push = createPush(infrastructure, {
+    config,
+    accounts,
+    apps,
+    core,
+    groups: groups.services,
+    providers,
+    secretBox,
+    countMessages: () => writer.writes,
+  })
+  const { pushCertificates, certificateExpiry } = push.services
+  const secret = createSecrets(infrastructure, {
+    columns: [...appSecrets.columns, pushCertificates.sealedSecrets],
     secretKeys,
     secretBox,
     keyFile,
   })
-  const pushTasks = createPushTasks(foundation, {
-    apps,
-    certificates: certificates.pushCertificates,
-    core,
-    jobs,
-    messages: createMessageAudience(foundation),
-    observer: outcomeObserver,
-    senders: providers.senders,
+  const integrity = createIntegrity(infrastructure, {
+    secrets: secret.services.secretService,
+    expiry: certificateExpiry,
+    files: files.services.fileCheck,
   })
-  const messaging = createMessaging(foundation, {
-    config,
-    batchObservers,
-    appended,
-    accounts,
-    apps,
-    groups,
-    messageRules: contacts.messageRules,
-  })
-  const fileUpkeep = createFileUpkeep(foundation, { apps, blobs, jobs })
   return {
-    ...contacts,
-    ...createFiles(foundation, {
-      apps,
-      blobs,
-      groups,
-      media,
-      observer: batchObservers.files,
-      recipientRules: messaging.recipientRules,
-      secretKeys,
-    }),
-    ...fileUpkeep,
-    ...groups,
-    ...messaging,
-    ...certificates,
-    ...users,
-    ...createDeviceAccess(foundation, { devices, tokens }),
-    ...createIntegrity(foundation, {
-      secrets: secretService,
-      expiry: certificates.certificateExpiry,
-      files: fileUpkeep.fileCheck,
-    }),
-    ...createPushPreferences(foundation, { accounts }),
-    ...createPushMessages(foundation, {
-      apps,
-      certificates: certificates.pushCertificates,
-      deliveryPlanner: pushTasks.deliveryPlanner,
-      groupCache: groups.groupCache,
-      jobs,
-    }),
-    ...pushTasks,
-    ...createPushReports(foundation, {
-      config: config.push,
-      accounts,
-      apps,
-      certificates: certificates.pushCertificates,
-      observer: receiptObserver,
-    }),
-    accounts,
-    apps,
+    apps: createdApps,
+    contacts,
     devices,
-    fileCredentials,
-    loginQueues: [hashing, storing, changing],
-    operatorGuard: login.operatorGuard,
-    passwords,
-    secretService,
-    tokens,
-  }
+    files,
+    groups,
+    integrity,
+    login,
+    messaging,
+    push,
+    secrets: secret,
+    users,
+  } satisfies Record<string, Domain<object>>
+}
+
+export function servicesOf(domains: Domains): Services {
+  return Object.fromEntries(
+    Object.entries(domains).map(([name, { services }]) => [name, services]),
+  ) as unknown as Services
 }

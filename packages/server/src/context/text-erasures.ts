@@ -1,31 +1,8 @@
-import type { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
 import { textErasure } from '../domain/users/deletion/text-erasure-service.js'
-import {
-  type JobHandler,
-  JobWorker,
-  type JobWorkerOptions,
-  jobHandler,
-} from '../jobs/job-worker.js'
+import { JobWorker, type JobWorkerOptions } from '../jobs/job-worker.js'
 import type { Context } from './context.js'
 
-/** Many users who are deleted together cost one walk through the events. */
-const erasuresPerRun = 500
-
-/** How the texts of deleted users are erased, on a server and in a command. */
-export function textErasureHandler(textErasures: TextErasureService): JobHandler {
-  return jobHandler(
-    textErasure,
-    ({ appId, payloads, signal }) =>
-      textErasures.erase(
-        appId,
-        payloads.map(({ userId }) => userId),
-        signal,
-      ),
-    { jobsPerRun: erasuresPerRun },
-  )
-}
-
-/** Nobody reads metrics or the log of a command. */
+/** A command has neither metrics nor a log. */
 const unobserved: JobWorkerOptions['observer'] = {
   finished() {},
   failed() {},
@@ -33,27 +10,27 @@ const unobserved: JobWorkerOptions['observer'] = {
 }
 
 /**
- * For a process that is no server: notes whether a deletion was committed in it.
- * @returns erases the texts of the users who were deleted; what fails is left to the next server, as is any other job
+ * For a process that is no server: records whether a deletion was committed in it.
+ * @returns erases the texts of the users who were deleted; the next server repeats a run that fails, and does all other jobs
  */
 export function erasesTextsAtEnd({
   bus,
   clock,
   database,
-  services,
+  domains,
   stores,
-}: Pick<Context, 'bus' | 'clock' | 'database' | 'services' | 'stores'>): () => Promise<void> {
+}: Pick<Context, 'bus' | 'clock' | 'database' | 'domains' | 'stores'>): () => Promise<void> {
   let isOrdered = false
   bus.subscribe('jobs.enqueued', ({ kind }) => {
     isOrdered ||= kind === textErasure.name
   })
   return async () => {
     if (!isOrdered) return
-    const handlers = [textErasureHandler(services.textErasures)]
+    const { jobHandlers = [] } = domains.users
     const worker = new JobWorker({
       database,
       store: stores.jobs,
-      handlers,
+      handlers: jobHandlers.filter(({ kind }) => kind === textErasure.name),
       observer: unobserved,
       clock,
     })

@@ -4,6 +4,7 @@ export interface Clock {
   now(): number
 }
 
+export const minuteMs = 60_000
 export const dayMs = 24 * 3_600_000
 
 /** When something that is made now and good for so many days runs out, ms. */

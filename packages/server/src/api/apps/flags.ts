@@ -1,8 +1,8 @@
 import { getAppFlags } from '@hermod/protocol'
+import type { AppService } from '../../domain/apps/app-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
-export function appFlagHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] {
+export function appFlagHandlers({ apps }: { readonly apps: AppService }): Handler[] {
   return [
     handle(getAppFlags, async (_, { principal }) => {
       const { settings } = await apps.get(principal.appId)

@@ -7,10 +7,10 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import type { App } from '../../domain/apps/app-model.js'
+import type { AppService } from '../../domain/apps/app-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
-export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] {
+export function appHandlers({ apps }: { readonly apps: AppService }): Handler[] {
   return [
     handle(createApp, async ({ app_id, name }) => {
       const { app, adminToken } = await apps.create(app_id, name)

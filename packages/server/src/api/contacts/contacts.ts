@@ -15,13 +15,17 @@ import {
   updateContact,
 } from '@hermod/protocol'
 import { type ContactEntry, relationOf } from '../../domain/contacts/contact-model.js'
+import type { ContactService } from '../../domain/contacts/contact-service.js'
+import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function contactHandlers({
   contacts,
   messageRules,
-}: Pick<HandlerServices, 'contacts' | 'messageRules'>): Handler[] {
+}: {
+  readonly contacts: ContactService
+  readonly messageRules: MessageRules
+}): Handler[] {
   return [
     handle(listContacts, async (page, { principal }) => {
       const { userIds, nextCursor, version } = await contacts.list(principal, page)

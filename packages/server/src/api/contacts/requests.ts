@@ -7,14 +7,18 @@ import {
   listContactRequests,
   type ParamsOf,
 } from '@hermod/protocol'
-import type { NewContactRequest } from '../../domain/contacts/contact-request-service.js'
+import type {
+  ContactRequestService,
+  NewContactRequest,
+} from '../../domain/contacts/contact-request-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { itemResults, rawUserId } from '../item-list.js'
-import type { HandlerServices } from '../services.js'
 
 export function contactRequestHandlers({
   contactRequests,
-}: Pick<HandlerServices, 'contactRequests'>): Handler[] {
+}: {
+  readonly contactRequests: ContactRequestService
+}): Handler[] {
   return [
     handle(applyToContact, (params, { principal }) =>
       whenDone(contactRequests.apply(principal, toNewContactRequest(params))),

@@ -8,16 +8,22 @@ import {
   removeDevice,
   unbindPushToken,
 } from '@hermod/protocol'
+import type { DeviceAccessService } from '../../domain/devices/device-access-service.js'
 import type { Device, DeviceKey } from '../../domain/devices/device-model.js'
+import type { DeviceService } from '../../domain/devices/device-service.js'
+import type { PresenceService } from '../../domain/devices/presence-service.js'
 import type { UserKey } from '../../domain/users/user-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function deviceHandlers({
   devices,
   deviceAccess,
   presence,
-}: Pick<HandlerServices, 'devices' | 'deviceAccess' | 'presence'>): Handler[] {
+}: {
+  readonly devices: DeviceService
+  readonly deviceAccess: DeviceAccessService
+  readonly presence: PresenceService
+}): Handler[] {
   return [
     handle(listDevices, async (_, { principal }) => {
       const list = await devices.list(principal)

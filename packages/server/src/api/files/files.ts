@@ -12,9 +12,14 @@ import {
   type UploadTicket,
   uploadFile,
 } from '@hermod/protocol'
-import type { WantedForm } from '../../domain/files/transfer/download-service.js'
+import type { DownloadService, WantedForm } from '../../domain/files/transfer/download-service.js'
 import { FileAddresses } from '../../domain/files/transfer/file-addresses.js'
-import type { IssuedTicket, WantedRecipient } from '../../domain/files/transfer/ticket-service.js'
+import type {
+  IssuedTicket,
+  TicketService,
+  WantedRecipient,
+} from '../../domain/files/transfer/ticket-service.js'
+import type { UploadService } from '../../domain/files/transfer/upload-service.js'
 import {
   data,
   type Handler,
@@ -23,13 +28,16 @@ import {
   handleUpload,
   whenDone,
 } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function fileHandlers({
   downloads,
   fileTickets,
   uploads,
-}: Pick<HandlerServices, 'downloads' | 'fileTickets' | 'uploads'>): Handler[] {
+}: {
+  readonly downloads: DownloadService
+  readonly fileTickets: TicketService
+  readonly uploads: UploadService
+}): Handler[] {
   return [
     handle(getChatUploadTicket, async (params, { principal, baseUrl }) => {
       const addresses = new FileAddresses(baseUrl)

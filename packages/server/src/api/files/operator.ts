@@ -6,14 +6,18 @@ import {
   type OperatorFile,
   revokeFileLinks,
 } from '@hermod/protocol'
+import type { AppService } from '../../domain/apps/app-service.js'
 import { recipientNumber, type StoredFile } from '../../domain/files/file-model.js'
+import type { OperatorFileService } from '../../domain/files/operator-file-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function operatorFileHandlers({
   apps,
   operatorFiles,
-}: Pick<HandlerServices, 'apps' | 'operatorFiles'>): Handler[] {
+}: {
+  readonly apps: AppService
+  readonly operatorFiles: OperatorFileService
+}): Handler[] {
   return [
     handle(listFiles, async ({ app_id, cursor, limit }) => {
       const { files, nextCursor } = await operatorFiles.list(app_id, { cursor, limit })

@@ -6,13 +6,15 @@ import {
   listAnnouncements,
   publishAnnouncement,
 } from '@hermod/protocol'
+import type { AnnouncementService } from '../../domain/groups/content/announcement-service.js'
 import type { GroupAnnouncement } from '../../domain/groups/core/group-model.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function announcementHandlers({
   announcements,
-}: Pick<HandlerServices, 'announcements'>): Handler[] {
+}: {
+  readonly announcements: AnnouncementService
+}): Handler[] {
   return [
     handle(publishAnnouncement, async ({ group_id: groupId, title, content }, { principal }) =>
       data(

@@ -6,14 +6,16 @@ import {
   type SharedFile,
   shareFile,
 } from '@hermod/protocol'
+import type { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
 import type { GroupFile } from '../../domain/groups/core/group-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { idResults, toOutcomeFields } from '../item-list.js'
-import type { HandlerServices } from '../services.js'
 
 export function sharedFileHandlers({
   sharedFiles,
-}: Pick<HandlerServices, 'sharedFiles'>): Handler[] {
+}: {
+  readonly sharedFiles: SharedFileService
+}): Handler[] {
   return [
     handle(shareFile, async ({ group_id: groupId, name, size, type = '', url }, { principal }) =>
       data(

@@ -10,12 +10,11 @@ import {
   listPublicGroups,
   transferGroup,
 } from '@hermod/protocol'
-import type { GroupView } from '../../domain/groups/core/group-service.js'
+import type { GroupService, GroupView } from '../../domain/groups/core/group-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toUserResult } from './user-results.js'
 
-export function groupHandlers({ groups }: Pick<HandlerServices, 'groups'>): Handler[] {
+export function groupHandlers({ groups }: { readonly groups: GroupService }): Handler[] {
   return [
     handle(
       createGroup,

@@ -1,12 +1,14 @@
 import { handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@hermod/protocol'
+import type { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
 import { userResults } from './user-results.js'
 
 export function groupInvitationHandlers({
   groupInvitations,
-}: Pick<HandlerServices, 'groupInvitations'>): Handler[] {
+}: {
+  readonly groupInvitations: GroupInvitationService
+}): Handler[] {
   return [
     handle(
       inviteToGroup,

@@ -1,12 +1,14 @@
 import { applyToGroup, handleJoinRequest, listJoinRequests } from '@hermod/protocol'
+import type { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
 import { toUserResult } from './user-results.js'
 
 export function joinRequestHandlers({
   joinRequests,
-}: Pick<HandlerServices, 'joinRequests'>): Handler[] {
+}: {
+  readonly joinRequests: JoinRequestService
+}): Handler[] {
   return [
     handle(applyToGroup, async ({ group_id: groupId, reason = '' }, { principal }) => {
       await joinRequests.apply(principal, groupId, reason)

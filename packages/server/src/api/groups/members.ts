@@ -11,14 +11,16 @@ import {
   listMemberInfo,
 } from '@hermod/protocol'
 import type { Member } from '../../domain/groups/core/group-model.js'
+import type { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
 import { userResults } from './user-results.js'
 
 export function groupMemberHandlers({
   groupMembers,
-}: Pick<HandlerServices, 'groupMembers'>): Handler[] {
+}: {
+  readonly groupMembers: GroupMemberService
+}): Handler[] {
   return [
     handle(addGroupMembers, async ({ group_id: groupId, user_list: userIds }, { principal }) => {
       const list = await userResults(userIds, (distinct) =>

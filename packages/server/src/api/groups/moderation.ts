@@ -7,8 +7,8 @@ import {
   unbanGroupMembers,
   unblockGroupUsers,
 } from '@hermod/protocol'
+import type { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { userResults } from './user-results.js'
 
 const actions = [
@@ -22,7 +22,9 @@ const actions = [
 
 export function groupModerationHandlers({
   groupModeration,
-}: Pick<HandlerServices, 'groupModeration'>): Handler[] {
+}: {
+  readonly groupModeration: GroupModerationService
+}): Handler[] {
   return [
     ...actions.map(([operation, action]) =>
       handle(operation, async ({ group_id: groupId, user_list: userIds }, { principal }) =>

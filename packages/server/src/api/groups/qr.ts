@@ -1,10 +1,12 @@
 import { joinByQrCode, joinByQrText, signGroupQrCode, signGroupQrText } from '@hermod/protocol'
+import type { GroupQrService } from '../../domain/groups/admission/group-qr-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function groupQrHandlers({
   groupQrCodes,
-}: Pick<HandlerServices, 'groupQrCodes'>): Handler[] {
+}: {
+  readonly groupQrCodes: GroupQrService
+}): Handler[] {
   return [
     handle(signGroupQrCode, async ({ group_id: groupId }, { principal }) => {
       const { text, createdAt, expiresAt } = await groupQrCodes.sign(principal, groupId)

@@ -20,9 +20,12 @@ import {
   setReadAck,
   unbanGroup,
 } from '@hermod/protocol'
-import type { PlainProperty } from '../../domain/groups/core/group-settings-service.js'
+import type { GroupService } from '../../domain/groups/core/group-service.js'
+import type {
+  GroupSettingsService,
+  PlainProperty,
+} from '../../domain/groups/core/group-settings-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toGroupResource } from './groups.js'
 
 type PropertyWriter = readonly [
@@ -46,7 +49,10 @@ const propertyWriters: readonly PropertyWriter[] = [
 export function groupSettingsHandlers({
   groups,
   groupSettings,
-}: Pick<HandlerServices, 'groups' | 'groupSettings'>): Handler[] {
+}: {
+  readonly groups: GroupService
+  readonly groupSettings: GroupSettingsService
+}): Handler[] {
   return [
     handle(getGroupSettings, async ({ group_id: groupId }, { principal }) =>
       data(toGroupResource(await groups.get(principal, groupId))),

@@ -1,8 +1,12 @@
 import { checkIntegrity } from '@hermod/protocol'
+import type { IntegrityService } from '../../domain/integrity/integrity-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
-export function integrityHandlers({ integrity }: Pick<HandlerServices, 'integrity'>): Handler[] {
+export function integrityHandlers({
+  integrity,
+}: {
+  readonly integrity: IntegrityService
+}): Handler[] {
   return [
     handle(checkIntegrity, async () => {
       const { checked, faults, isTruncated } = await integrity.check()

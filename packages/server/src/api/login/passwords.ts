@@ -1,8 +1,12 @@
 import { changePassword, changePasswordAsAdmin } from '@hermod/protocol'
+import type { PasswordService } from '../../domain/login/password-service.js'
 import { type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
-export function passwordHandlers({ passwords }: Pick<HandlerServices, 'passwords'>): Handler[] {
+export function passwordHandlers({
+  passwords,
+}: {
+  readonly passwords: PasswordService
+}): Handler[] {
   return [
     handle(
       changePassword,

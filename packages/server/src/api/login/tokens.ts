@@ -4,16 +4,15 @@ import {
   issueTokenByUsername,
   type TokenRecord,
 } from '@hermod/protocol'
-import type { IssuedToken, LoginName } from '../../domain/login/token-service.js'
+import type { IssuedToken, LoginName, TokenService } from '../../domain/login/token-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 interface LoginParams {
   readonly password: string
   readonly device_guid?: string
 }
 
-export function tokenHandlers({ tokens }: Pick<HandlerServices, 'tokens'>): Handler[] {
+export function tokenHandlers({ tokens }: { readonly tokens: TokenService }): Handler[] {
   const logIn = async (
     name: LoginName,
     { password, device_guid }: LoginParams,

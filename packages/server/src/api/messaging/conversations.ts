@@ -11,13 +11,15 @@ import {
   readHistory,
 } from '@hermod/protocol'
 import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
+import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import { timestampOf } from '../../lib/ids/ids.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function conversationHandlers({
   conversations,
-}: Pick<HandlerServices, 'conversations'>): Handler[] {
+}: {
+  readonly conversations: ConversationService
+}): Handler[] {
   return [
     handle(
       readHistory,

@@ -1,8 +1,8 @@
 import { listPinnedConversations, pinConversation, unpinConversation } from '@hermod/protocol'
+import type { PinService } from '../../domain/messaging/conversations/pin-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
-export function pinHandlers({ pins }: Pick<HandlerServices, 'pins'>): Handler[] {
+export function pinHandlers({ pins }: { readonly pins: PinService }): Handler[] {
   return [
     handle(pinConversation, ({ conversation_id: conversationId }, { principal }) =>
       whenDone(pins.pin(principal, conversationId)),

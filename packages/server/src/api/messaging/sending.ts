@@ -6,16 +6,23 @@ import {
   sendNotification,
   targetType,
 } from '@hermod/protocol'
-import type { SendRequest, SendResult } from '../../domain/messaging/sending/message-service.js'
+import type { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
+import type {
+  MessageService,
+  SendRequest,
+  SendResult,
+} from '../../domain/messaging/sending/message-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 type SendParams = ParamsOf<typeof sendMessage>
 
 export function sendingHandlers({
   broadcasts,
   messages,
-}: Pick<HandlerServices, 'broadcasts' | 'messages'>): Handler[] {
+}: {
+  readonly broadcasts: BroadcastService
+  readonly messages: MessageService
+}): Handler[] {
   const send = async (
     params: SendParams,
     { principal }: CallContext<'sender' | 'admin'>,

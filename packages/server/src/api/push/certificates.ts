@@ -1,13 +1,15 @@
 import { getPushCertificate, meaningsOf, pushEnvironment, pushProvider } from '@hermod/protocol'
+import type { CertificateService } from '../../domain/push/certificates/certificate-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 const channels = meaningsOf(pushProvider)
 const environments = meaningsOf(pushEnvironment)
 
 export function pushCertificateHandlers({
   pushCertificates,
-}: Pick<HandlerServices, 'pushCertificates'>): Handler[] {
+}: {
+  readonly pushCertificates: CertificateService
+}): Handler[] {
   return [
     handle(
       getPushCertificate,

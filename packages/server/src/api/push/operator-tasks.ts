@@ -1,6 +1,8 @@
 import { cancelPushTask, getPushTask, listPushTasks, tracePushByOperator } from '@hermod/protocol'
+import type { AppService } from '../../domain/apps/app-service.js'
+import type { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
+import type { TraceService } from '../../domain/push/trace/trace-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toTaskProgress } from './task-progress.js'
 import { toTrace } from './trace.js'
 
@@ -8,7 +10,11 @@ export function operatorTaskHandlers({
   apps,
   operatorTasks,
   traces,
-}: Pick<HandlerServices, 'apps' | 'operatorTasks' | 'traces'>): Handler[] {
+}: {
+  readonly apps: AppService
+  readonly operatorTasks: OperatorTaskService
+  readonly traces: TraceService
+}): Handler[] {
   return [
     handle(listPushTasks, async ({ app_id, cursor, limit }) => {
       const { tasks, nextCursor } = await operatorTasks.list(app_id, { cursor, limit })

@@ -7,16 +7,18 @@ import {
   setPushCertificate,
 } from '@hermod/protocol'
 import type {
+  CertificateAdminService,
   CertificateDraft,
   CertificateSummary,
 } from '../../domain/push/certificates/certificate-admin-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function operatorPushHandlers({
   certificateAdmin,
-}: Pick<HandlerServices, 'certificateAdmin'>): Handler[] {
+}: {
+  readonly certificateAdmin: CertificateAdminService
+}): Handler[] {
   return [
     handle(setPushCertificate, async ({ app_id, ...params }) =>
       data(toResource(await certificateAdmin.set(app_id, toDraft(params)))),

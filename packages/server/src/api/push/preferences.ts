@@ -6,12 +6,14 @@ import {
   setPushAlias,
   setPushBadge,
 } from '@hermod/protocol'
+import type { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function pushPreferenceHandlers({
   pushPreferences,
-}: Pick<HandlerServices, 'pushPreferences'>): Handler[] {
+}: {
+  readonly pushPreferences: PushPreferenceService
+}): Handler[] {
   return [
     handle(setPushAlias, ({ alias, push_token: pushToken = '' }, { principal }) =>
       whenDone(pushPreferences.setAlias(principal, alias, pushToken)),

@@ -1,12 +1,16 @@
 import { reportPush, tracePush } from '@hermod/protocol'
+import type { ReportService } from '../../domain/push/receipts/report-service.js'
+import type { TraceService } from '../../domain/push/trace/trace-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { toTrace } from './trace.js'
 
 export function pushReportHandlers({
   pushReports,
   traces,
-}: Pick<HandlerServices, 'pushReports' | 'traces'>): Handler[] {
+}: {
+  readonly pushReports: ReportService
+  readonly traces: TraceService
+}): Handler[] {
   return [
     handle(reportPush, ({ task_id, action = 'received' }, { principal }) =>
       whenDone(

@@ -1,10 +1,12 @@
 import { disableUsers, enableUsers, listUsers } from '@hermod/protocol'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 export function userAdministrationHandlers({
   accounts,
-}: Pick<HandlerServices, 'accounts'>): Handler[] {
+}: {
+  readonly accounts: AccountService
+}): Handler[] {
   return [
     handle(listUsers, async ({ page_num: number, page_size: size }, { principal }) => {
       const users = await accounts.list(principal.appId, { number, size })

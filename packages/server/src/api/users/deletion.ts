@@ -1,8 +1,12 @@
 import { deleteUser } from '@hermod/protocol'
+import type { DeletionService } from '../../domain/users/deletion/deletion-service.js'
 import { type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
-export function deletionHandlers({ deletions }: Pick<HandlerServices, 'deletions'>): Handler[] {
+export function deletionHandlers({
+  deletions,
+}: {
+  readonly deletions: DeletionService
+}): Handler[] {
   return [
     handle(deleteUser, ({ password = '' }, { principal, address }) => {
       const { appId, userId, tokenOwnerId: actorId, isAdminToken } = principal

@@ -1,10 +1,9 @@
 import { setEmail, setMobile, setUsername } from '@hermod/protocol'
-import type { UniqueField } from '../../domain/users/profile-service.js'
+import type { ProfileService, UniqueField } from '../../domain/users/profile-service.js'
 import { type CallContext, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 /** By what a user may log in. */
-export function nameHandlers({ profiles }: Pick<HandlerServices, 'profiles'>): Handler[] {
+export function nameHandlers({ profiles }: { readonly profiles: ProfileService }): Handler[] {
   const set = ({ principal }: CallContext<'user'>, field: UniqueField, value: string) =>
     whenDone(
       profiles.setUnique(principal.appId, principal.tokenOwnerId, {

@@ -18,10 +18,11 @@ import type {
   Profile,
   UserToImport,
 } from '../../domain/users/import/user-import-model.js'
+import type { UserImportService } from '../../domain/users/import/user-import-service.js'
+import type { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { itemResults, usernameOf } from '../item-list.js'
-import type { HandlerServices } from '../services.js'
 
 type ImportItem = ParamsOf<typeof importUsers>['users'][number]
 type ImportEntry = ImportItem extends Item<infer Value> ? Value : never
@@ -29,7 +30,10 @@ type ImportEntry = ImportItem extends Item<infer Value> ? Value : never
 export function operatorUserHandlers({
   operatorUsers,
   userImports,
-}: Pick<HandlerServices, 'operatorUsers' | 'userImports'>): Handler[] {
+}: {
+  readonly operatorUsers: OperatorUserService
+  readonly userImports: UserImportService
+}): Handler[] {
   return [
     handle(createUser, async ({ app_id, username, password, ...profile }) => {
       const created = await userImports.create(

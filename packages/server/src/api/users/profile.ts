@@ -11,11 +11,11 @@ import {
   updateProfile,
   updateProfiles,
 } from '@hermod/protocol'
-import type { ProfileChanges } from '../../domain/users/profile-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { ProfileChanges, ProfileService } from '../../domain/users/profile-service.js'
 import type { User } from '../../domain/users/user-model.js'
 import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { itemResults, rawUserId, toSuccessFields } from '../item-list.js'
-import type { HandlerServices } from '../services.js'
 
 /** A changed profile as it comes in a list; without user_id it is the caller's own. */
 interface ProfileEntry extends ProfileChanges {
@@ -25,7 +25,10 @@ interface ProfileEntry extends ProfileChanges {
 export function profileHandlers({
   accounts,
   profiles,
-}: Pick<HandlerServices, 'accounts' | 'profiles'>): Handler[] {
+}: {
+  readonly accounts: AccountService
+  readonly profiles: ProfileService
+}): Handler[] {
   const change = ({ principal }: CallContext<'user'>, changes: ProfileChanges) =>
     whenDone(profiles.update(principal, changes))
   const changeMany = async (

@@ -6,15 +6,19 @@ import {
   registerUserForPush,
   registerUsers,
 } from '@hermod/protocol'
-import type { Registrar } from '../../domain/users/registration/registration-service.js'
+import type {
+  Registrar,
+  RegistrationService,
+} from '../../domain/users/registration/registration-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import { itemResults, toSuccessFields, usernameOf } from '../item-list.js'
-import type { HandlerServices } from '../services.js'
 import { toSettings } from './settings.js'
 
 export function registrationHandlers({
   registrations,
-}: Pick<HandlerServices, 'registrations'>): Handler[] {
+}: {
+  readonly registrations: RegistrationService
+}): Handler[] {
   return [
     handle(registerUser, async (params, context) => {
       const { userId, settings } = await registrations.register(registrarOf(context), params)

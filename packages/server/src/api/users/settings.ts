@@ -13,10 +13,10 @@ import {
   type UserSettings,
   updateSettings,
 } from '@hermod/protocol'
+import type { SettingsService } from '../../domain/users/settings/settings-service.js'
 import type { StoredSettings } from '../../domain/users/user-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 
 type SettingChanges = {
   readonly [K in keyof StoredSettings]?: string | number | boolean | undefined
@@ -38,7 +38,7 @@ const settingWriters: readonly SettingWriter[] = [
   [setVibration, 'vibratory'],
 ]
 
-export function settingsHandlers({ settings }: Pick<HandlerServices, 'settings'>): Handler[] {
+export function settingsHandlers({ settings }: { readonly settings: SettingsService }): Handler[] {
   const write = (
     { principal: { appId, userId } }: CallContext<'user'>,
     changes: SettingChanges,

@@ -4,10 +4,11 @@ import { ContactRequestService } from '../../domain/contacts/contact-request-ser
 import { ContactService } from '../../domain/contacts/contact-service.js'
 import { MessageRules } from '../../domain/contacts/message-rules.js'
 import type { AccountService } from '../../domain/users/account-service.js'
-import type { Foundation } from '../foundation.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
 
-export interface Contacts {
-  /** Also for what else makes contacts, such as registration. */
+export interface ContactServices {
+  /** Registration makes contacts too. */
   readonly contactBook: ContactBook
   readonly contacts: ContactService
   readonly contactRequests: ContactRequestService
@@ -15,9 +16,9 @@ export interface Contacts {
 }
 
 export function createContacts(
-  { database, caches, stores, outbox, clock, turns }: Foundation,
+  { database, caches, stores, outbox, clock, turns }: Infrastructure,
   { accounts, apps }: { readonly accounts: AccountService; readonly apps: AppService },
-): Contacts {
+): Domain<ContactServices> {
   const contactBook = new ContactBook({
     store: stores.contacts,
     users: stores.users,
@@ -35,24 +36,21 @@ export function createContacts(
     clock,
     turns,
   })
-  return {
-    contactBook,
+  const contactRequests = new ContactRequestService({
+    database,
+    store: stores.contactRequests,
+    contactStore: stores.contacts,
     contacts,
-    contactRequests: new ContactRequestService({
-      database,
-      store: stores.contactRequests,
-      contactStore: stores.contacts,
-      contacts,
-      book: contactBook,
-      outbox,
-      clock,
-    }),
-    messageRules: new MessageRules({
-      database,
-      store: stores.contacts,
-      relationCache: caches.relations,
-      accounts,
-      apps,
-    }),
-  }
+    book: contactBook,
+    outbox,
+    clock,
+  })
+  const messageRules = new MessageRules({
+    database,
+    store: stores.contacts,
+    relationCache: caches.relations,
+    accounts,
+    apps,
+  })
+  return { services: { contactBook, contacts, contactRequests, messageRules } }
 }

@@ -2,33 +2,36 @@ import { DeviceAccessService } from '../../domain/devices/device-access-service.
 import { DeviceService } from '../../domain/devices/device-service.js'
 import { PresenceService } from '../../domain/devices/presence-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
-import type { Foundation } from '../foundation.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
 
-/** What a login needs of devices. */
-export function createDevices(
-  { database, stores, outbox, clock }: Foundation,
-  { devicesPerUser }: { readonly devicesPerUser: number },
-): { readonly devices: DeviceService } {
-  return {
-    devices: new DeviceService({
-      database,
-      store: stores.devices,
-      users: stores.users,
-      bindings: stores.pushBindings,
-      outbox,
-      clock,
-      devicesPerUser,
-    }),
-  }
+export interface DeviceServices {
+  readonly devices: DeviceService
+  readonly deviceAccess: DeviceAccessService
+  readonly presence: PresenceService
 }
 
-/** What is done to devices and needs logins. */
-export function createDeviceAccess(
-  { database, outbox, clock }: Foundation,
+/** Logins need it. */
+export function createDeviceService(
+  { database, stores, outbox, clock }: Infrastructure,
+  { devicesPerUser }: { readonly devicesPerUser: number },
+): DeviceService {
+  return new DeviceService({
+    database,
+    store: stores.devices,
+    users: stores.users,
+    bindings: stores.pushBindings,
+    outbox,
+    clock,
+    devicesPerUser,
+  })
+}
+
+/** @param options.tokens of the logins on the devices */
+export function createDevices(
+  { database, outbox, clock }: Infrastructure,
   { devices, tokens }: { readonly devices: DeviceService; readonly tokens: TokenService },
-): { readonly deviceAccess: DeviceAccessService; readonly presence: PresenceService } {
-  return {
-    deviceAccess: new DeviceAccessService({ database, devices, tokens, outbox, clock }),
-    presence: new PresenceService(),
-  }
+): Domain<DeviceServices> {
+  const deviceAccess = new DeviceAccessService({ database, devices, tokens, outbox, clock })
+  return { services: { devices, deviceAccess, presence: new PresenceService() } }
 }

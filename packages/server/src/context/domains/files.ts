@@ -7,6 +7,7 @@ import { FileCheck } from '../../domain/files/file-check.js'
 import { OperatorFileService } from '../../domain/files/operator-file-service.js'
 import { FileReferenceConsumer } from '../../domain/files/references/file-reference-consumer.js'
 import { FileReferenceService } from '../../domain/files/references/file-reference-service.js'
+import { blobRemovalHandler } from '../../domain/files/removal/blob-removal-job.js'
 import { FileRemoval } from '../../domain/files/removal/file-removal.js'
 import { StrayBlobs } from '../../domain/files/removal/stray-blobs.js'
 import { UnnamedFiles } from '../../domain/files/removal/unnamed-files.js'
@@ -16,50 +17,59 @@ import { FileWriter } from '../../domain/files/transfer/file-writer.js'
 import { TicketService } from '../../domain/files/transfer/ticket-service.js'
 import { UploadService } from '../../domain/files/transfer/upload-service.js'
 import type { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
-import type { JobQueue } from '../../jobs/job-queue.js'
-import type { BatchObserver } from '../../lib/concurrency/batch-queue.js'
+import { minuteMs } from '../../lib/clock.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
-import type { Media } from '../engines/media.js'
-import type { Foundation } from '../foundation.js'
-import type { Groups } from './groups.js'
+import type { Media } from '../adapters/media.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+import type { GroupServices } from './groups.js'
 
-/** @returns the credentials that logins hand out */
+/** Logins hand out these credentials. */
 export function createFileCredentials(
-  { database, stores, clock }: Foundation,
+  { database, stores, clock }: Infrastructure,
   { secretKeys }: { readonly secretKeys: SecretKeys },
-): { readonly fileCredentials: FileCredentialService } {
-  return {
-    fileCredentials: new FileCredentialService({
-      database,
-      users: stores.users,
-      clock,
-      secretKeys,
-    }),
-  }
+): FileCredentialService {
+  return new FileCredentialService({
+    database,
+    users: stores.users,
+    clock,
+    secretKeys,
+  })
 }
 
-export interface Files {
+export interface FileServices {
   readonly downloads: DownloadService
+  readonly fileCheck: FileCheck
+  readonly fileCredentials: FileCredentialService
   readonly fileTickets: TicketService
   readonly fileWriter: FileWriter
+  readonly operatorFiles: OperatorFileService
   readonly uploads: UploadService
 }
 
 export interface FilesOptions {
   readonly apps: AppService
   readonly blobs: BlobStore
-  readonly groups: Pick<Groups, 'groupAccess' | 'groupCache'>
+  readonly fileCredentials: FileCredentialService
+  readonly groups: Pick<GroupServices, 'groupAccess' | 'groupCache'>
   readonly media: Media
-  readonly observer: BatchObserver
   readonly recipientRules: RecipientRules
   readonly secretKeys: SecretKeys
 }
 
 export function createFiles(
-  { database, stores, clock }: Foundation,
-  { apps, blobs, groups, media, observer, recipientRules, secretKeys }: FilesOptions,
-): Files {
-  const { files, fileUsage: usage, peerKinds, users } = stores
+  { database, stores, jobs, clock, metrics }: Infrastructure,
+  { apps, blobs, fileCredentials, groups, media, recipientRules, secretKeys }: FilesOptions,
+): Domain<FileServices> {
+  const {
+    files,
+    fileReferences,
+    fileUsage: usage,
+    namingTexts: texts,
+    outbox,
+    peerKinds,
+    users,
+  } = stores
   const { detectType, isInlineType, images, voices } = media
   const fileTickets = new TicketService({
     database,
@@ -77,52 +87,14 @@ export function createFiles(
     signer: new FileSigner({ apps, secretKeys, clock }),
     clock,
   })
-  const writer = new FileWriter({ database, files, usage, users, observer })
+  const fileWriter = new FileWriter({
+    database,
+    files,
+    usage,
+    users,
+    observer: metrics.batches.files,
+  })
   const renditions = new RenditionService({ blobs, images, voices, detectType })
-  return {
-    downloads: new DownloadService({
-      database,
-      files,
-      tickets: fileTickets,
-      renditions,
-      blobs,
-      isInlineType,
-    }),
-    fileTickets,
-    fileWriter: writer,
-    uploads: new UploadService({
-      database,
-      files,
-      writer,
-      tickets: fileTickets,
-      apps,
-      blobs,
-      detectType,
-      clock,
-    }),
-  }
-}
-
-/** What becomes of files after they were stored. */
-export interface FileUpkeep {
-  readonly fileCheck: FileCheck
-  readonly fileReferences: FileReferenceConsumer
-  readonly fileRemoval: FileRemoval
-  readonly operatorFiles: OperatorFileService
-  readonly strayBlobs: StrayBlobs
-  readonly unnamedFiles: UnnamedFiles
-}
-
-/** @returns what follows their references, removes them and looks after the store */
-export function createFileUpkeep(
-  { database, stores, clock }: Foundation,
-  {
-    apps,
-    blobs,
-    jobs,
-  }: { readonly apps: AppService; readonly blobs: BlobStore; readonly jobs: JobQueue },
-): FileUpkeep {
-  const { files, fileReferences, fileUsage: usage, namingTexts: texts, outbox } = stores
   const references = new FileReferenceService({
     database,
     references: fileReferences,
@@ -131,17 +103,44 @@ export function createFileUpkeep(
   })
   const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: stores.jobs })
   const strays = new StrayBlobs({ database, files, blobs, clock })
-  return {
+  const unnamedFiles = new UnnamedFiles({ database, files, usage, outbox, removal, clock })
+  const services: FileServices = {
+    downloads: new DownloadService({
+      database,
+      files,
+      tickets: fileTickets,
+      renditions,
+      blobs,
+      isInlineType,
+    }),
     fileCheck: new FileCheck({
       ...{ database, files, usage, references, blobs, strays, outbox, clock },
       removals: removal,
     }),
-    fileReferences: new FileReferenceConsumer(references),
-    fileRemoval: removal,
+    fileCredentials,
+    fileTickets,
+    fileWriter,
     operatorFiles: new OperatorFileService({
       ...{ database, files, references: fileReferences, usage, removal, apps },
     }),
-    strayBlobs: strays,
-    unnamedFiles: new UnnamedFiles({ database, files, usage, outbox, removal, clock }),
+    uploads: new UploadService({
+      database,
+      files,
+      writer: fileWriter,
+      tickets: fileTickets,
+      apps,
+      blobs,
+      detectType,
+      clock,
+    }),
+  }
+  return {
+    services,
+    consumers: [new FileReferenceConsumer(references)],
+    jobHandlers: [blobRemovalHandler(removal)],
+    maintenanceTasks: [
+      { name: 'unnamed files', intervalMs: minuteMs, run: (signal) => unnamedFiles.run(signal) },
+      { name: 'stray blobs', intervalMs: minuteMs, run: (signal) => strays.run(signal) },
+    ],
   }
 }

@@ -16,12 +16,13 @@ import { MembershipService } from '../../domain/groups/membership/membership-ser
 import { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import { EndedBans } from '../../domain/groups/moderation/ended-bans.js'
 import { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
+import { minuteMs } from '../../lib/clock.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
-import type { Foundation } from '../foundation.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
 
-export interface Groups {
+export interface GroupServices {
   readonly announcements: AnnouncementService
-  readonly endedBans: EndedBans
   readonly groupAccess: GroupAccess
   readonly joinRequests: JoinRequestService
   readonly groupCache: GroupCache
@@ -37,9 +38,9 @@ export interface Groups {
 }
 
 export function createGroups(
-  { database, caches, stores, outbox, ids, clock, turns }: Foundation,
+  { database, caches, stores, outbox, ids, clock, turns }: Infrastructure,
   { apps, secretKeys }: { readonly apps: AppService; readonly secretKeys: SecretKeys },
-): Groups {
+): Domain<GroupServices> {
   const {
     announcements,
     groupBlocks: blocks,
@@ -84,9 +85,9 @@ export function createGroups(
     inviter,
     outbox,
   })
-  return {
+  const endedBans = new EndedBans({ database, groups, members, lists, clock })
+  const services: GroupServices = {
     announcements: new AnnouncementService({ access, announcements, outbox, ids }),
-    endedBans: new EndedBans({ database, groups, members, lists, clock }),
     groupAccess: access,
     groupCache: cache,
     groupInvitations,
@@ -144,5 +145,11 @@ export function createGroups(
       outbox,
     }),
     sharedFiles: new SharedFileService({ access, files, outbox, ids }),
+  }
+  return {
+    services,
+    maintenanceTasks: [
+      { name: 'ended bans', intervalMs: minuteMs, run: (signal) => endedBans.clear(signal) },
+    ],
   }
 }

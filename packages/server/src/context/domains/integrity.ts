@@ -2,10 +2,15 @@ import type { FileCheck } from '../../domain/files/file-check.js'
 import { IntegrityService } from '../../domain/integrity/integrity-service.js'
 import type { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { SecretService } from '../../domain/secrets/secret-service.js'
-import type { Foundation } from '../foundation.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+
+export interface IntegrityServices {
+  readonly integrity: IntegrityService
+}
 
 export function createIntegrity(
-  { database, stores }: Foundation,
+  { database, stores }: Infrastructure,
   {
     secrets,
     expiry,
@@ -15,9 +20,8 @@ export function createIntegrity(
     readonly expiry: CertificateExpiry
     readonly files: FileCheck
   },
-): {
-  readonly integrity: IntegrityService
-} {
+): Domain<IntegrityServices> {
   const store = stores.integrity
-  return { integrity: new IntegrityService({ database, store, secrets, expiry, files }) }
+  const integrity = new IntegrityService({ database, store, secrets, expiry, files })
+  return { services: { integrity } }
 }

@@ -9,8 +9,18 @@ import { PasswordHasher, parallelHashes } from '../../domain/login/password-hash
 import { PasswordService } from '../../domain/login/password-service.js'
 import { TokenService } from '../../domain/login/token-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
-import type { Foundation } from '../foundation.js'
+import { minuteMs } from '../../lib/clock.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
 
+export interface LoginServices {
+  readonly loginQueues: readonly LoginQueue[]
+  readonly operatorGuard: OperatorGuard
+  readonly passwords: PasswordService
+  readonly tokens: TokenService
+}
+
+/** The parts of logins that accounts need. */
 export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
@@ -19,23 +29,20 @@ export interface LoginParts {
   readonly storing: LoginQueue
   /** For the transactions that end logins, in a line of their own: they wait for locks, and some take long. */
   readonly changing: LoginQueue
-  readonly operatorGuard: OperatorGuard
   readonly tokens: TokenService
 }
 
 /** More of them would only wait for each other in the database, where there are no turns. */
 const parallelTransactions = 4
 
-export function createLogin(
-  { database, caches, stores, clock }: Foundation,
+export function createLoginParts(
+  { database, caches, stores, clock }: Infrastructure,
   {
     config,
-    apps,
     devices,
     fileCredentials,
   }: {
     readonly config: Pick<ServerConfig, 'accounts' | 'logins' | 'rateLimit'>
-    readonly apps: AppService
     readonly devices: DeviceService
     readonly fileCredentials: FileCredentialService
   },
@@ -64,38 +71,41 @@ export function createLogin(
     clock,
     tokenLifeMs: config.accounts.userTokenTtlMs,
   })
+  return { guard, hasher, hashing, storing, changing, tokens }
+}
+
+export function createLogin(
+  { database, stores, outbox, clock }: Infrastructure,
+  {
+    config,
+    accounts,
+    apps,
+    parts: { guard, hasher, hashing, storing, changing, tokens },
+  }: {
+    readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
+    readonly accounts: AccountService
+    readonly apps: AppService
+    readonly parts: LoginParts
+  },
+): Domain<LoginServices> {
+  const passwords = new PasswordService({
+    database,
+    store: stores.users,
+    accounts,
+    tokens,
+    outbox,
+    guard,
+    hasher,
+    changing,
+    clock,
+    passwordMinLength: config.accounts.passwordMinLength,
+  })
   const operatorGuard = new OperatorGuard({
     guard: new LoginGuard({ clock, ...config.logins }),
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
-  return { guard, hasher, hashing, storing, changing, operatorGuard, tokens }
-}
-
-/** Passwords are those of accounts, which need the tokens. */
-export function createPasswords(
-  { database, stores, outbox, clock }: Foundation,
-  {
-    config,
-    accounts,
-    login: { guard, hasher, changing, tokens },
-  }: {
-    readonly config: ServerConfig['accounts']
-    readonly accounts: AccountService
-    readonly login: LoginParts
-  },
-): { readonly passwords: PasswordService } {
   return {
-    passwords: new PasswordService({
-      database,
-      store: stores.users,
-      accounts,
-      tokens,
-      outbox,
-      guard,
-      hasher,
-      changing,
-      clock,
-      passwordMinLength: config.passwordMinLength,
-    }),
+    services: { loginQueues: [hashing, storing, changing], operatorGuard, passwords, tokens },
+    maintenanceTasks: [{ name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() }],
   }
 }

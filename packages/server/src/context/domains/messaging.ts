@@ -14,53 +14,44 @@ import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
 import { TransactionSweeper } from '../../domain/messaging/sending/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
-import type { BatchObserver } from '../../lib/concurrency/batch-queue.js'
-import type { Foundation } from '../foundation.js'
-import type { Groups } from './groups.js'
+import { minuteMs } from '../../lib/clock.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+import type { GroupServices } from './groups.js'
 
-export interface Messaging {
+export interface MessagingServices {
   readonly broadcasts: BroadcastService
   readonly changes: ChangeService
   readonly conversations: ConversationService
-  readonly historyRetention: HistoryRetention
   readonly marks: MarkWriter
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
   readonly pins: PinService
   readonly recipientRules: RecipientRules
-  readonly sweeper: TransactionSweeper
   readonly writer: MessageWriter
-}
-
-/** Of what is committed in batches. */
-export interface BatchObservers {
-  readonly messages: BatchObserver
-  readonly marks: BatchObserver
 }
 
 export interface MessagingOptions {
   readonly config: Pick<ServerConfig, 'messages' | 'writer'>
-  readonly batchObservers: BatchObservers
-  /** The app has new messages. */
+  /** Announces that an app has new messages. */
   readonly appended: (appId: string) => void
   readonly accounts: AccountService
   readonly apps: AppService
-  readonly groups: Pick<Groups, 'groupAccess' | 'groupCache' | 'groupMessageRules'>
+  readonly groups: Pick<GroupServices, 'groupAccess' | 'groupCache' | 'groupMessageRules'>
   readonly messageRules: MessageRules
 }
 
 export function createMessaging(
-  { database, caches, stores, outbox, ids, clock }: Foundation,
+  { database, caches, stores, outbox, ids, clock, metrics, log }: Infrastructure,
   {
     config,
-    batchObservers,
     appended,
     accounts,
     apps,
     groups: { groupAccess, groupCache, groupMessageRules: groupRules },
     messageRules,
   }: MessagingOptions,
-): Messaging {
+): Domain<MessagingServices> {
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
   const { transactions, broadcastMarks } = stores
@@ -77,7 +68,7 @@ export function createMessaging(
     maxBatchMessages: config.writer.batchMessages,
     maxQueuedMessages: config.writer.queueMessages,
     maxQueuedBytes: config.writer.queueBytes,
-    observer: batchObservers.messages,
+    observer: metrics.batches.messages,
     outbox,
     broadcasters,
     appended,
@@ -92,7 +83,7 @@ export function createMessaging(
     clock,
     maxBatchMoves: config.writer.batchMessages,
     maxQueuedMoves: config.writer.queueMessages,
-    observer: batchObservers.marks,
+    observer: metrics.batches.marks,
     appended,
   })
   const conversations = new ConversationService({
@@ -124,7 +115,18 @@ export function createMessaging(
     maxMessageBytes,
     transactionTtlMs,
   })
-  return {
+  const historyRetention = new HistoryRetention({
+    database,
+    apps,
+    conversations: stores.conversations,
+    messages: stores.messages,
+    changes: stores.changes,
+    receiptRequests: stores.receiptRequests,
+    outbox,
+    clock,
+  })
+  const sweeper = new TransactionSweeper({ database, store: transactions, clock })
+  const services: MessagingServices = {
     broadcasts: new BroadcastService({
       database,
       ids,
@@ -141,16 +143,6 @@ export function createMessaging(
       conversations,
     }),
     conversations,
-    historyRetention: new HistoryRetention({
-      database,
-      apps,
-      conversations: stores.conversations,
-      messages: stores.messages,
-      changes: stores.changes,
-      receiptRequests: stores.receiptRequests,
-      outbox,
-      clock,
-    }),
     marks,
     messageOperations,
     messages: new MessageService({
@@ -177,7 +169,21 @@ export function createMessaging(
       groupCache,
       clock,
     }),
-    sweeper: new TransactionSweeper({ database, store: transactions, clock }),
     writer,
+  }
+  return {
+    services,
+    maintenanceTasks: [
+      {
+        name: 'old messages',
+        intervalMs: 10 * minuteMs,
+        run: (signal) =>
+          historyRetention.run(signal, {
+            removed: metrics.historyRemoved.bind(metrics),
+            walked: (walk) => log.info(walk, 'old messages removed'),
+          }),
+      },
+      { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
+    ],
   }
 }

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import type { GroupCache } from '../../domain/groups/core/group-cache.js'
 import { AudienceCounter } from '../../domain/push/audience/audience-counter.js'
 import { AudienceReader } from '../../domain/push/audience/audience-reader.js'
 import { TaskExpander } from '../../domain/push/audience/task-expander.js'
@@ -15,35 +16,128 @@ import { MessagePushConsumer } from '../../domain/push/messages/message-push-con
 import { MessagePushService } from '../../domain/push/messages/message-push-service.js'
 import { MessageWithdrawal } from '../../domain/push/messages/message-withdrawal.js'
 import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
-import { type ReceiptObserver, ReceiptService } from '../../domain/push/receipts/receipt-service.js'
+import { pushJobHandlers } from '../../domain/push/push-job-handlers.js'
+import { ReceiptService } from '../../domain/push/receipts/receipt-service.js'
 import { ReceiptTokens } from '../../domain/push/receipts/receipt-tokens.js'
 import { ReportService } from '../../domain/push/receipts/report-service.js'
 import { BatchSender } from '../../domain/push/sending/batch-sender.js'
 import { DeliveryRecorder } from '../../domain/push/sending/delivery-recorder.js'
-import { type OutcomeObserver, watchOutcomes } from '../../domain/push/sending/outcome-watch.js'
+import { watchOutcomes } from '../../domain/push/sending/outcome-watch.js'
 import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
 import { PushPurge } from '../../domain/push/tasks/push-purge.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
 import { AudienceCheck } from '../../domain/push/trace/audience-check.js'
 import { TraceService } from '../../domain/push/trace/trace-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
-import type { JobQueue } from '../../jobs/job-queue.js'
+import { minuteMs } from '../../lib/clock.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { CoreChannel } from '../../push/core-channel.js'
-import type { CertificateInspector, PushSender, VendorChannel } from '../../push/sender.js'
-import type { Foundation } from '../foundation.js'
-import type { Groups } from './groups.js'
+import { expiryObserver } from '../adapters/certificate-expiry.js'
+import type { PushGateways } from '../adapters/push-gateways.js'
+import { outcomeObserver } from '../adapters/push-outcomes.js'
+import { receiptObserver } from '../adapters/push-receipts.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+import type { GroupServices } from './groups.js'
+
+export interface PushServices extends PushCertificates, PushReports {
+  readonly pushPreferences: PushPreferenceService
+  readonly pushTasks: PushTaskService
+}
+
+export interface PushOptions {
+  readonly config: ServerConfig
+  readonly accounts: AccountService
+  readonly apps: AppService
+  readonly core: CoreChannel
+  readonly groups: Pick<GroupServices, 'groupCache'>
+  readonly providers: PushGateways
+  readonly secretBox: SecretBox
+  /** The number of messages that this node has stored. */
+  readonly countMessages: () => number
+}
+
+export function createPush(
+  infrastructure: Infrastructure,
+  { config, accounts, apps, core, groups, providers, secretBox, countMessages }: PushOptions,
+): Domain<PushServices> {
+  const { database, stores, clock, log } = infrastructure
+  const certificates = createCertificates(infrastructure, {
+    apps,
+    secretBox,
+    inspector: providers,
+    publicUrl: config.http.publicUrl,
+  })
+  const { pushCertificates, certificateExpiry } = certificates
+  const tasks = createTasks(infrastructure, {
+    apps,
+    certificates: pushCertificates,
+    core,
+    senders: providers.senders,
+  })
+  const messagePushes = createMessagePushes(infrastructure, {
+    apps,
+    certificates: pushCertificates,
+    planner: tasks.deliveryPlanner,
+    groups: groups.groupCache,
+  })
+  const reports = createReports(infrastructure, {
+    config: config.push,
+    accounts,
+    apps,
+    certificates: pushCertificates,
+  })
+  const pushPurge = new PushPurge({
+    database,
+    apps,
+    batches: stores.pushBatches,
+    deliveries: stores.pushDeliveries,
+    tasks: stores.pushTasks,
+    traceMs: config.push.traceMs,
+    taskMs: config.push.taskMs,
+    clock,
+  })
+  const observer = expiryObserver(log)
+  return {
+    services: {
+      ...certificates,
+      ...reports,
+      pushPreferences: new PushPreferenceService({
+        database,
+        store: stores.pushPreferences,
+        users: stores.users,
+        accounts,
+      }),
+      pushTasks: tasks.pushTasks,
+    },
+    consumers: [messagePushes],
+    jobHandlers: pushJobHandlers({
+      ...tasks,
+      clock,
+      countMessages,
+      afterCheckpoint: database.dialect.afterCheckpoint,
+    }),
+    maintenanceTasks: [
+      { name: 'old pushes', intervalMs: 10 * minuteMs, run: (signal) => pushPurge.run(signal) },
+      {
+        name: 'certificate expiry',
+        intervalMs: 10 * minuteMs,
+        run: () => certificateExpiry.tell(observer),
+      },
+    ],
+  }
+}
 
 /** The credentials of applications at push gateways. */
-export interface PushCertificates {
+interface PushCertificates {
   readonly certificateAdmin: CertificateAdminService
   readonly certificateExpiry: CertificateExpiry
   readonly pushCertificates: CertificateService
 }
 
 /** @param options.publicUrl where gateways reach the service; null: they do not */
-export function createPushCertificates(
-  { database, caches, stores, ids, clock }: Foundation,
+function createCertificates(
+  { database, caches, stores, ids, clock }: Infrastructure,
   {
     apps,
     secretBox,
@@ -52,7 +146,7 @@ export function createPushCertificates(
   }: {
     readonly apps: AppService
     readonly secretBox: SecretBox
-    readonly inspector: CertificateInspector
+    readonly inspector: PushGateways
     readonly publicUrl: string | null
   },
 ): PushCertificates {
@@ -80,21 +174,7 @@ export function createPushCertificates(
   return { certificateAdmin, certificateExpiry, pushCertificates }
 }
 
-export function createPushPreferences(
-  { database, stores }: Foundation,
-  { accounts }: { readonly accounts: AccountService },
-): { readonly pushPreferences: PushPreferenceService } {
-  return {
-    pushPreferences: new PushPreferenceService({
-      database,
-      store: stores.pushPreferences,
-      users: stores.users,
-      accounts,
-    }),
-  }
-}
-
-export interface PushTasks {
+interface PushTasks {
   readonly batchOpener: BatchOpener
   readonly batchSender: BatchSender
   readonly deliveryPlanner: DeliveryPlanner
@@ -102,38 +182,21 @@ export interface PushTasks {
   readonly taskExpander: TaskExpander
 }
 
-export interface PushTasksOptions {
-  readonly apps: AppService
-  readonly certificates: KnownCertificates
-  readonly core: CoreChannel
-  readonly jobs: JobQueue
-  readonly messages: MessageAudience
-  readonly observer: OutcomeObserver
-  readonly senders: Readonly<Record<VendorChannel, PushSender>>
-}
-
-export interface PushMessages {
-  readonly messagePushes: MessagePushConsumer
-}
-
-/** Who is told of messages. */
-export function createMessageAudience({ database, stores }: Foundation): MessageAudience {
-  return new MessageAudience({ database, store: stores.receivers })
-}
-
-/** Pushes of messages to those who are away. */
-export function createPushMessages(
-  { database, stores, ids, clock }: Foundation,
+/** Plans and sends pushes of messages to users who are away. */
+function createMessagePushes(
+  { database, stores, jobs, ids, clock }: Infrastructure,
   {
     apps,
     certificates,
-    deliveryPlanner: planner,
-    groupCache: groups,
-    jobs,
-  }: Pick<PushTasksOptions, 'apps' | 'certificates' | 'jobs'> &
-    Pick<PushTasks, 'deliveryPlanner'> &
-    Pick<Groups, 'groupCache'>,
-): PushMessages {
+    planner,
+    groups,
+  }: {
+    readonly apps: AppService
+    readonly certificates: KnownCertificates
+    readonly planner: DeliveryPlanner
+    readonly groups: GroupCache
+  },
+): MessagePushConsumer {
   const { receivers: store, pushTasks: tasks, pushDeliveries: deliveries, readMessages } = stores
   const messages = new MessagePushService({
     database,
@@ -153,13 +216,23 @@ export function createPushMessages(
     reads: readMessages,
     clock,
   })
-  return { messagePushes: new MessagePushConsumer({ certificates, messages, withdrawal }) }
+  return new MessagePushConsumer({ certificates, messages, withdrawal })
 }
 
-/** From what is asked for to what the gateways answered. */
-export function createPushTasks(
-  { database, stores, ids, clock }: Foundation,
-  { apps, certificates, core, jobs, messages, observer, senders }: PushTasksOptions,
+/** Plans tasks, and sends them to the gateways. */
+function createTasks(
+  { database, stores, jobs, ids, clock, log, metrics }: Infrastructure,
+  {
+    apps,
+    certificates,
+    core,
+    senders,
+  }: {
+    readonly apps: AppService
+    readonly certificates: KnownCertificates
+    readonly core: CoreChannel
+    readonly senders: PushGateways['senders']
+  },
 ): PushTasks {
   const shared = { database, clock, certificates, core }
   const tasks = stores.pushTasks
@@ -186,7 +259,7 @@ export function createPushTasks(
     database,
     store: stores.pushAudiences,
     core,
-    messages,
+    messages: new MessageAudience({ database, store: stores.receivers }),
   })
   return {
     deliveryPlanner,
@@ -219,31 +292,32 @@ export function createPushTasks(
       deliveries,
       recipients,
       senders,
-      recorder: watchOutcomes(recorder, observer),
+      recorder: watchOutcomes(recorder, outcomeObserver(log, metrics)),
     }),
   }
 }
 
-export interface PushReports {
+interface PushReports {
   readonly operatorTasks: OperatorTaskService
-  readonly pushPurge: PushPurge
   readonly pushReports: ReportService
   readonly receipts: ReceiptService
   readonly traces: TraceService
 }
 
-export interface PushReportsOptions {
-  readonly config: ServerConfig['push']
-  readonly accounts: AccountService
-  readonly apps: AppService
-  readonly certificates: CertificateService
-  readonly observer: ReceiptObserver
-}
-
-/** What becomes of pushes after they were sent, and what one can see of it. */
-export function createPushReports(
-  { database, stores, clock }: Foundation,
-  { config: { traceMs, taskMs }, accounts, apps, certificates, observer }: PushReportsOptions,
+/** Receipts of sent pushes, and the views of them. */
+function createReports(
+  { database, stores, clock, log, metrics }: Infrastructure,
+  {
+    config: { traceMs },
+    accounts,
+    apps,
+    certificates,
+  }: {
+    readonly config: ServerConfig['push']
+    readonly accounts: AccountService
+    readonly apps: AppService
+    readonly certificates: CertificateService
+  },
 ): PushReports {
   const tasks = stores.pushTasks
   const batches = stores.pushBatches
@@ -257,16 +331,6 @@ export function createPushReports(
   })
   return {
     operatorTasks,
-    pushPurge: new PushPurge({
-      database,
-      apps,
-      batches,
-      deliveries,
-      tasks,
-      traceMs,
-      taskMs,
-      clock,
-    }),
     pushReports: new ReportService({ database, deliveries, tasks, clock }),
     receipts: new ReceiptService({
       database,
@@ -274,7 +338,7 @@ export function createPushReports(
       deliveries,
       tasks,
       tokens: new ReceiptTokens({ devices: stores.devices, bindings: stores.pushBindings }),
-      observer,
+      observer: receiptObserver(log, metrics),
       clock,
     }),
     traces: new TraceService({

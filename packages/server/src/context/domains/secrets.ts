@@ -5,14 +5,19 @@ import {
 } from '../../domain/secrets/secret-service.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
-import type { Foundation } from '../foundation.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+
+export interface SecretServices {
+  readonly secretService: SecretService
+}
 
 /**
  * @param options.columns every column of secrets
  * @param options.keyFile null: the keys come from the settings
  */
 export function createSecrets(
-  { database, stores }: Foundation,
+  { database, stores }: Infrastructure,
   {
     columns,
     secretKeys,
@@ -24,15 +29,14 @@ export function createSecrets(
     readonly secretBox: SecretBox
     readonly keyFile: KeyFile | null
   },
-): { readonly secretService: SecretService } {
-  return {
-    secretService: new SecretService({
-      database,
-      keys: secretKeys,
-      keyFile,
-      box: secretBox,
-      keyChecks: stores.keyChecks,
-      columns,
-    }),
-  }
+): Domain<SecretServices> {
+  const secretService = new SecretService({
+    database,
+    keys: secretKeys,
+    keyFile,
+    box: secretBox,
+    keyChecks: stores.keyChecks,
+    columns,
+  })
+  return { services: { secretService } }
 }

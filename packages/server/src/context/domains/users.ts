@@ -3,11 +3,11 @@ import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import type { LoginQueue } from '../../domain/login/login-queue.js'
-import type { PasswordHasher } from '../../domain/login/password-hasher.js'
 import type { PasswordService } from '../../domain/login/password-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
 import { AccountService } from '../../domain/users/account-service.js'
 import { DeletionService } from '../../domain/users/deletion/deletion-service.js'
+import { textErasureHandler } from '../../domain/users/deletion/text-erasure-job.js'
 import { TextErasureService } from '../../domain/users/deletion/text-erasure-service.js'
 import { UserImportService } from '../../domain/users/import/user-import-service.js'
 import { OperatorUserService } from '../../domain/users/operator-user-service.js'
@@ -21,35 +21,34 @@ import {
   RegistrationService,
 } from '../../domain/users/registration/registration-service.js'
 import { SettingsService } from '../../domain/users/settings/settings-service.js'
-import type { JobQueue } from '../../jobs/job-queue.js'
-import type { Foundation } from '../foundation.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
 import { personalStores } from '../personal-stores.js'
+import type { LoginParts } from './login.js'
 
-/** What the other domains ask about users. */
+/** Logins and most other domains need it. */
 export function createAccounts(
-  { database, caches, stores, outbox, clock }: Foundation,
+  { database, caches, stores, outbox, clock }: Infrastructure,
   { tokens, changing }: { readonly tokens: TokenService; readonly changing: LoginQueue },
-): { readonly accounts: AccountService } {
-  return {
-    accounts: new AccountService({
-      database,
-      store: stores.users,
-      stateCache: caches.userStates,
-      tokens,
-      changing,
-      outbox,
-      clock,
-    }),
-  }
+): AccountService {
+  return new AccountService({
+    database,
+    store: stores.users,
+    stateCache: caches.userStates,
+    tokens,
+    changing,
+    outbox,
+    clock,
+  })
 }
 
-export interface Users {
+export interface UserServices {
+  readonly accounts: AccountService
   readonly deletions: DeletionService
   readonly operatorUsers: OperatorUserService
   readonly profiles: ProfileService
   readonly registrations: RegistrationService
   readonly settings: SettingsService
-  readonly textErasures: TextErasureService
   readonly userImports: UserImportService
 }
 
@@ -59,18 +58,13 @@ export interface UsersOptions {
   readonly apps: AppService
   readonly contacts: ContactConnector
   readonly devices: DeviceService
-  readonly hasher: PasswordHasher
-  readonly storing: LoginQueue
-  readonly changing: LoginQueue
-  readonly jobs: JobQueue
+  readonly login: Pick<LoginParts, 'hasher' | 'storing' | 'changing' | 'tokens'>
   readonly passwords: PasswordService
   readonly ownership: OwnershipTransfer
-  readonly tokens: TokenService
 }
 
-/** What is done to users. */
 export function createUsers(
-  { database, stores, outbox, ids, clock }: Foundation,
+  { database, stores, outbox, jobs, ids, clock }: Infrastructure,
   {
     config: {
       accounts: { passwordMinLength, reservedUsernamePrefixes: reservedPrefixes },
@@ -80,15 +74,11 @@ export function createUsers(
     apps,
     contacts,
     devices,
-    hasher,
-    storing,
-    changing,
-    jobs,
+    login: { hasher, storing, changing, tokens },
     passwords,
     ownership,
-    tokens,
   }: UsersOptions,
-): Users {
+): Domain<UserServices> {
   const names = { reservedPrefixes }
   const textErasures = new TextErasureService({ outbox, jobs })
   const deletions = new DeletionService({
@@ -106,7 +96,8 @@ export function createUsers(
     textErasures,
     clock,
   })
-  return {
+  const services: UserServices = {
+    accounts,
     deletions,
     operatorUsers: new OperatorUserService({
       database,
@@ -135,7 +126,6 @@ export function createUsers(
       passwordMinLength,
     }),
     settings: new SettingsService({ database, store: stores.settings, accounts }),
-    textErasures,
     userImports: new UserImportService({
       database,
       store: stores.userImports,
@@ -149,4 +139,5 @@ export function createUsers(
       passwordMinLength,
     }),
   }
+  return { services, jobHandlers: [textErasureHandler(textErasures)] }
 }

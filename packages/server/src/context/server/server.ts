@@ -28,15 +28,15 @@ export function startService(
       each.stop(),
     )
     const first = await prepareApps(context, { config, secrets })
-    const { bus, clock, database, metrics, providers, services, stores } = context
+    const { bus, clock, database, domains, metrics, providers, services, stores } = context
     // Without a certificate nobody needs them; setting the first one loads them.
-    if (await services.pushCertificates.exist()) providers.load()
+    if (await services.push.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
       database,
       bus,
       stores,
       maxLagMs: config.outbox.maxLagMs,
-      services,
+      domains: Object.values(domains),
       metrics,
       log,
       clock,
@@ -57,7 +57,11 @@ export function startService(
 }
 
 async function prepareApps(
-  { services: { apps } }: Context,
+  {
+    services: {
+      apps: { apps },
+    },
+  }: Context,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
 ): Promise<FirstApp | null> {
   if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)

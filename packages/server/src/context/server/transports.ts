@@ -48,7 +48,8 @@ export function startTransports(
   }: { readonly config: ServerConfig; readonly log: Logger; readonly readiness: Readiness },
 ): Promise<Transports> {
   const { executor, limits } = context
-  const { operatorGuard, receipts } = context.services
+  const { operatorGuard } = context.services.login
+  const { receipts } = context.services.push
   const onError = (error: unknown) => log.error({ err: error }, 'page failed')
   const addressOf = addressReader(config.http.trustProxy)
   const baseUrlOf = baseUrlReader(config.http.publicUrl, config.http.trustProxy)

@@ -39,7 +39,7 @@ for (const backend of anyBackend()) {
         ...(database.url === undefined ? {} : { HERMOD_DATABASE_URL: database.url }),
       })
       context = await openContext({ ...loaded, log: createLog('silent') })
-      appId = (await context.services.apps.create('app', undefined)).app.appId
+      appId = (await context.services.apps.apps.create('app', undefined)).app.appId
     })
 
     afterEach(async () => {
@@ -49,8 +49,8 @@ for (const backend of anyBackend()) {
     })
 
     const set = (changes: Partial<typeof draft> = {}) =>
-      context.services.certificateAdmin.set(appId, { ...draft, ...changes })
-    const known = () => context.services.pushCertificates.of(appId)
+      context.services.push.certificateAdmin.set(appId, { ...draft, ...changes })
+    const known = () => context.services.push.pushCertificates.of(appId)
     const run = (work: (tx: Tx) => Promise<void>) => context.database.transaction(work)
 
     it('are known as soon as they are set, changed or removed, also that there are none', async () => {
@@ -83,9 +83,9 @@ for (const backend of anyBackend()) {
       expect(await known()).toMatchObject([
         { gateway: { category: 'IM', packageName: 'org.example' } },
       ])
-      await context.services.certificateAdmin.remove(appId, 'main')
+      await context.services.push.certificateAdmin.remove(appId, 'main')
       expect(await known()).toEqual([])
-      expect(await context.services.pushCertificates.of('another')).toEqual([])
+      expect(await context.services.push.pushCertificates.of('another')).toEqual([])
     })
 
     it('remember the last accepted push to the minute, and the longest pause of each class', async () => {
@@ -117,7 +117,7 @@ for (const backend of anyBackend()) {
       await set()
       await set({ name: 'other' })
       const [main, other] = await known()
-      const { pushCertificates } = context.services
+      const { pushCertificates } = context.services.push
       const textOf = (url = '') => url.slice(url.lastIndexOf('/') + 1)
       const text = textOf(main?.gateway.receiptUrl)
       const [id = '', secret = ''] = text.split('.')
@@ -142,7 +142,7 @@ for (const backend of anyBackend()) {
       expect(await find('vendor_f', text)).toMatchObject({
         certificate: { gateway: { appSecret: 'another' } },
       })
-      await context.services.certificateAdmin.remove(appId, 'main')
+      await context.services.push.certificateAdmin.remove(appId, 'main')
       expect(await find('vendor_f', text)).toBeNull()
     })
 
