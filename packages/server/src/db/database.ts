@@ -1,108 +1,52 @@
 import { AppError } from '@hermod/protocol'
 import { IdsRunOut } from '../lib/ids/ids.js'
-import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { BulkRunner } from './bulk-runner.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
-import { watchStatements } from './checks/statement-check.js'
-import type { TableWriterCheck } from './checks/table-writers.js'
-import type {
-  AppendStatement,
-  Bulk,
-  BulkAppend,
-  BulkQuery,
-  BulkStatement,
-  ProcedureCall,
-  RemoteConnection,
-  SqlDialect,
-} from './dialect/dialect.js'
+import type { Bulk, ProcedureCall, SqlDialect } from './dialect/dialect.js'
 import { DatabaseHealth } from './health.js'
-import {
-  type Compilable,
-  type CompiledQuery,
-  type DatabaseConnection,
-  DummyDriver,
-  Kysely,
-  type QueryResult,
-  type RawBuilder,
-  sql,
-  Transaction,
-} from './kysely.js'
-import {
-  compileOnce,
-  type LastStatement,
-  type Procedure,
-  type ProcedureContext,
-  type ProcedureName,
-  runLast,
-} from './procedure.js'
+import { type Compilable, Kysely, type RawBuilder, sql } from './kysely.js'
+import { type Param, Prepared, PreparedPage, placeholder } from './prepared.js'
+import type { Procedure, ProcedureContext, ProcedureName } from './procedure.js'
 import type { Schema } from './schema.js'
+import {
+  type DatabaseChecks,
+  type Queryable,
+  type StatementTx,
+  TransactionRunner,
+  type Tx,
+} from './transaction.js'
 
-/** What is done around the commit of a transaction. A transaction that is run again starts without any. */
-export interface CommitHooks {
-  /**
-   * Runs after the transaction's work; it may lock what no other code locks earlier.
-   * @param run its last statements run after all others, with the commit
-   */
-  beforeCommit(run: () => Promise<readonly LastStatement[]>): void
-  /**
-   * Runs once the transaction is durable, before its caller goes on; also when the outcome of the commit is unknown or its last
-   * statements have failed, so it must do no harm if nothing was stored. Not after any other rollback.
-   * @param cache the cache that `run` invalidates, see {@link CacheCheck}
-   */
-  afterCommit(run: () => void, cache?: string): void
-}
-
-/** An open transaction; it must not be used after the function that received it has returned. */
-export type Tx = Transaction<Schema> &
-  CommitHooks & {
-    /** As {@link SqlDialect.rowLocks}, for the functions of locking.ts. */
-    readonly hasRowLocks: boolean
-  }
-
-/** A transaction of one statement, see {@link Database.statement}. */
-export type StatementTx = Transaction<Schema> & Pick<Tx, 'afterCommit' | 'hasRowLocks'>
-
-/** Where a statement may run: an open transaction, or the reader. */
-export type Queryable = Kysely<Schema>
+export type { Param, Prepared, PreparedPage } from './prepared.js'
+export type { DatabaseChecks, Queryable, StatementTx, Tx } from './transaction.js'
 
 const maxAttempts = 6
 const retryDelayMs = 5
 const retryAfterSeconds = 2
-
-/** What is looked at while statements run, for development and tests; nothing where a check is left out. */
-export interface DatabaseChecks {
-  readonly cacheCheck?: CacheCheck
-  readonly writerCheck?: TableWriterCheck
-  /** Whether a transaction fails whose statements were not all waited for. */
-  readonly checksEnds?: boolean
-}
 
 /** One place for what every store needs: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
 export class Database implements AsyncDisposable {
   /** Reads of committed data. Writing is refused where the engine can refuse it; use {@link transaction}. */
   readonly reader: Queryable
   readonly #writer: Queryable
-  readonly #bulkOf: (statement: Bulk) => BulkStatement
-  readonly #appendOf: ((statement: BulkAppend) => AppendStatement) | undefined
+  readonly #bulk: BulkRunner
+  readonly #transactions: TransactionRunner
 
   readonly cacheCheck: CacheCheck | null
-  readonly #writerCheck: TableWriterCheck | null
-  readonly #checksEnds: boolean
 
   constructor(
     readonly dialect: SqlDialect,
     checks: DatabaseChecks = {},
-    /** What became of the latest commits. */
+    /** The outcome of the latest commits. */
     readonly health = new DatabaseHealth(),
   ) {
     this.cacheCheck = checks.cacheCheck ?? null
-    this.#writerCheck = checks.writerCheck ?? null
-    this.#checksEnds = checks.checksEnds ?? false
-    const { bulkAppend } = dialect
-    this.#appendOf = bulkAppend && compileOnce((statement: BulkAppend) => bulkAppend(statement))
-    this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
+    this.#bulk = new BulkRunner(dialect)
     this.#writer = new Kysely<Schema>({ dialect: dialect.writes })
     this.reader = dialect.reads ? new Kysely<Schema>({ dialect: dialect.reads }) : this.#writer
-    this.#writerCheck?.watch(this.#writer.getExecutor())
+    checks.writerCheck?.watch(this.#writer.getExecutor())
+    const writer = this.#writer
+    this.#transactions = new TransactionRunner({ dialect, writer, bulk: this.#bulk, checks })
   }
 
   /** For the migrator and for statements outside the stores. */
@@ -118,7 +62,7 @@ export class Database implements AsyncDisposable {
    *   during the commit, in which case the outcome is unknown
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.health.write(() => this.#repeat(() => this.#attempt(work)))
+    return this.health.write(() => this.#repeat(() => this.#transactions.run(work)))
   }
 
   /**
@@ -128,7 +72,7 @@ export class Database implements AsyncDisposable {
    * @throws as {@link transaction}, and an error when there is a second statement
    */
   statement<T>(work: (tx: StatementTx) => Promise<T>): Promise<T> {
-    return this.health.write(() => this.#repeat(() => this.#attemptStatement(work)))
+    return this.health.write(() => this.#repeat(() => this.#transactions.runStatement(work)))
   }
 
   /** Does over what the database asks to be done over. */
@@ -146,106 +90,6 @@ export class Database implements AsyncDisposable {
         if (isOutOfIds) await error.renewal
         await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
       }
-    }
-  }
-
-  async #attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const before: (() => Promise<readonly LastStatement[]>)[] = []
-    const after: (() => void)[] = []
-    let isCommitting = false
-    let isOver = false
-    try {
-      return await this.#writer.transaction().execute(async (transaction) => {
-        const connection = await transaction.getExecutor().provideConnection(async (held) => held)
-        const { open, watched } = this.#open(connection, { isOver: () => isOver, after })
-        const tx: Tx = Object.assign(open, {
-          beforeCommit: (run: () => Promise<readonly LastStatement[]>) => void before.push(run),
-        })
-        try {
-          const result = await work(tx)
-          const last: LastStatement[] = []
-          for (const run of before) last.push(...(await run()))
-          watched.requireRules()
-          isCommitting = last.length > 0 && commitWithNext(connection)
-          await this.#runLast(tx.getExecutor(), last)
-          watched.requireRules()
-          isCommitting = true
-          return result
-        } finally {
-          // Also where some of its statements are still answered: nothing may follow the rollback.
-          isOver = true
-        }
-      })
-    } finally {
-      if (isCommitting) for (const run of after) run()
-    }
-  }
-
-  async #attemptStatement<T>(work: (tx: StatementTx) => Promise<T>): Promise<T> {
-    const after: (() => void)[] = []
-    let isUsed = false
-    /** @returns whether the one statement was asked for before */
-    const use = () => {
-      const wasUsed = isUsed
-      isUsed = true
-      return wasUsed
-    }
-    try {
-      return await this.#writer.getExecutor().provideConnection(async (connection) => {
-        const { open, watched } = this.#open(connection, { isOver: use, after })
-        const result = await work(open)
-        watched.requireRules()
-        return result
-      })
-    } finally {
-      if (use()) for (const run of after) run()
-    }
-  }
-
-  /** What a connection is lent as: looked at by the checks that are on, with what is left to the time after the commit. */
-  #open(
-    connection: DatabaseConnection,
-    { isOver, after }: { isOver(): boolean; readonly after: (() => void)[] },
-  ) {
-    const unqueued = this.#unqueued(connection, isOver)
-    const watched = this.#watch(unqueued.getExecutor())
-    const open: StatementTx = Object.assign(unqueued, {
-      hasRowLocks: this.dialect.rowLocks,
-      afterCommit: (run: () => void, cache?: string) => {
-        after.push(run)
-        if (cache !== undefined) watched.invalidated(cache)
-      },
-    })
-    return { open, watched }
-  }
-
-  /**
-   * A transaction whose statements do not wait for one another: connections run what they are given in order, and take together what
-   * comes together. Kysely's own would give the next statement to the connection when the one before it is answered.
-   */
-  #unqueued(connection: DatabaseConnection, isOver: () => boolean): Transaction<Schema> {
-    const dialect = this.dialect.writes
-    const executor = this.#writer.getExecutor().withConnectionProvider({
-      provideConnection: async (use) => {
-        if (isOver()) throw new Error('the transaction is over')
-        return use(connection)
-      },
-    })
-    return new Transaction({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
-  }
-
-  /** Has the checks that are on look at the statements of one transaction. */
-  #watch(runner: StatementRunner) {
-    this.#writerCheck?.watch(runner)
-    const caches = this.cacheCheck?.watch(runner)
-    const statements = this.#checksEnds ? watchStatements(runner) : null
-    return {
-      invalidated: (cache: string) => caches?.invalidated(cache),
-      /** To be called before the commit. @throws Error when the statements have broken a rule */
-      requireRules() {
-        statements?.requireEnd()
-        caches?.requireInvalidations()
-      },
     }
   }
 
@@ -362,25 +206,8 @@ export class Database implements AsyncDisposable {
   ): Promise<Output> {
     const { runProcedure } = this.dialect
     if (runProcedure) return this.#runElsewhere(runProcedure, procedure, input)
-    return this.transaction((tx) =>
-      tx.getExecutor().provideConnection(async (connection) => {
-        const runner: StatementRunner = {
-          executeQuery: (query) => connection.executeQuery(query),
-        }
-        const watched = this.#watch(runner)
-        const { withoutDisk } = this.dialect
-        const [, { last, output }] = await Promise.all([
-          procedure.waitsForDisk === false &&
-            withoutDisk &&
-            runner.executeQuery({ ...emptyQuery, ...withoutDisk } as unknown as CompiledQuery),
-          procedure.run(this.contextOf(runner), input, host),
-        ])
-        watched.requireRules()
-        if (last.length > 0) commitWithNext(connection)
-        const results = await this.#runLast(runner, last)
-        watched.requireRules()
-        return output(results)
-      }),
+    return this.health.write(() =>
+      this.#repeat(() => this.#transactions.runProcedure(procedure, input, host)),
     )
   }
 
@@ -414,46 +241,12 @@ export class Database implements AsyncDisposable {
     statement: Bulk,
     rows: readonly (readonly unknown[])[],
   ): Promise<Row[]> {
-    return (await this.#bulk<Row>(db, statement, rows)).rows
+    return (await this.#bulk.run<Row>(db, statement, rows)).rows
   }
 
-  async #bulk<Row>(
-    db: StatementRunner,
-    statement: Bulk,
-    rows: readonly (readonly unknown[])[],
-  ): Promise<QueryResult<Row>> {
-    if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
-    const { sql, parameters } = this.#bulkOf(statement)
-    const { module } = 'module' in statement ? statement : { module: undefined }
-    return db.executeQuery<Row>(bulkQuery<Row>(sql, parameters(rows), module))
-  }
-
-  /** Lets what procedures are made of run in a transaction. */
+  /** The context in which parts of a procedure run in a transaction. */
   contextOf(runner: StatementRunner): ProcedureContext {
-    const { rowLocks, name } = this.dialect
-    return {
-      isRemote: name === 'postgres',
-      hasRowLocks: rowLocks,
-      run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
-        (await this.#bulk<Row>(runner, statement, rows)).rows,
-      change: async (statement, rows) =>
-        Number((await this.#bulk(runner, statement, rows)).numAffectedRows),
-    }
-  }
-
-  #runLast(
-    runner: StatementRunner,
-    last: readonly LastStatement[],
-  ): Promise<readonly (readonly unknown[])[]> {
-    const { run } = this.contextOf(runner)
-    const compiled = this.#appendOf
-    if (!compiled) return runLast(run, last)
-    return runLast(run, last, async ({ append, heads, rows }) => {
-      if (rows.length === 0) return []
-      const { sql, parameters } = compiled(append)
-      const query = bulkQuery<unknown>(sql, parameters(heads, rows), append.rows.module)
-      return (await runner.executeQuery<unknown>(query)).rows
-    })
+    return this.#bulk.contextOf(runner)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -468,108 +261,4 @@ export class Database implements AsyncDisposable {
     this.health.failed(kind, error)
     return new AppError('storage_failed', undefined, { cause: error, retryAfterSeconds })
   }
-}
-
-/** @returns whether the next statements end the transaction: only a remote database saves a round trip by it */
-function commitWithNext(connection: DatabaseConnection): boolean {
-  const remote = connection as Partial<RemoteConnection>
-  remote.commitWithNext?.()
-  return remote.commitWithNext !== undefined
-}
-
-class Placeholder {
-  constructor(readonly name: string) {}
-}
-
-/** Stands for a value that is given when the statement runs. */
-export type Param<P extends object> = <K extends keyof P & string>(name: K) => P[K]
-
-const placeholder = (name: string): unknown => new Placeholder(name)
-
-/**
- * A statement built with Kysely and compiled once. Building and compiling costs more than running it, which matters where a call
- * does little else.
- */
-export class Prepared<P extends object, Row> {
-  readonly #compiled: CompiledQuery<Row>
-  /** For each parameter its name, or null for a constant. */
-  readonly #names: readonly (string | null)[]
-
-  constructor(
-    compiled: CompiledQuery<Row>,
-    private readonly database: Database,
-  ) {
-    this.#compiled = database.dialect.numbersParameters ? sharingParameters(compiled) : compiled
-    this.#names = this.#compiled.parameters.map(placeholderName)
-  }
-
-  all(executor: Queryable, params: P): MaybePromise<Row[]> {
-    const given = params as Record<string, unknown>
-    const parameters = this.#names.map((name, index) =>
-      name === null ? this.#compiled.parameters[index] : given[name],
-    )
-    const { reader, dialect } = this.database
-    if (executor !== reader)
-      return executor.executeQuery<Row>({ ...this.#compiled, parameters }).then(({ rows }) => rows)
-    try {
-      return dialect.readNow(this.#compiled.sql, parameters) as MaybePromise<Row[]>
-    } catch (error) {
-      return Promise.reject(error)
-    }
-  }
-
-  first(executor: Queryable, params: P): MaybePromise<Row | null> {
-    return thenMaybe(this.all(executor, params), (rows) => rows[0] ?? null)
-  }
-}
-
-function placeholderName(parameter: unknown): string | null {
-  return parameter instanceof Placeholder ? parameter.name : null
-}
-
-/** A value that stands in several places of a statement is given once. */
-function sharingParameters<Row>(compiled: CompiledQuery<Row>): CompiledQuery<Row> {
-  const names = compiled.parameters.map(placeholderName)
-  const places = names.map((name, place) => (name === null ? place : names.indexOf(name)))
-  const kept = [...new Set(places)]
-  const numbered = (_: string, number: string) =>
-    `$${kept.indexOf(places[Number(number) - 1] as number) + 1}`
-  return {
-    ...compiled,
-    sql: compiled.sql.replace(/\$(\d+)/g, numbered),
-    parameters: kept.map((place) => compiled.parameters[place]),
-  }
-}
-
-/** The statements of a page, one for each length; the caller bounds the lengths. */
-export class PreparedPage<P extends object, Row> {
-  readonly #statements = new Map<number, Prepared<P, Row>>()
-
-  constructor(private readonly prepare: (limit: number) => Prepared<P, Row>) {}
-
-  all(
-    executor: Queryable,
-    { limit, ...params }: P & { readonly limit: number },
-  ): MaybePromise<Row[]> {
-    const known = this.#statements.get(limit) ?? this.prepare(limit)
-    this.#statements.set(limit, known)
-    return known.all(executor, params as unknown as P)
-  }
-}
-
-/** What Kysely asks of a compiled query beside its text, which ours do not come from. */
-const emptyQuery = {
-  sql: '',
-  parameters: [],
-  query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
-  queryId: { queryId: 'hermod' },
-}
-
-function bulkQuery<Row>(
-  sql: string,
-  parameters: readonly unknown[],
-  module: string | undefined,
-): CompiledQuery<Row> {
-  const bulk: BulkQuery = { isBulk: true, module }
-  return { ...emptyQuery, ...bulk, sql, parameters } as unknown as CompiledQuery<Row>
 }

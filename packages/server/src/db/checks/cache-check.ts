@@ -1,7 +1,7 @@
 import type { CachedTable } from '../../lib/invalidated-cache.js'
 import type { CompiledQuery, QueryResult } from '../kysely.js'
 import type { Schema } from '../schema.js'
-import { KnownWrites, type Write } from '../written-columns.js'
+import { KnownWrites, type Write } from './written-columns.js'
 
 /** What a cache is made of, by tables and columns that exist. */
 export type CachedTables = {

@@ -6,7 +6,7 @@
 import type { BulkQuery } from '../dialect/dialect.js'
 import type { CompiledQuery } from '../kysely.js'
 import type { Schema } from '../schema.js'
-import { KnownWrites } from '../written-columns.js'
+import { KnownWrites } from './written-columns.js'
 import { BundledModules } from './bundled-modules.js'
 import type { StatementRunner } from './cache-check.js'
 
@@ -64,7 +64,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
 }
 
 /** What a statement passes through on its way from a store to the database. */
-const engine = /^db\/(?:dialect\/|checks\/|database$|kysely$|procedure$|written-columns$)/
+const engine = /^db\/(?:dialect\/|checks\/|(?:bulk-runner|database|kysely|prepared|procedure|transaction)$)/
 
 interface TableWriterCheckOptions {
   /** The folder that the paths of modules begin in. */

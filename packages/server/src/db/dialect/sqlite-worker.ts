@@ -15,7 +15,7 @@ import {
   ProcedureRestart,
   runLast,
 } from '../procedure.js'
-import { rowMaker } from '../row.js'
+import { rowMaker } from './row.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
 import type { closing } from './request-thread.js'
 import { sqliteBulk } from './sqlite-bulk.js'

@@ -14,7 +14,7 @@ import {
   SqliteQueryCompiler,
 } from '../kysely.js'
 import { type ProcedureName, ProcedureRestart } from '../procedure.js'
-import { rowMaker } from '../row.js'
+import { rowMaker } from './row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { RequestThread } from './request-thread.js'
 import { sqliteBulk } from './sqlite-bulk.js'

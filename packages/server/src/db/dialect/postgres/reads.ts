@@ -3,7 +3,7 @@
  * calls of one statement from the same turn of the event loop, and those that arrive while it is busy with earlier ones, become a
  * single statement that runs the original once for each row of arrays of parameters.
  */
-import { type Row, rowMaker } from '../../row.js'
+import { type Row, rowMaker } from '../row.js'
 import { encodeArray, rowsOfArrays } from './arrays.js'
 
 export interface ReadQuery {
