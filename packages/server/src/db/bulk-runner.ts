@@ -46,7 +46,10 @@ export class BulkRunner {
   }
 
   /** Runs the last statements of a transaction. @returns the rows that each returned */
-  runLast(runner: StatementRunner, last: readonly LastStatement[]): Promise<readonly Rows[number][]> {
+  runLast(
+    runner: StatementRunner,
+    last: readonly LastStatement[],
+  ): Promise<readonly Rows[number][]> {
     const { run } = this.contextOf(runner)
     const compiled = this.#appendOf
     if (!compiled) return runLast(run, last)

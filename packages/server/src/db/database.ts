@@ -145,7 +145,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** Runs what takes as long as it does, such as a change of the schema. */
-  async unhurried<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
+  async withoutDeadline<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
     const { longWrites } = this.dialect
     if (!longWrites) return work(this.#writer)
     const own = new Kysely<Schema>({ dialect: longWrites })

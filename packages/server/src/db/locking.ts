@@ -1,6 +1,6 @@
 /**
- * Row locks, from the strongest to the weakest. Each adds its clause to a select where transactions run at once; SQLite has one writer,
- * whose transaction need not lock anything.
+ * Row locks, from the strongest to the weakest. Each adds its clause to a select on a database where transactions run concurrently.
+ * SQLite has one writer and needs no row locks.
  */
 
 import type { Int64 } from '@hermod/protocol'
@@ -14,7 +14,7 @@ interface LockOptions<Table> {
   readonly skipLocked?: boolean
 }
 
-/** For changes that end something: excludes every other lock of the rows. */
+/** Excludes every other lock of the rows. For changes that end something, such as a deletion. */
 export function lockForUpdate<DB, TB extends keyof DB, O>(
   tx: Pick<Tx, 'hasRowLocks'>,
   query: SelectQueryBuilder<DB, TB, O>,
@@ -24,7 +24,7 @@ export function lockForUpdate<DB, TB extends keyof DB, O>(
   return query.forUpdate(of as never).$if(skipLocked, (locked) => locked.skipLocked())
 }
 
-/** For changes that must follow each other: excludes the same lock and {@link lockForUpdate}, but not {@link lockKeyShare}. */
+/** Excludes the same lock and {@link lockForUpdate}, but not {@link lockKeyShare}. For changes that must follow each other. */
 export function lockNoKeyUpdate<DB, TB extends keyof DB, O>(
   tx: Tx,
   query: SelectQueryBuilder<DB, TB, O>,
@@ -32,7 +32,7 @@ export function lockNoKeyUpdate<DB, TB extends keyof DB, O>(
   return tx.hasRowLocks ? query.forNoKeyUpdate() : query
 }
 
-/** For what depends on the rows staying as they are: excludes all changes of them, and not others that do the same. */
+/** Excludes changes of the rows, but not the same lock. For work that depends on their values. */
 export function lockShare<DB, TB extends keyof DB, O>(
   tx: Tx,
   query: SelectQueryBuilder<DB, TB, O>,
@@ -40,7 +40,7 @@ export function lockShare<DB, TB extends keyof DB, O>(
   return tx.hasRowLocks ? query.forShare() : query
 }
 
-/** For what depends on the rows being there: excludes {@link lockForUpdate} and their deletion only. */
+/** Excludes {@link lockForUpdate} and deletion of the rows only. For work that depends on their existence. */
 export function lockKeyShare<DB, TB extends keyof DB, O>(
   tx: Tx,
   query: SelectQueryBuilder<DB, TB, O>,
@@ -49,23 +49,23 @@ export function lockKeyShare<DB, TB extends keyof DB, O>(
 }
 
 /**
- * As {@link lockKeyShare} for one row, but not before one that waits for {@link takeTurn}. PostgreSQL gives a shared lock of a row at once
- * although another one waits for the whole of it, so that one which ends something could wait for as long as others come. Advisory locks are given in
- * the order in which they were asked for; as a condition of the row this one is taken before the row is locked, and again at no cost.
- * @param turn a value and not the column: PostgreSQL may try the conditions in any order, on rows that are others' too, and would wait for theirs;
- *   nothing else in the database uses advisory locks of one number
+ * {@link lockKeyShare} of one row, which queues behind {@link lockInOrder}. PostgreSQL grants a shared row lock at once even while another
+ * transaction waits for the whole row, so a deletion could wait for as long as others come. Advisory locks are granted in the order of
+ * the requests. As a condition of the row this one is taken before the row is locked; taking it again costs nothing.
+ * @param key a value and not the column: PostgreSQL may evaluate the conditions in any order, on other rows too, and would lock those.
+ *   No other code uses advisory locks of one number
  */
-export function lockKeyShareInTurn<DB, TB extends keyof DB, O>(
+export function lockKeyShareInOrder<DB, TB extends keyof DB, O>(
   tx: Tx,
   query: SelectQueryBuilder<DB, TB, O>,
-  turn: Int64,
+  key: Int64,
 ): SelectQueryBuilder<DB, TB, O> {
   if (!tx.hasRowLocks) return query
-  const isTaken = sql<boolean>`pg_advisory_xact_lock_shared(${turn}::bigint) is not null`
+  const isTaken = sql<boolean>`pg_advisory_xact_lock_shared(${key}::bigint) is not null`
   return lockKeyShare(tx, query.where(isTaken))
 }
 
-/** Waits for those that have a row by {@link lockKeyShareInTurn}, and keeps new ones waiting; to be followed by {@link lockForUpdate}. */
-export async function takeTurn(tx: Tx, turn: Int64): Promise<void> {
-  if (tx.hasRowLocks) await sql`select pg_advisory_xact_lock(${turn}::bigint)`.execute(tx)
+/** Waits for the holders of {@link lockKeyShareInOrder} and queues new ones behind itself; {@link lockForUpdate} follows. */
+export async function lockInOrder(tx: Tx, key: Int64): Promise<void> {
+  if (tx.hasRowLocks) await sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(tx)
 }

@@ -68,8 +68,8 @@ export interface Procedure<Input, Output, Host = never> extends ProcedureName {
  * Undoes a procedure for a reason that the caller can do something about, and call again. Crosses between threads.
  * @param detail plain data that says what the caller is to do
  */
-export class ProcedureRestart extends Error {
-  override readonly name = 'ProcedureRestart'
+export class RetryProcedure extends Error {
+  override readonly name = 'RetryProcedure'
 
   constructor(readonly detail: unknown) {
     super('to be run again')

@@ -2,7 +2,7 @@ import type { Queryable, StatementTx, Tx } from '../db/database.js'
 import { type Insertable, sql } from '../db/kysely.js'
 import { lockForUpdate } from '../db/locking.js'
 import type { JobsTable } from '../db/schema.js'
-import { padded } from '../lib/chunks.js'
+import { paddedForPlanCache } from '../lib/chunks.js'
 import type { DueJob, FinalOutcome, TakenJob, TakenJobs, Taking } from './job-model.js'
 
 /** Written out, because the indexes contain unfinished or finished jobs only. */
@@ -62,7 +62,7 @@ export class JobStore {
     { kind, owner, now, leaseMs }: Pick<Taking, 'kind' | 'owner' | 'now' | 'leaseMs'>,
   ): Promise<TakenJobs | null> {
     const [{ app_id: appId }] = jobs
-    const jobIds = padded(jobs.map((job) => job.job_id))
+    const jobIds = paddedForPlanCache(jobs.map((job) => job.job_id))
     const free = tx
       .selectFrom('jobs')
       .select('job_id')
@@ -122,7 +122,7 @@ export class JobStore {
   ): Promise<number> {
     const { numUpdatedRows } = await this.#finished(tx, outcome, now)
       .where('app_id', '=', taken.appId)
-      .where('job_id', 'in', padded(taken.jobs.map(({ jobId }) => jobId)))
+      .where('job_id', 'in', paddedForPlanCache(taken.jobs.map(({ jobId }) => jobId)))
       .where('owner', '=', taken.owner)
       .executeTakeFirst()
     return Number(numUpdatedRows)
@@ -162,7 +162,7 @@ export class JobStore {
     return tx
       .updateTable('jobs')
       .where('app_id', '=', appId)
-      .where('job_id', 'in', padded(jobs.map(({ jobId }) => jobId)))
+      .where('job_id', 'in', paddedForPlanCache(jobs.map(({ jobId }) => jobId)))
       .where('owner', '=', owner)
       .where(isUnfinished)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunksOf, padded } from './chunks.js'
+import { chunksOf, paddedForPlanCache } from './chunks.js'
 
 describe('chunksOf', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('chunksOf', () => {
   })
 })
 
-describe('padded', () => {
+describe('paddedForPlanCache', () => {
   it.each([
     [[], []],
     [[1], [1]],
@@ -32,6 +32,6 @@ describe('padded', () => {
       [1, 2, 3, 4, 5, 5, 5, 5],
     ],
   ])('fills %j to %j', (list, filled) => {
-    expect(padded<number>(list)).toEqual(filled)
+    expect(paddedForPlanCache<number>(list)).toEqual(filled)
   })
 })

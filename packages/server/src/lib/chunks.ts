@@ -10,7 +10,7 @@ export function chunksOf<T>(list: readonly T[], size: number): T[][] {
  * The list with its last item repeated until its length is a power of two. For lists of keys in a statement, to which it is all the same
  * how often a key is named, and which so has few texts and not one for every length.
  */
-export function padded<T>(list: readonly T[]): T[] {
+export function paddedForPlanCache<T>(list: readonly T[]): T[] {
   const last = list.slice(-1)
   const filled = [...list]
   while ((filled.length & (filled.length - 1)) !== 0) filled.push(...last)

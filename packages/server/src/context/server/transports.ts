@@ -34,7 +34,7 @@ export interface Transports {
 
 /** Beside the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
-const lastWordsMs = 1_000
+const finalLogMs = 1_000
 /** Of the operator, on the socket in the data folder. */
 const operatorConnections = 16
 
@@ -184,7 +184,7 @@ async function close(server: Server): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
+  const cut = setTimeout(() => server.closeAllConnections(), finalLogMs)
   await closed
   clearTimeout(cut)
 }

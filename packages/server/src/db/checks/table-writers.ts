@@ -64,7 +64,8 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
 }
 
 /** What a statement passes through on its way from a store to the database. */
-const engine = /^db\/(?:dialect\/|checks\/|(?:bulk-runner|database|kysely|prepared|procedure|transaction)$)/
+const engine =
+  /^db\/(?:dialect\/|checks\/|(?:bulk-runner|database|kysely|prepared|procedure|transaction)$)/
 
 interface TableWriterCheckOptions {
   /** The folder that the paths of modules begin in. */

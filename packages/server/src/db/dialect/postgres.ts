@@ -39,7 +39,7 @@ const reachOptions =
   '-c tcp_user_timeout=5000 -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2'
 const keepAliveDelayMs = 5_000
 /** For the server's part in the end of connections. */
-const farewellMs = 1_000
+const closeTimeoutMs = 1_000
 /**
  * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner whose
  * statistics are young, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
@@ -207,7 +207,7 @@ class LazyPool {
     const pool = await this.#pool
     this.#pool = undefined
     // A server that has stopped says nothing to a farewell.
-    const timer = setTimeout(() => this.watch.cut(this.isPatient), farewellMs)
+    const timer = setTimeout(() => this.watch.cut(this.isPatient), closeTimeoutMs)
     await pool?.end()
     clearTimeout(timer)
   }
@@ -280,19 +280,19 @@ class PoolDriver implements Driver {
     { isolationLevel }: TransactionSettings,
   ): Promise<void> {
     const level = isolationLevel ? ` isolation level ${isolationLevel}` : ''
-    own(connection).begin(`begin${level}`)
+    toPostgres(connection).begin(`begin${level}`)
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await own(connection).end('commit')
+    await toPostgres(connection).end('commit')
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (!own(connection).broken) await own(connection).end('rollback')
+    if (!toPostgres(connection).broken) await toPostgres(connection).end('rollback')
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    const { client, broken } = own(connection)
+    const { client, broken } = toPostgres(connection)
     client.release(broken)
   }
 
@@ -302,6 +302,6 @@ class PoolDriver implements Driver {
 }
 
 /** Kysely gives back what the driver has given it. */
-function own(connection: DatabaseConnection): PostgresConnection {
+function toPostgres(connection: DatabaseConnection): PostgresConnection {
   return connection as PostgresConnection
 }

@@ -12,7 +12,7 @@ import {
   type Procedure,
   type ProcedureContext,
   type ProcedureName,
-  ProcedureRestart,
+  RetryProcedure,
   runLast,
 } from '../procedure.js'
 import { rowMaker } from './row.js'
@@ -181,7 +181,7 @@ function answer(response: WorkerResponse): void {
 function fail(error: unknown): void {
   const { message, errcode } = error as { message: string; errcode?: number }
   answer(
-    error instanceof ProcedureRestart
+    error instanceof RetryProcedure
       ? { restart: error.detail }
       : { error: { message, code: errcode } },
   )

@@ -13,7 +13,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from '../kysely.js'
-import { type ProcedureName, ProcedureRestart } from '../procedure.js'
+import { type ProcedureName, RetryProcedure } from '../procedure.js'
 import { rowMaker } from './row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { RequestThread } from './request-thread.js'
@@ -411,7 +411,7 @@ class ThreadConnection implements DatabaseConnection {
   async #request(request: WorkerRequest): Promise<WorkerResponse> {
     const response = await this.#thread.ask(request)
     if ('error' in response) throw new SqliteError(response.error.message, response.error.code)
-    if ('restart' in response) throw new ProcedureRestart(response.restart)
+    if ('restart' in response) throw new RetryProcedure(response.restart)
     return response
   }
 }

@@ -21,7 +21,7 @@ function migrator({ dialect }: Database, db: Queryable): Migrator {
  * @returns the names of the migrations that this call ran
  */
 export async function migrate(database: Database): Promise<string[]> {
-  const { error, results } = await database.unhurried((db) =>
+  const { error, results } = await database.withoutDeadline((db) =>
     migrator(database, db).migrateToLatest(),
   )
   if (error) throw error

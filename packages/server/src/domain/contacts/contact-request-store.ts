@@ -2,7 +2,7 @@ import { contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../db/database.js'
 import { type Selectable, sql } from '../../db/kysely.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
-import { padded } from '../../lib/chunks.js'
+import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Position } from '../paging.js'
 import type { UserKey } from '../users/user-model.js'
 import type { ContactRequest } from './contact-model.js'
@@ -91,8 +91,14 @@ export class ContactRequestStore {
       .where('app_id', '=', appId)
       .where((eb) =>
         eb.or([
-          eb.and([eb('user_id', '=', userId), eb('applicant_id', 'in', padded(peerIds))]),
-          eb.and([eb('user_id', 'in', padded(peerIds)), eb('applicant_id', '=', userId)]),
+          eb.and([
+            eb('user_id', '=', userId),
+            eb('applicant_id', 'in', paddedForPlanCache(peerIds)),
+          ]),
+          eb.and([
+            eb('user_id', 'in', paddedForPlanCache(peerIds)),
+            eb('applicant_id', '=', userId),
+          ]),
         ]),
       )
       .where('status', '=', contactRequestStatus.waiting)

@@ -2,7 +2,7 @@ import { authMode, type Int64, relation } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { type Selectable, sql } from '../../db/kysely.js'
 import type { ContactsTable } from '../../db/schema.js'
-import { padded } from '../../lib/chunks.js'
+import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { type UserKey, usernameKey } from '../users/user-model.js'
 import {
@@ -86,7 +86,7 @@ export class ContactStore {
   ): Promise<Set<Int64>> {
     const rows = await contactsOf(db, appId, userId)
       .select('peer_id')
-      .where('peer_id', 'in', padded(peerIds))
+      .where('peer_id', 'in', paddedForPlanCache(peerIds))
       .execute()
     return new Set(rows.map((row) => row.peer_id))
   }
@@ -101,7 +101,7 @@ export class ContactStore {
       .selectFrom('contacts')
       .select(({ fn }) => ['user_id', fn.countAll<number | bigint>().as('count')])
       .where('app_id', '=', appId)
-      .where('user_id', 'in', padded(userIds))
+      .where('user_id', 'in', paddedForPlanCache(userIds))
       .where('state', '=', relation.contact)
       .groupBy('user_id')
       .execute()
@@ -296,7 +296,7 @@ export class ContactStore {
       .where('u.deleted_at', 'is', null)
     const found =
       'userIds' in by
-        ? users.where('u.user_id', 'in', padded(by.userIds))
+        ? users.where('u.user_id', 'in', paddedForPlanCache(by.userIds))
         : 'username' in by
           ? users.where('u.username_key', '=', usernameKey(by.username))
           : users.where('u.mobile', '=', by.mobile)

@@ -2,7 +2,7 @@ import type { Database, PreparedPage, Queryable, Tx } from '../../db/database.js
 import type { BulkDelete, BulkSelect } from '../../db/dialect/dialect.js'
 import { type Selectable, sql } from '../../db/kysely.js'
 import type { FilesTable } from '../../db/schema.js'
-import { padded } from '../../lib/chunks.js'
+import { paddedForPlanCache } from '../../lib/chunks.js'
 import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
 
@@ -114,7 +114,7 @@ export class FileStore {
       .updateTable('files')
       .set({ removal_id: removalId })
       .where('app_id', '=', appId)
-      .where('file_id', 'in', padded(fileIds))
+      .where('file_id', 'in', paddedForPlanCache(fileIds))
       .where(isNamed, '=', 0)
       .execute()
   }
@@ -130,7 +130,7 @@ export class FileStore {
       .selectFrom('files')
       .selectAll()
       .where('app_id', '=', appId)
-      .where('file_id', 'in', padded(fileIds))
+      .where('file_id', 'in', paddedForPlanCache(fileIds))
       .where('removal_id', '=', removalId)
       .where(isNamed, '=', 0)
       .execute()
@@ -148,7 +148,7 @@ export class FileStore {
       .updateTable('files')
       .set({ removal_id: '' })
       .where('app_id', '=', appId)
-      .where('file_id', 'in', padded(fileIds))
+      .where('file_id', 'in', paddedForPlanCache(fileIds))
       .where('removal_id', '=', removalId)
       .execute()
   }

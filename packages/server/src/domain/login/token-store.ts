@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Insertable } from '../../db/kysely.js'
 import type { UserTokensTable } from '../../db/schema.js'
-import { padded } from '../../lib/chunks.js'
+import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import type { UserKey } from '../users/user-model.js'
 
@@ -83,7 +83,7 @@ export class TokenStore {
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
       .where('app_id', '=', appId)
-      .where('user_id', 'in', padded(userIds))
+      .where('user_id', 'in', paddedForPlanCache(userIds))
       .where('revoked_at', 'is', null)
       .$if(keep !== null, (query) => query.where('token_hash', '<>', keep ?? ''))
       .returning('token_hash')

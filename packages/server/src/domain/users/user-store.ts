@@ -2,7 +2,7 @@ import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import { type Insertable, type Selectable, sql, type Updateable } from '../../db/kysely.js'
-import { lockKeyShareInTurn, takeTurn } from '../../db/locking.js'
+import { lockKeyShareInOrder, lockInOrder } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
@@ -200,13 +200,13 @@ export class UserStore {
       .selectAll()
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
-    const row = await lockKeyShareInTurn(tx, found, userId).executeTakeFirst()
+    const row = await lockKeyShareInOrder(tx, found, userId).executeTakeFirst()
     return row ? toUser(row) : null
   }
 
   /** Keeps those that come by {@link lockKeyShare} from now on waiting; for one that is to lock the user next and would wait for them all. */
-  async takeTurn(tx: Tx, userId: Int64): Promise<void> {
-    await takeTurn(tx, userId)
+  async lockInOrder(tx: Tx, userId: Int64): Promise<void> {
+    await lockInOrder(tx, userId)
   }
 
   /** As {@link lockKeyShare}, of several users. By user ID. */

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { CompiledQuery, QueryResult } from '../../kysely.js'
 import type { RemoteConnection } from '../dialect.js'
-import { type ExchangeResult, type ExchangeStatement, exchange } from './exchange.js'
+import { type RoundTripResult, type RoundTripStatement, sendTogether } from './round-trip.js'
 
-interface WaitingStatement extends ExchangeStatement {
-  resolve(result: ExchangeResult): void
+interface WaitingStatement extends RoundTripStatement {
+  resolve(result: RoundTripResult): void
   reject(error: unknown): void
 }
 
@@ -16,7 +16,7 @@ export class ConnectionError extends Error {
   }
 }
 
-const commit: ExchangeStatement = { sql: 'commit', parameters: [] }
+const commit: RoundTripStatement = { sql: 'commit', parameters: [] }
 
 /**
  * A connection of the pool in the hands of one caller. Statements that are asked for without waiting for one another go together, and
@@ -64,7 +64,7 @@ export class PostgresConnection implements RemoteConnection {
     throw new Error('read in pages instead: a stream would hold a connection of the pool')
   }
 
-  async #run(statement: ExchangeStatement): Promise<ExchangeResult> {
+  async #run(statement: RoundTripStatement): Promise<RoundTripResult> {
     try {
       return await (statement.parameters.length > 0
         ? this.#runTogether(statement)
@@ -78,13 +78,13 @@ export class PostgresConnection implements RemoteConnection {
   }
 
   /** What has no parameters may be several statements in one text. */
-  async #runAlone({ sql }: ExchangeStatement): Promise<ExchangeResult> {
+  async #runAlone({ sql }: RoundTripStatement): Promise<RoundTripResult> {
     for (const begin of this.#takeBegin()) await this.client.query(begin.sql)
     const { rows, rowCount } = await this.client.query(sql)
     return { rows, count: rowCount ?? 0 }
   }
 
-  #runTogether(statement: ExchangeStatement): Promise<ExchangeResult> {
+  #runTogether(statement: RoundTripStatement): Promise<RoundTripResult> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ ...statement, resolve, reject }) === 1)
         // When nothing is left to do but what waits for an answer.
@@ -101,17 +101,17 @@ export class PostgresConnection implements RemoteConnection {
     this.#commitsWithNext = false
     this.#waiting = []
     try {
-      const results = await exchange(this.client, [...before, ...waiting, ...after])
+      const results = await sendTogether(this.client, [...before, ...waiting, ...after])
       this.#isCommitted = after.length > 0
       for (const [index, { resolve }] of waiting.entries())
-        resolve(results[before.length + index] as ExchangeResult)
+        resolve(results[before.length + index] as RoundTripResult)
     } catch (error) {
       for (const { reject } of waiting) reject(error)
     }
   }
 
   /** Empty once the transaction has begun. */
-  #takeBegin(): readonly ExchangeStatement[] {
+  #takeBegin(): readonly RoundTripStatement[] {
     const sql = this.#begin
     this.#begin = undefined
     return sql === undefined ? [] : [{ sql, parameters: [] }]

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { ProcedureRestart } from '../../procedure.js'
+import { RetryProcedure } from '../../procedure.js'
 import type { ProcedureCall } from '../dialect.js'
 import { type closing, RequestThread } from '../request-thread.js'
 import { ConnectionError } from './connection.js'
@@ -50,7 +50,7 @@ export class ProcedureThread {
     const response = await this.#thread
       .ask({ module, name, input })
       .finally(() => this.#restLater())
-    if ('restart' in response) throw new ProcedureRestart(response.restart)
+    if ('restart' in response) throw new RetryProcedure(response.restart)
     if ('output' in response) return response.output
     const { message, isUnavailable } = response.failure
     const error = new Error(message)

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '@hermod/protocol'
 import { TableWriterCheck } from '../../checks/table-writers.js'
 import { Database } from '../../database.js'
-import { type Procedure, ProcedureRestart } from '../../procedure.js'
+import { type Procedure, RetryProcedure } from '../../procedure.js'
 import type { ProcedureCall } from '../dialect.js'
 import { postgresDialect } from '../postgres.js'
 import type {
@@ -27,7 +27,7 @@ async function run({ module, name, input }: ProcedureCall): Promise<ProcedureRes
     if (!procedure) throw new Error(`${module} exports no procedure ${name}`)
     return { output: await database.procedure(procedure, input, null) }
   } catch (error) {
-    if (error instanceof ProcedureRestart) return { restart: error.detail }
+    if (error instanceof RetryProcedure) return { restart: error.detail }
     const isUnavailable = error instanceof AppError && error.errorName === 'storage_failed'
     const { message } = (isUnavailable ? error.cause : error) as Error
     return { failure: { message, isUnavailable } }

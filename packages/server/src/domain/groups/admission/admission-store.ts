@@ -8,7 +8,7 @@ import type {
   ColumnType,
 } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
-import { padded } from '../../../lib/chunks.js'
+import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
@@ -200,7 +200,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
       .map((column) => sql`${sql.ref(column)} desc`)
     const isListed = isOne
       ? sql`${sql.ref(owner)} + 0 = ${ownerIds[0]}`
-      : sql`${sql.ref(owner)} in (${sql.join(padded(ownerIds))})`
+      : sql`${sql.ref(owner)} in (${sql.join(paddedForPlanCache(ownerIds))})`
     const { rows } = await sql<Row>`select * from ${sql.table(name)}
       where app_id = ${appId} and ${isListed} ${position ?? sql``}
       order by ${sql.join(newestFirst)} limit ${limit}`.execute(db)

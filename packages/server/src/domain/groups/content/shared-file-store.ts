@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { Selectable } from '../../../db/kysely.js'
 import type { GroupFilesTable } from '../../../db/schema.js'
-import { padded } from '../../../lib/chunks.js'
+import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { toInt64 } from '../../../lib/ids/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
@@ -20,7 +20,7 @@ export class SharedFileStore {
       .selectFrom('group_files')
       .selectAll()
       .where(isGroup(group))
-      .where('file_id', 'in', padded(fileIds) as number[])
+      .where('file_id', 'in', paddedForPlanCache(fileIds) as number[])
       .execute()
     return new Map(rows.map((row) => [row.file_id, toSharedFile(row)]))
   }
@@ -77,7 +77,7 @@ export class SharedFileStore {
     await tx
       .deleteFrom('group_files')
       .where(isGroup(group))
-      .where('file_id', 'in', padded(fileIds))
+      .where('file_id', 'in', paddedForPlanCache(fileIds))
       .execute()
   }
 }

@@ -4,7 +4,7 @@ import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
-import { chunksOf, padded } from '../../../lib/chunks.js'
+import { chunksOf, paddedForPlanCache } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { Group, GroupKey, GroupList } from './group-model.js'
@@ -194,7 +194,7 @@ export class GroupStore {
       const { rows } = await sql<{ group_id: Int64; owner_id: Int64 }>`update groups
         set owner_id = (select m.user_id ${others} order by m.role desc, m.joined_at, m.user_id limit 1),
           updated_at = ${instantAfter('updated_at', now)}
-        where app_id = ${appId} and group_id in (${sql.join(padded(chunk))}) and exists (select 1 ${others})
+        where app_id = ${appId} and group_id in (${sql.join(paddedForPlanCache(chunk))}) and exists (select 1 ${others})
         returning group_id, owner_id`.execute(tx)
       for (const row of rows) heirs.set(row.group_id, row.owner_id)
       if (rows.length > 0)
@@ -211,7 +211,9 @@ export class GroupStore {
   async dissolve(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
     for (const chunk of chunksOf(groupIds, groupsPerStatement))
       await sql`update groups set status = ${groupStatus.dissolved}, updated_at = ${instantAfter('updated_at', now)}
-        where app_id = ${appId} and group_id in (${sql.join(padded(chunk))})`.execute(tx)
+        where app_id = ${appId} and group_id in (${sql.join(paddedForPlanCache(chunk))})`.execute(
+        tx,
+      )
   }
 
   /** Before the bans of new owners end. */
@@ -222,7 +224,7 @@ export class GroupStore {
     now: number,
   ): Promise<void> {
     await sql`update groups as g set ban_count = ban_count - 1, bans_changed_at = ${instantAfter('bans_changed_at', now)}
-      where g.app_id = ${appId} and g.group_id in (${sql.join(padded(groupIds))}) and exists (select 1 from group_members m
+      where g.app_id = ${appId} and g.group_id in (${sql.join(paddedForPlanCache(groupIds))}) and exists (select 1 from group_members m
         where m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id and m.ban_expires_at <> 0)`.execute(
       tx,
     )

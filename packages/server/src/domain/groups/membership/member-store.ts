@@ -4,7 +4,7 @@ import { greater } from '../../../db/expressions.js'
 import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
-import { chunksOf, padded } from '../../../lib/chunks.js'
+import { chunksOf, paddedForPlanCache } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member, type MemberKey } from '../core/group-model.js'
@@ -164,7 +164,7 @@ export class MemberStore {
     for (const [groupId, userId] of owners) this.#cache.forget(tx, { appId, groupId, userId })
     for (const chunk of chunksOf([...owners.keys()], rowsPerStatement))
       await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0 from groups g
-        where g.app_id = ${appId} and g.group_id in (${sql.join(padded(chunk))})
+        where g.app_id = ${appId} and g.group_id in (${sql.join(paddedForPlanCache(chunk))})
           and m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id`.execute(
         tx,
       )

@@ -55,10 +55,10 @@ export interface ReaderMarks {
 export type Mark = 'read_seq' | 'delivered_seq'
 
 /** A value of the conversation `c` that belongs to the user of `p`. */
-const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
+const ownEntry = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
   sql<number>`case when c.low_id = p.user_id then ${value('low')} else ${value('high')} end`
-const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_msg_id`)}`)
-const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
+const hiddenMessageId = ownEntry((side) => sql<number>`${sql.ref(`c.${side}_hidden_msg_id`)}`)
+const seenSeq = ownEntry((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
 
 /** That a row is of the conversation `c`. */
 const ofConversation = (table: string) =>
@@ -120,7 +120,7 @@ const roughUnread = (
     number | null
   >`case when c.last_recalled_seq <= ${seen} and c.last_notified_seq <= ${seen} and ${isWhole} then ${end} - ${keptAbove(seen)} end`
 
-const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
+const readSeq = ownEntry((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
 function joined(db: Queryable) {
   return db

@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import { ProcedureRestart } from '../../../db/procedure.js'
+import { RetryProcedure } from '../../../db/procedure.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
@@ -169,7 +169,7 @@ function appsOf(sends: readonly QueuedSend[]): Set<string> {
 
 /** What a batch that failed must be given to be run again; nothing when it failed for another reason. */
 function restartOf(error: unknown): BatchRestart {
-  return error instanceof ProcedureRestart ? (error.detail as BatchRestart) : {}
+  return error instanceof RetryProcedure ? (error.detail as BatchRestart) : {}
 }
 
 function withoutPlaces(

@@ -4,7 +4,7 @@ import {
   type LastStatement,
   type Procedure,
   type ProcedureContext,
-  ProcedureRestart,
+  RetryProcedure,
 } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
 import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
@@ -257,7 +257,7 @@ async function place(
     positionsAfter(context, advanceConversations, direct.map(advanceRow)),
     positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow)),
   ])
-  if (areNew === false) throw new ProcedureRestart({ repeats: true } satisfies BatchRestart)
+  if (areNew === false) throw new RetryProcedure({ repeats: true } satisfies BatchRestart)
   if (directPositions.length < direct.length)
     return { refused: rowsWithout(directPositions, direct), last: [] }
   const positions = [...directPositions, ...groupPositions]
@@ -379,14 +379,14 @@ function usersOf({ conversation, isGroup }: ConversationRows, row: MessageRow): 
 function restartWithout(
   refused: readonly MessageRow[],
   planned: readonly Planned[],
-): ProcedureRestart {
+): RetryProcedure {
   const isRefused = new Set(refused)
   const restart: BatchRestart = {
     refused: planned.map(({ rows }) =>
       rows.flatMap((row, index) => (isRefused.has(row) ? [index] : [])),
     ),
   }
-  return new ProcedureRestart(restart)
+  return new RetryProcedure(restart)
 }
 
 /** In the order of the rows. */
@@ -405,7 +405,7 @@ function renumber(
   after: number,
   idSource: MessageIdSource | null,
 ): void {
-  if (!idSource) throw new ProcedureRestart({ idsAfter: after } satisfies BatchRestart)
+  if (!idSource) throw new RetryProcedure({ idsAfter: after } satisfies BatchRestart)
   const ids = idSource.takeReserved(rows.length, after)
   for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
 }

@@ -1,7 +1,7 @@
 /** Stores what an audience has been divided into, where the writer is. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
 import { pushTaskState } from '@hermod/protocol/enums'
-import { type Procedure, ProcedureRestart } from '../../../db/procedure.js'
+import { type Procedure, RetryProcedure } from '../../../db/procedure.js'
 import { insertJobs } from '../../../jobs/job-statements.js'
 import { addCounts, type Batch, noDevices } from '../batches/batch-model.js'
 import { batchRow, insertBatches } from '../batches/batch-statements.js'
@@ -36,7 +36,7 @@ export interface CountedBatch {
 /** Why batches are not stored. `over`: the task does not go on; `outdated`: another run has brought it further. */
 export type BatchRefusal = 'over' | 'outdated'
 
-/** Moves a task on by batches of its audience. Ends in a {@link ProcedureRestart} with a {@link BatchRefusal} where it cannot. */
+/** Moves a task on by batches of its audience. Ends in a {@link RetryProcedure} with a {@link BatchRefusal} where it cannot. */
 export const storeBatches: Procedure<CountedBatches, void> = {
   module: import.meta.url,
   name: 'storeBatches',
@@ -64,8 +64,8 @@ export const storeBatches: Procedure<CountedBatches, void> = {
   },
 }
 
-function refusal(reason: BatchRefusal): ProcedureRestart {
-  return new ProcedureRestart(reason)
+function refusal(reason: BatchRefusal): RetryProcedure {
+  return new RetryProcedure(reason)
 }
 
 /** Whether a task goes on. */

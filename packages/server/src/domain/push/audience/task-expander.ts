@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import { ProcedureRestart } from '../../../db/procedure.js'
+import { RetryProcedure } from '../../../db/procedure.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
@@ -143,7 +143,7 @@ export class TaskExpander {
     try {
       await database.procedure(storeBatches, stored, null)
     } catch (error) {
-      if (error instanceof ProcedureRestart) return error.detail as BatchRefusal
+      if (error instanceof RetryProcedure) return error.detail as BatchRefusal
       throw error
     }
     jobs.announce(kind)

@@ -1,6 +1,6 @@
 import { pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import { ProcedureRestart } from '../../../db/procedure.js'
+import { RetryProcedure } from '../../../db/procedure.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { AudienceReader } from '../audience/audience-reader.js'
 import { runOnUsers } from '../audience/run-on-users.js'
@@ -45,7 +45,7 @@ export class BatchOpener {
       await runOnUsers(database, openBatch, part)
     } catch (error) {
       // How things are now is read again.
-      if (!(error instanceof ProcedureRestart)) throw error
+      if (!(error instanceof RetryProcedure)) throw error
     }
   }
 

@@ -1,7 +1,7 @@
 /** Some users of a batch, from what is stored about them to their deliveries, where the writer is. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
 import { pushTaskState } from '@hermod/protocol/enums'
-import { type Procedure, ProcedureRestart } from '../../../db/procedure.js'
+import { type Procedure, RetryProcedure } from '../../../db/procedure.js'
 import {
   type PlannedTask,
   type PlanSurroundings,
@@ -42,7 +42,7 @@ export interface BatchPart {
 }
 
 /**
- * Gives users of a batch their deliveries and badges. Ends in a {@link ProcedureRestart} where things are not as they were read: another
+ * Gives users of a batch their deliveries and badges. Ends in a {@link RetryProcedure} where things are not as they were read: another
  * run has brought the batch further, the task was cancelled, or a user was deleted.
  */
 export const openBatch: Procedure<BatchPart, void> = {
@@ -56,7 +56,7 @@ export const openBatch: Procedure<BatchPart, void> = {
       context.run<LockedBatch>(lockBatches, [[appId, batchId]]),
       readFacts(context.run, appId, userIds),
     ])
-    if (locked?.opened_to !== batch.openedTo) throw new ProcedureRestart('batch')
+    if (locked?.opened_to !== batch.openedTo) throw new RetryProcedure('batch')
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
     const planned = prepareDeliveries(appId, plans, [batchId])
     const presenceOf = (users: readonly Int64[]) =>
@@ -72,12 +72,12 @@ export const openBatch: Procedure<BatchPart, void> = {
       context.run<LockedTask>(lockTasks, [[appId, taskId]]),
     ])
     if (!lockedTask || lockedTask.state === pushTaskState.cancelled)
-      throw new ProcedureRestart('task')
+      throw new RetryProcedure('task')
     // Who is deleted has no badge.
     const withoutBadge = planned.badges.filter((badge) => !shown.has(badgeName(badge)))
     const suspects = await presenceOf(withoutBadge.map(({ userId }) => userId))
     if ([...uncounted, ...suspects].some(({ deletedAt }) => deletedAt !== null))
-      throw new ProcedureRestart('user')
+      throw new RetryProcedure('user')
     const [{ devices, finished } = { devices: 0, finished: 0 }] = planned.devices
     const targets = new Map(planned.counts.map(({ channel, target }) => [channel, target]))
     const { change, rest } = settle(expectedOf(locked), { devices, targets }, { isLast })

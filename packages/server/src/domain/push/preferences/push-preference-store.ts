@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from '../../../db/database.js'
-import { padded } from '../../../lib/chunks.js'
+import { paddedForPlanCache } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
 
 /** Aliases and tags of users. */
@@ -68,7 +68,7 @@ export class PushPreferenceStore {
       .deleteFrom('push_tags')
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
-      .where('tag', 'in', padded(tags))
+      .where('tag', 'in', paddedForPlanCache(tags))
       .execute()
   }
 

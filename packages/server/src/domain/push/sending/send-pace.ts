@@ -11,7 +11,7 @@ export interface SendPace {
 }
 
 /** As many as there are. */
-export const unhurried: SendPace = {
+export const fullSpeed: SendPace = {
   begin: async () => {},
   next: async () => Number.POSITIVE_INFINITY,
 }

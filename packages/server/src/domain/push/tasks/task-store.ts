@@ -5,7 +5,7 @@ import { type Selectable, sql } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
-import { padded } from '../../../lib/chunks.js'
+import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
 import type { StoredPushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
 import {
@@ -131,7 +131,7 @@ export class TaskStore {
       .selectFrom('push_tasks')
       .select('task_id as taskId')
       .where('app_id', '=', appId)
-      .where('msg_id', 'in', padded(messageIds))
+      .where('msg_id', 'in', paddedForPlanCache(messageIds))
       .where(hasMessage)
       .execute()
     return rows.map(({ taskId }) => ({ appId, taskId }))

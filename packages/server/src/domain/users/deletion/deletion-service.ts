@@ -68,7 +68,7 @@ export class DeletionService {
     const key = { appId, userId }
     // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
     await conversations.close(tx, key)
-    await users.takeTurn(tx, userId)
+    await users.lockInOrder(tx, userId)
     const user = await accounts.lockForUpdate(tx, appId, userId)
     await conversations.close(tx, key)
     if (verified && verified.credentialEpoch !== user.credentialEpoch)

@@ -2,7 +2,7 @@ import { type Int64, userStatus } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type Insertable, type RawBuilder, sql } from '../../../db/kysely.js'
 import type { UsersTable } from '../../../db/schema.js'
-import { padded } from '../../../lib/chunks.js'
+import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { emailKey, usernameKey } from '../user-model.js'
 import { addressColumns, emptyUser } from '../user-store.js'
 import type { NameOwner, Profile, UserToImport } from './user-import-model.js'
@@ -88,7 +88,7 @@ export class UserImportStore {
 
 // A subquery for each value: a condition with all values would make PostgreSQL read every user of the app.
 function ownersOf(appId: string, field: string, values: readonly string[]): RawBuilder<unknown> {
-  const given = sql.join(padded(values).map((value) => sql`(${value})`))
+  const given = sql.join(paddedForPlanCache(values).map((value) => sql`(${value})`))
   const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`
   return sql`select ${sql.lit(field)} as field, k.value, (${owner}) as user_id from (select column1 as value from (values ${given}) as v) as k`
 }

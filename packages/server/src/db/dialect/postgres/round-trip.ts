@@ -5,13 +5,13 @@
 import type pg from 'pg'
 
 /** A statement whose parameters are written $1, $2 and so on. */
-export interface ExchangeStatement {
+export interface RoundTripStatement {
   readonly sql: string
   readonly parameters: readonly unknown[]
 }
 
 /** What a statement has answered, with values as the service has them. */
-export interface ExchangeResult {
+export interface RoundTripResult {
   readonly rows: Record<string, unknown>[]
   /** How many rows the statement selected or changed. */
   readonly count: number
@@ -42,34 +42,34 @@ const preparedOn = new WeakMap<pg.Connection, Map<string, PreparedStatement>>()
  * @returns the result of each
  * @throws what the driver throws
  */
-export function exchange(
+export function sendTogether(
   client: pg.ClientBase,
-  statements: readonly ExchangeStatement[],
-): Promise<readonly ExchangeResult[]> {
+  statements: readonly RoundTripStatement[],
+): Promise<readonly RoundTripResult[]> {
   return new Promise((resolve, reject) => {
     const parserOf = (type: number): Parser => client.getTypeParser(type)
-    client.query(new Exchange({ statements, parserOf, resolve, reject }))
+    client.query(new RoundTrip({ statements, parserOf, resolve, reject }))
   })
 }
 
-interface ExchangeOptions {
-  readonly statements: readonly ExchangeStatement[]
+interface RoundTripOptions {
+  readonly statements: readonly RoundTripStatement[]
   /** @param type the OID of a type */
   parserOf(type: number): Parser
-  resolve(results: readonly ExchangeResult[]): void
+  resolve(results: readonly RoundTripResult[]): void
   reject(error: unknown): void
 }
 
 /** In the driver's place of a query. The driver calls a method for each message of the server. */
-class Exchange implements pg.Submittable {
+class RoundTrip implements pg.Submittable {
   /** Of each statement, as texts: made before anything is sent, so that what cannot be one stops nothing half-way. */
   readonly #values: readonly (string | null)[][]
   readonly #prepared: PreparedStatement[] = []
-  readonly #results: ExchangeResult[] = []
+  readonly #results: RoundTripResult[] = []
   #columns: readonly Column[] = []
   #rows: Record<string, unknown>[] = []
 
-  constructor(private readonly options: ExchangeOptions) {
+  constructor(private readonly options: RoundTripOptions) {
     this.#values = options.statements.map(({ parameters }) => parameters.map(toText))
   }
 
