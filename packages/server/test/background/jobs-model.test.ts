@@ -6,6 +6,7 @@ import { jobKind, type TakenJobs } from '../../dist/jobs/job-model.js'
 import { JobQueue } from '../../dist/jobs/job-queue.js'
 import { JobStore } from '../../dist/jobs/job-store.js'
 import { takeJobs } from '../../dist/jobs/take-jobs.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { DatabasePlace } from '../support/database/database-place.js'
 
 const kind = jobKind<null>('work')
@@ -215,20 +216,24 @@ for (const backend of testBackends()) {
       }
     }
 
-    it('do what the model does, whatever is done to them in whatever order', async () => {
-      const property = fc.asyncProperty(
-        fc.array(command, { minLength: 5, maxLength: 40 }),
-        async (commands) => {
-          await place.database.writer.deleteFrom('jobs').execute()
-          const run = new Run()
-          for (const each of commands) {
-            await run.do(each)
-            expect(await run.stored()).toEqual(run.model.jobs)
-          }
-        },
-      )
-      await fc.assert(property, { numRuns: 40 })
-    })
+    it(
+      'do what the model does, whatever is done to them in whatever order',
+      async () => {
+        const property = fc.asyncProperty(
+          fc.array(command, { minLength: 5, maxLength: 40 }),
+          async (commands) => {
+            await place.database.writer.deleteFrom('jobs').execute()
+            const run = new Run()
+            for (const each of commands) {
+              await run.do(each)
+              expect(await run.stored()).toEqual(run.model.jobs)
+            }
+          },
+        )
+        await checkProperty(backend, property)
+      },
+      propertyTimeoutMs,
+    )
 
     describe('that have ended', () => {
       let store: JobStore

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BulkInsert } from '../../dist/db/dialect/dialect.js'
 import { ConsumerRunner } from '../../dist/outbox/consumer-runner.js'
 import { everyNodesTurn, StoredPositions } from '../../dist/outbox/positions.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import {
   draft,
   hourMs,
@@ -18,7 +19,6 @@ import {
 import { recallMessage, storeBroadcast } from '../support/messaging/outbox-messages.js'
 
 const apps = ['app-a', 'app-b'] as const
-const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 
 /** Fails when its row has no owner. */
 const insertLease: BulkInsert = {
@@ -71,112 +71,118 @@ for (const backend of testBackends()) {
 
     const open = (...consumers: TestConsumer[]) => new OutboxNode(place.openDatabase(), consumers)
 
-    it('shows a reader at N everything below N, however late the writers commit', async () => {
-      await using node = open()
-      const write = fc.record({
-        app: fc.constantFrom(...apps),
-        count: fc.integer({ min: 1, max: 3 }),
-        before: fc.integer({ min: 0, max: 4 }),
-        after: fc.integer({ min: 0, max: 8 }),
-        how: fc.constantFrom(
-          'commit',
-          'commit',
-          'roll back',
-          'both apps',
-          'message',
-          'broadcast',
-          'broadcast rolled back',
-        ),
-      })
-      const plan = fc.array(fc.array(write, { minLength: 1, maxLength: 5 }), {
-        minLength: 2,
-        maxLength: 6,
-      })
-      let run = 0
-      await fc.assert(
-        fc.asyncProperty(plan, async (writers) => {
-          run++
-          const committed = new Set<string>()
-          let isWriting = true
-          // Known before anything is written: what comes afterwards is to be seen.
-          const heads = await node.database.read((db) => node.store.heads(db))
-          const readers = apps.map(async (appId) => {
-            let position = heads.get(appId) ?? 0
-            const seen: string[] = []
-            for (let isLast = false; ; ) {
-              const rows = await node.database.read((db) =>
-                node.store.listAfter(db, appId, position, 7),
-              )
-              for (const { kind, payload, position: at } of rows) {
-                expect(at).toBe(position + 1)
-                position = at
-                if (kind === 'message.stored')
-                  for (const { content } of await node.messages.read(appId, payload))
-                    seen.push(content)
-                else seen.push(JSON.parse(payload).properties[0])
-              }
-              if (rows.length > 0) continue
-              if (isLast) return seen
-              isLast = !isWriting
-              await sleep(1)
-            }
-          })
-          await Promise.all(
-            writers.map(async (writes, writer) => {
-              for (const [index, { app, count, before, after, how }] of writes.entries()) {
-                const labels = Array.from(
-                  { length: count },
-                  (_, each) => `${run}.${writer}.${index}.${each}`,
+    it(
+      'shows a reader at N everything below N, however late the writers commit',
+      async () => {
+        await using node = open()
+        const write = fc.record({
+          app: fc.constantFrom(...apps),
+          count: fc.integer({ min: 1, max: 3 }),
+          before: fc.integer({ min: 0, max: 4 }),
+          after: fc.integer({ min: 0, max: 8 }),
+          how: fc.constantFrom(
+            'commit',
+            'commit',
+            'roll back',
+            'both apps',
+            'message',
+            'broadcast',
+            'broadcast rolled back',
+          ),
+        })
+        const plan = fc.array(fc.array(write, { minLength: 1, maxLength: 5 }), {
+          minLength: 2,
+          maxLength: 6,
+        })
+        let run = 0
+        await checkProperty(
+          backend,
+          fc.asyncProperty(plan, async (writers) => {
+            run++
+            const committed = new Set<string>()
+            let isWriting = true
+            // Known before anything is written: what comes afterwards is to be seen.
+            const heads = await node.database.read((db) => node.store.heads(db))
+            const readers = apps.map(async (appId) => {
+              let position = heads.get(appId) ?? 0
+              const seen: string[] = []
+              for (let isLast = false; ; ) {
+                const rows = await node.database.read((db) =>
+                  node.store.listAfter(db, appId, position, 7),
                 )
-                if (how === 'message') {
-                  const drafts = labels.map((label) => draft(app, [1, 2 + writer], label))
-                  await node.writer.write({ transactionId: null, drafts })
-                } else {
-                  const where = how === 'both apps' ? apps : [app]
-                  const isRolledBack = how.endsWith('back')
-                  const isStored = await node.database
-                    .transaction(async (tx) => {
-                      if (how.startsWith('broadcast'))
-                        await storeBroadcast(
-                          node,
-                          tx,
-                          app,
-                          labels.map((label) => `${app}/${label}`),
-                        )
-                      else
-                        for (const appId of where)
-                          node.outbox.append(
-                            tx,
-                            ...labels.map((label) => fact(`${appId}/${label}`, appId)),
-                          )
-                      await sleep(before)
-                      // Fails after the positions are taken, while other transactions wait for theirs.
-                      tx.beforeCommit(async () => {
-                        await sleep(after)
-                        return isRolledBack ? [{ statement: insertLease, rows: [['', null]] }] : []
-                      })
-                    })
-                    .then(
-                      () => true,
-                      () => false,
-                    )
-                  expect(isStored).toBe(!isRolledBack)
-                  if (!isStored) continue
-                  for (const appId of where)
-                    for (const label of labels) committed.add(`${appId}/${label}`)
-                  continue
+                for (const { kind, payload, position: at } of rows) {
+                  expect(at).toBe(position + 1)
+                  position = at
+                  if (kind === 'message.stored')
+                    for (const { content } of await node.messages.read(appId, payload))
+                      seen.push(content)
+                  else seen.push(JSON.parse(payload).properties[0])
                 }
-                for (const label of labels) committed.add(label)
+                if (rows.length > 0) continue
+                if (isLast) return seen
+                isLast = !isWriting
+                await sleep(1)
               }
-            }),
-          )
-          isWriting = false
-          const seen = (await Promise.all(readers)).flat()
-          expect(seen.toSorted()).toEqual([...committed].toSorted())
-        }),
-        { numRuns: 12, seed },
-      )
-    })
+            })
+            await Promise.all(
+              writers.map(async (writes, writer) => {
+                for (const [index, { app, count, before, after, how }] of writes.entries()) {
+                  const labels = Array.from(
+                    { length: count },
+                    (_, each) => `${run}.${writer}.${index}.${each}`,
+                  )
+                  if (how === 'message') {
+                    const drafts = labels.map((label) => draft(app, [1, 2 + writer], label))
+                    await node.writer.write({ transactionId: null, drafts })
+                  } else {
+                    const where = how === 'both apps' ? apps : [app]
+                    const isRolledBack = how.endsWith('back')
+                    const isStored = await node.database
+                      .transaction(async (tx) => {
+                        if (how.startsWith('broadcast'))
+                          await storeBroadcast(
+                            node,
+                            tx,
+                            app,
+                            labels.map((label) => `${app}/${label}`),
+                          )
+                        else
+                          for (const appId of where)
+                            node.outbox.append(
+                              tx,
+                              ...labels.map((label) => fact(`${appId}/${label}`, appId)),
+                            )
+                        await sleep(before)
+                        // Fails after the positions are taken, while other transactions wait for theirs.
+                        tx.beforeCommit(async () => {
+                          await sleep(after)
+                          return isRolledBack
+                            ? [{ statement: insertLease, rows: [['', null]] }]
+                            : []
+                        })
+                      })
+                      .then(
+                        () => true,
+                        () => false,
+                      )
+                    expect(isStored).toBe(!isRolledBack)
+                    if (!isStored) continue
+                    for (const appId of where)
+                      for (const label of labels) committed.add(`${appId}/${label}`)
+                    continue
+                  }
+                  for (const label of labels) committed.add(label)
+                }
+              }),
+            )
+            isWriting = false
+            const seen = (await Promise.all(readers)).flat()
+            expect(seen.toSorted()).toEqual([...committed].toSorted())
+          }),
+        )
+      },
+      propertyTimeoutMs,
+    )
 
     it('numbers thousands of events of one transaction in their order', async () => {
       await using node = open()
