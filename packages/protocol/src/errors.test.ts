@@ -108,6 +108,7 @@ const published = {
   address_limited: 42901,
   internal_error: 50000,
   not_built: 50100,
+  http_needed: 50102,
   unavailable: 50300,
 }
 

@@ -630,6 +630,12 @@ export const errorCatalogue = {
     'operation is not available yet',
     'This version of the service does not offer the operation.',
   ),
+  http_needed: entry(
+    50102,
+    501,
+    'operation is available over HTTP only',
+    'The operation moves files, which this connection does not carry; call it over HTTP.',
+  ),
   unavailable: entry(
     50300,
     503,

@@ -1,14 +1,15 @@
-/** Request bodies: their bytes, and what the bytes say. */
+/** Request bodies: their bytes and the values in them. */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { AppError } from '@hermod/protocol'
+import type { ArrivingBody, Bodies } from '../edge/bodies.js'
+import { requestTimeoutMs } from '../edge/deadlines.js'
 import { parseJson } from '../lib/json.js'
 import { isRecord } from '../pipeline/decode.js'
 import { invalid } from '../pipeline/parameters.js'
-import type { ArrivingBody, Bodies } from './bounds/bodies.js'
 
-/** @throws AppError body_too_large for a body that is announced as longer than allowed */
+/** @throws AppError body_too_large when the announced length exceeds the limit */
 export function requireAnnouncedSize(request: IncomingMessage, maxBytes: number): void {
   if (announcedBytes(request) > maxBytes) throw bodyTooLarge(maxBytes)
 }
@@ -27,8 +28,8 @@ function announcedBytes({ headers }: IncomingMessage): number {
 }
 
 /**
- * Reads a request body into memory, within the bounds of all bodies that are on their way.
- * @throws AppError body_too_large; unavailable when there is too much of them; malformed_request when the client went away before its end
+ * Reads a request body into memory, within the bound of all bodies that are arriving.
+ * @throws AppError body_too_large; unavailable when bodies take too much memory; malformed_request when the client went away before its end
  */
 export function readBody(
   request: IncomingMessage,
@@ -62,7 +63,7 @@ export function readBody(
         request.destroy()
         return
       }
-      // What has come as a whole is here for a moment only.
+      // A body that arrives as a whole is in memory for a moment only.
       if (!arriving && (request.complete || length === announced)) return void parts.push(part)
       arriving ??= bodies.begin({
         socket: request.socket,
@@ -83,7 +84,7 @@ export function readBody(
   })
 }
 
-/** Each part costs as much as a small call, so that a body of bytes that come one by one would cost what a million calls do. */
+/** Each part costs as much as a small call, so a body of single bytes would cost as much as a million calls. */
 const maxSmallParts = 2_000
 const smallPart = 32
 
@@ -96,9 +97,9 @@ function tooManyBodies(): AppError {
 }
 
 /**
- * A request body as a stream, for what must not be in memory as a whole. It fails with AppError body_too_large once it is longer than
- * allowed, and with malformed_request when the client goes away; the request itself stays open for the answer.
- * @param arrived is told of the bytes as they come
+ * Returns a request body as a stream, for a body that must not be in memory as a whole. It fails with AppError body_too_large once it
+ * exceeds the limit, and with malformed_request when the client goes away; the request itself stays open for the answer.
+ * @param arrived called with the number of bytes of each part
  * @throws AppError body_too_large
  */
 export function streamBody(
@@ -128,12 +129,22 @@ async function* limitedChunks(
     if (error instanceof AppError) throw error
     throw bodyEndedEarly(error)
   } finally {
-    // What is left of a body that nobody reads to its end would keep the next call on the connection waiting.
+    // The rest of a body that is not read would keep the next call on the connection waiting.
     request.resume()
   }
 }
 
-/** A body that came in whole. */
+/**
+ * Reads on after the answer of a request, since closing would take the answer from its client, but no longer than a whole request may
+ * take.
+ */
+export function drainRequest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  const timer = setTimeout(() => request.destroy(), requestTimeoutMs)
+  request.once('close', () => clearTimeout(timer))
+}
+
+/** A body in memory. */
 export interface RawBody {
   readonly bytes: Buffer
   readonly contentType: string | undefined
@@ -141,7 +152,7 @@ export interface RawBody {
 }
 
 /**
- * @returns the value of a JSON body, undefined of an empty one
+ * @returns the value of a JSON body, undefined for an empty one
  * @throws AppError invalid_parameter
  */
 export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unknown {
@@ -152,16 +163,16 @@ export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unk
   try {
     return parseBody(text)
   } catch (error) {
-    // The parser of exact numbers works by recursion; no request of ours is nested nearly as deep as it can go.
+    // The parser of exact numbers is recursive; no request of the contract is nested nearly as deep as it can go.
     const isTooDeep = error instanceof RangeError
     throw invalid([isTooDeep ? 'the body is nested too deeply' : 'the body must be valid JSON'])
   }
 }
 
 /**
- * A body that is one text: a JSON string or an object that wraps one stands for that text, anything else is the text itself, byte for byte
- * (rule B4).
- * @returns undefined of an empty body that is not declared as plain text
+ * Returns the text of a body that is one text: a JSON string or an object that wraps one stands for that text, any other body is the text
+ * itself, byte for byte (rule B4).
+ * @returns undefined for an empty body that is not declared as plain text
  * @throws AppError invalid_parameter
  */
 export function textValue({ bytes, contentType, contentEncoding }: RawBody): string | undefined {
@@ -171,13 +182,13 @@ export function textValue({ bytes, contentType, contentEncoding }: RawBody): str
   try {
     return wrappedText(parseBody(text)) ?? text
   } catch {
-    // Clients send the bare text under the JSON content type too.
+    // Clients also send the bare text under the JSON content type.
     return text
   }
 }
 
 const byteOrderMark = 0xfeff
-/** The members that hold the text where clients wrap it in an object (rule B4). */
+/** The members that hold the text when clients wrap it in an object (rule B4). */
 const wrappers: ReadonlySet<string> = new Set(['private_info', 'public_info', 'value'])
 
 /** @returns null when the JSON value does not stand for a text */
@@ -189,7 +200,7 @@ function wrappedText(value: unknown): string | null {
   return isWrapped ? member : null
 }
 
-// Compared for the one form that nearly every request has; the pattern covers parameters, suffixes and case.
+// Nearly every request has the one form that is compared first; the pattern covers parameters, suffixes and case.
 function isJsonType(contentType: string): boolean {
   return (
     contentType === 'application/json' ||

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Connections } from './bounds/connections.js'
+import type { Connections } from '../edge/connections.js'
 
 interface Outgoing {
   readonly request: IncomingMessage
@@ -7,7 +7,7 @@ interface Outgoing {
   readonly status: number
   readonly headers: string[]
   readonly body: string | Buffer
-  /** Of the whole answer, more or less. */
+  /** The approximate size of the whole answer. */
   readonly bytes: number
 }
 
@@ -18,7 +18,7 @@ interface Outgoing {
 export class ResponseBatcher {
   #waiting: Outgoing[] = []
 
-  constructor(private readonly connections: Pick<Connections, 'answered'>) {}
+  constructor(private readonly connections: Pick<Connections, 'answered' | 'hold' | 'release'>) {}
 
   write(outgoing: Outgoing): void {
     if (this.#waiting.push(outgoing) === 1) setImmediate(() => this.#flush())
@@ -30,7 +30,20 @@ export class ResponseBatcher {
     for (const { request, response, status, headers, body, bytes } of ready) {
       response.writeHead(status, headers)
       response.end(body)
-      this.connections.answered(request.socket, response, bytes)
+      this.#answered(request.socket, response, bytes)
     }
+  }
+
+  #answered(socket: IncomingMessage['socket'], response: ServerResponse, bytes: number): void {
+    // Nearly always the whole answer is out by now.
+    if (response.socket !== null && socket.writableLength === 0) {
+      this.connections.answered(socket)
+      return
+    }
+    response.once('finish', () => {
+      this.connections.release(socket, bytes)
+      this.connections.answered(socket)
+    })
+    this.connections.hold(socket, bytes)
   }
 }

@@ -1,57 +1,58 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError, type ErrorName } from '@hermod/protocol'
+import type { Edge } from '../edge/edge.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { Reply } from '../pipeline/call.js'
-import type { Connections } from './bounds/connections.js'
-import type { Cors } from './cors.js'
+import type { FileReply } from '../pipeline/file-calls.js'
+import { Cors } from './cors.js'
 import { failureAnswer, type StatusMode } from './failure.js'
 import type { OpenedFile } from './files/open-file.js'
 import { streamFile } from './files/stream-file.js'
 import { ResponseBatcher } from './response-batcher.js'
 
 export interface ResponsesOptions {
-  readonly cors: Cors
+  readonly edge: Pick<Edge, 'connections' | 'origins'>
   readonly statusMode: StatusMode
-  /** Are told of every answer. */
-  readonly connections: Pick<Connections, 'answered' | 'ended' | 'holding' | 'released'>
-  /** The server refuses new calls and wants its connections closed. */
+  /** Whether the server refuses new calls and wants its connections closed. */
   isDraining(): boolean
-  /** A file that was on its way could not be read to its end. */
+  /** Reports a file that could not be read to its end. */
   onError(error: unknown): void
 }
 
 export const jsonContentType = 'application/json; charset=utf-8'
 
-/** Answers are for the caller alone and are what their type says: no cache keeps them, no browser guesses. */
+/** Answers are for the caller alone: no cache keeps them, and no browser guesses their type. */
 export const privateAnswer = [
   ['cache-control', 'no-store'],
   ['x-content-type-options', 'nosniff'],
 ] as const
 const privateHeaders = privateAnswer.flat()
-/** What headers take, more or less. */
+/** The approximate size of the headers. */
 const headBytes = 400
-/** From this length on a text is turned into bytes at once, so that it is in memory in one form only. */
+/** From this length on, a text is encoded at once, so that it is in memory in one form only. */
 const longText = 32_768
 
-/** Everything that is written as an answer goes through here, so that every answer has the headers that all of them have. */
+/** Writes all answers, and adds the headers that every answer has. */
 export class Responses {
-  /** A new one for each request. */
+  /** Returns a new ID for each request. */
   readonly nextRequestId = createRequestIds()
+  readonly cors: Cors
   readonly #batcher: ResponseBatcher
 
   constructor(private readonly options: ResponsesOptions) {
-    this.#batcher = new ResponseBatcher(options.connections)
+    this.cors = new Cors(options.edge.origins)
+    this.#batcher = new ResponseBatcher(options.edge.connections)
   }
 
-  /** The answer of an operation. */
+  /** Writes the answer of an operation. */
   reply(
     request: IncomingMessage,
     response: ServerResponse,
-    reply: Reply<string, OpenedFile>,
+    reply: Reply<string> | FileReply<OpenedFile>,
     requestId: string,
   ): void {
     if (reply.kind === 'payload') {
-      const headers = ['content-type', jsonContentType, ...this.options.cors.headers(request)]
+      const headers = ['content-type', jsonContentType, ...this.cors.headers(request)]
       this.write(request, response, { status: 200, headers, body: reply.encoded }, requestId)
     } else if (reply.kind === 'file') this.#file(request, response, reply, requestId)
     else this.failure(request, response, reply.error, { requestId })
@@ -64,13 +65,13 @@ export class Responses {
     error: AppError | ErrorName,
     more: { readonly allow?: readonly string[]; readonly requestId?: string } = {},
   ): void {
-    const { cors, statusMode } = this.options
+    const { statusMode } = this.options
     const known = error instanceof AppError ? error : new AppError(error)
     const { status, retryAfterSeconds, body } = failureAnswer(known, statusMode)
-    const headers = ['content-type', jsonContentType, ...cors.headers(request)]
+    const headers = ['content-type', jsonContentType, ...this.cors.headers(request)]
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
     if (more.allow) headers.push('allow', more.allow.join(', '))
-    // What is refused because memory is short is not read to its end.
+    // A body that is refused because memory is short is not read to its end.
     if (status === 503 && !request.complete) {
       headers.push('connection', 'close')
       request.pause()
@@ -79,7 +80,7 @@ export class Responses {
   }
 
   preflight(request: IncomingMessage, response: ServerResponse): void {
-    const headers = this.options.cors.preflightHeaders(request)
+    const headers = this.cors.preflightHeaders(request)
     this.write(request, response, { status: 204, headers, body: '' })
   }
 
@@ -91,7 +92,7 @@ export class Responses {
       readonly status: number
       readonly headers: readonly string[]
       readonly body: string | Buffer
-      /** The same for everybody: caches may keep it, as its headers say. */
+      /** The same for all callers: caches may keep it, as its headers say. */
       readonly isPublic?: boolean
     },
     requestId = this.nextRequestId(),
@@ -114,7 +115,7 @@ export class Responses {
     requestId: string,
   ): void {
     const { status, length, body } = opened
-    const own = [...opened.headers, ...this.options.cors.fileHeaders(request)]
+    const own = [...opened.headers, ...this.cors.fileHeaders(request)]
     const headers = this.#common(request, own, requestId)
     if (length !== null) headers.push('content-length', String(length))
     if (Buffer.isBuffer(body)) {
@@ -124,12 +125,13 @@ export class Responses {
       return
     }
     response.writeHead(status, headers)
-    const { connections, onError } = this.options
+    const { edge, onError } = this.options
+    const { connections } = edge
     streamFile(
       { response, socket: request.socket, body, length: length ?? 0, connections },
       (error, sent) => {
         ended(sent)
-        connections.ended(request.socket)
+        connections.answered(request.socket)
         if (error) onError(error)
       },
     )

@@ -1,19 +1,19 @@
 /**
- * The HTTP side of the service: families of routes, and the failures that concern no operation (rule A2). It sits on node:http
- * directly; see docs/decisions for why no framework is in between.
+ * The HTTP side of the service: families of routes, and the failures that concern no operation (rule A2). It uses node:http directly;
+ * docs/decisions/004 gives the reasons.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
-import type { MaybePromise } from '../lib/maybe-promise.js'
-import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
-import type { Bounds } from './bounds/bounds.js'
 import {
   checkIntervalMs,
   headersTimeoutMs,
   isBoundToProgress,
   requestTimeoutMs,
-} from './deadlines.js'
+} from '../edge/deadlines.js'
+import type { Edge } from '../edge/edge.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { answerMalformed, answerStalled, requestTimedOut } from './malformed.js'
 import type { Responses } from './responses.js'
 import { type RouteFamily, Router } from './routes/router.js'
@@ -22,25 +22,23 @@ import { originForm } from './target.js'
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
-  readonly bounds: Bounds
-  /** A route threw what is no AppError; operations report their failures through the executor. */
+  readonly edge: Edge
+  /** Reports what a route threw that is no AppError; operations report their failures through the executor. */
   onError(error: unknown): void
 }
 
 const keepAliveTimeoutMs = 72_000
-/** How often what stands still is looked for. */
-const sweepIntervalMs = 1_000
 
-/** The server, not listening yet. */
+/** Returns the server, which does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { responses, bounds } = options
+  const { responses, edge } = options
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const begin = () => void answerRequest(router, options, request, response)
-    if (!bounds.connections.arrived(request.socket, begin))
+    if (!edge.connections.requestArrived(request.socket, begin))
       refuseConnection(responses, request, response)
   }
-  // A missing host is answered here, with the envelope; an unknown expectation is no reason to refuse a call.
+  // A missing host is answered below, with the envelope; an unknown expectation is no reason to refuse a call.
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -51,22 +49,16 @@ export function createHttpServer(options: HttpServerOptions): Server {
     },
     answer,
   )
-  server.on('connection', (socket: Socket) => bounds.connections.opened(socket))
+  edge.accept(server, (socket) => answerStalled(socket, responses.nextRequestId()))
   server.on('checkExpectation', answer)
-  const sweep = setInterval(() => {
-    const now = performance.now()
-    bounds.connections.sweep(now)
-    for (const socket of bounds.bodies.sweep(now)) answerStalled(socket, responses.nextRequestId())
-  }, sweepIntervalMs).unref()
-  server.on('close', () => clearInterval(sweep))
   return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // What this event does not end goes on.
+    // A request that this event does not end continues.
     if (error.code === requestTimedOut && isBoundToProgress(socket)) return
     answerMalformed(error, socket, responses.nextRequestId())
   })
 }
 
-/** The call of a connection that is one too many. */
+/** Refuses the call of a connection beyond the bounds. */
 function refuseConnection(
   responses: Responses,
   request: IncomingMessage,
@@ -118,7 +110,7 @@ function route(
   return responses.failure(request, response, 'method_not_accepted', { allow: [...methods.keys()] })
 }
 
-/** What the parser lets pass and a server has to refuse (RFC 9112, sections 3.2 and 6.1). */
+/** Requests that the parser accepts and a server has to refuse (RFC 9112, sections 3.2 and 6.1). */
 function requestRefusal({
   headers,
   rawHeaders,
@@ -132,7 +124,7 @@ function requestRefusal({
     : 'transfer_coding_unknown'
 }
 
-/** Node keeps the first one of several and says nothing. @param headers names and values, one after another */
+/** Node silently keeps the first one of several. @param headers names and values, one after another */
 function countOfHosts(headers: readonly string[]): number {
   let count = 0
   for (let at = 0; at < headers.length; at += 2) {

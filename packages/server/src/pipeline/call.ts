@@ -5,19 +5,19 @@ import type { Allowance } from './allowance.js'
 import type { ParameterSource } from './parameters.js'
 import type { Principal, PrincipalOf } from './principal.js'
 
-/** What a caller says about itself, as it arrived and not yet proved. */
+/** The credentials of a call as they arrived, before they are checked. */
 export interface Credentials {
   readonly appId: string | undefined
   readonly accessToken: string | undefined
   readonly userId: string | undefined
   readonly groupId: string | undefined
-  /** In place of an access token, for a file. */
+  /** Replaces the access token of a request for a file. */
   readonly signed?: SignedFileRequest | undefined
-  /** In place of all others, for an upload. */
+  /** Replaces all other credentials of an upload. */
   readonly ticket?: string | undefined
 }
 
-/** A request for a file that is signed in place of an access token. */
+/** A request for a file that is signed instead of carrying an access token. */
 export interface SignedFileRequest {
   readonly storeToken: string
   /** The parameter sdk_sign. */
@@ -32,12 +32,12 @@ interface CallSource extends ParameterSource {
   /** The client's network address, for limits. */
   readonly address: string
   readonly userAgent: string
-  /** Where the caller has reached the service, for absolute addresses: without a slash at its end, such as `https://chat.example.org`. */
+  /** The address at which the caller has reached the service, without a slash at its end: `https://chat.example.org`. */
   readonly baseUrl: string
 }
 
 /**
- * One call on any transport: with credentials, which the pipeline checks, or with a principal that the transport has proved before, by
+ * One call on any transport: with credentials, which the pipeline checks, or with a principal that the transport has already proved, by
  * the rights on a socket file or at the beginning of a session.
  */
 export type Call = CallSource &
@@ -46,61 +46,65 @@ export type Call = CallSource &
     | { readonly credentials?: undefined; readonly principal: Principal }
   )
 
-/** What a handler gives back: `data` and, beside it, top-level members of the envelope. */
+/** The result of a handler: `data` and further top-level members of the envelope. */
 export interface Payload<Data = unknown, Extras = unknown> {
   readonly data: Data
   readonly extras?: Extras
 }
 
-/** A file that comes in with its fields. Its bytes pass through and are never in memory as a whole. */
+/** An uploaded file with its fields. Its bytes are streamed and never in memory as a whole. */
 export interface UploadForm {
-  /** The short texts that came before the file, by name. */
+  /** The short texts before the file, by name. */
   readonly fields: ReadonlyMap<string, string>
-  /** The last segment of the name that the client gave, at most 255 characters, none of them a control character; null: it gave none. */
+  /** The last segment of the client's name for the file: at most 255 characters, no control characters; null: the client gave none. */
   readonly fileName: string | null
-  /** What the client says the file is, such as `image/png`. */
+  /** The content type that the client claims, such as `image/png`. */
   readonly contentType: string
   /**
-   * It ends only when all that came was as it has to be. Otherwise, and when the client goes away, it fails with the AppError that the call
-   * is to be answered with, so what was written of it must not stay.
+   * Ends only when the whole form is valid. Otherwise, and when the client goes away, it fails with the AppError that the call is to be
+   * answered with, so what was written of it must not stay.
    */
   readonly body: Readable
 }
 
 /** A body that is a form with a file. */
 export interface Upload {
-  /** Of the whole body, in bytes, so the file is a little shorter; null when it is not known beforehand. */
+  /** Bytes of the whole body, so the file is a little shorter; null when the client does not announce them. */
   readonly length: number | null
   /**
-   * Reads up to the file. It is called once at most.
-   * @param arrived is told of the bytes of the whole body as they come
+   * Reads up to the file. Called at most once.
+   * @param arrived called with the number of bytes of each part of the whole body
    * @throws AppError upload_form_invalid, file_missing, file_name_invalid, malformed_request
    */
   form(arrived: (bytes: number) => void): Promise<UploadForm>
 }
 
-/** What becomes of a call. */
-export type Reply<Encoded, Opened = never> =
+/** The result of a call. */
+export type Reply<Encoded> =
   | { readonly kind: 'payload'; readonly encoded: Encoded }
-  /** @param ended the transport calls it once, when the file has been sent or will not be, with the bytes of it that were sent */
-  | { readonly kind: 'file'; readonly opened: Opened; ended(bytes: number): void }
   | { readonly kind: 'failure'; readonly error: AppError }
 
-/** What a handler knows beside the parameters. */
+/** Whether calls of the operation send or receive the bytes of a file, or pay for them. */
+export function movesFiles({ answersFile, takesFile, credentials }: Operation): boolean {
+  return answersFile || takesFile !== null || credentials === 'ticket'
+}
+
+/** The context of a call, for its handler. */
 export interface CallContext<Rule extends CallerRule> {
   readonly principal: PrincipalOf<Rule>
   readonly requestId: string
   readonly address: string
   readonly userAgent: string
   readonly baseUrl: string
-  /** What the caller has left, for costs that the handler alone knows. */
+  /** The caller's allowance, for costs that only the handler knows. */
   readonly allowance: Pick<Allowance, 'chargeFileBytes'>
 }
 
 /** The code behind one operation. */
 export interface Handler {
   readonly operation: Operation
-  readonly run: (params: never, context: never) => Promise<Payload | FileAnswer>
+  /** Returns a {@link FileAnswer} where the operation answers a file. */
+  readonly run: (params: never, context: never) => Promise<Payload>
 }
 
 /** Binds the code that answers an operation to its definition; the types of both must agree. */
@@ -111,15 +115,15 @@ export function handle<P, D, X, R extends CallerRule>(
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 
-/** As {@link handle}, of an operation whose answer is a file. */
+/** Binds the code that answers a file. */
 export function handleDownload<P, R extends CallerRule>(
   operation: Operation<P, unknown, unknown, R>,
   run: (params: P, context: CallContext<R>) => Promise<FileAnswer>,
 ): Handler {
-  return { operation: operation as Operation, run: run as Handler['run'] }
+  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
 }
 
-/** As {@link handle}, of an operation whose body is a form with a file. */
+/** Binds the code that takes a form with a file. */
 export function handleUpload<P, D, X, R extends CallerRule>(
   operation: Operation<P, D, X, R>,
   run: (params: P, context: CallContext<R> & { readonly upload: Upload }) => Promise<Payload<D, X>>,
@@ -127,12 +131,12 @@ export function handleUpload<P, D, X, R extends CallerRule>(
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 
-/** The answer of an operation without extras. */
+/** Returns the answer of an operation without extras. */
 export function data<D>(value: D): Payload<D, never> {
   return { data: value }
 }
 
-/** The answer `true`, once the work is done. */
+/** Returns the answer `true` once the work is done. */
 export async function whenDone(work: Promise<unknown>): Promise<Payload<true, never>> {
   await work
   return { data: true }

@@ -60,7 +60,6 @@ class HttpExecutor extends Executor {
 
   async answer(operation: Operation, call: Call) {
     const reply = await this.execute(operation, call, asEnvelope)
-    if (reply.kind === 'file') throw new Error('a file was answered')
     return reply.kind === 'failure'
       ? { code: reply.error.entry.code, ...failureAnswer(reply.error, this.statusMode) }
       : { status: 200, code: 200, retryAfterSeconds: undefined, body: reply.encoded }

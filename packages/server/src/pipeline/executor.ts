@@ -1,26 +1,30 @@
-import { isDeepStrictEqual } from 'node:util'
-import { AppError, type CallerRule, errorCatalogue, type Operation, object } from '@hermod/protocol'
+import { AppError, type CallerRule, errorCatalogue, type Operation } from '@hermod/protocol'
 import { Slots } from '../lib/concurrency/slots.js'
 import type { Turns } from '../lib/concurrency/turns.js'
-import { parseJson, stringifyJson } from '../lib/json.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import type { FileAnswer } from '../lib/system/file-answer.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { type Allowance, unlimited } from './allowance.js'
+import { type AnswerCheck, compileAnswerCheck } from './answer-check.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
-import type { Call, CallContext, Handler, Payload, Reply } from './call.js'
+import {
+  type Call,
+  type CallContext,
+  type Handler,
+  movesFiles,
+  type Payload,
+  type Reply,
+} from './call.js'
 import { answerCost, type CallCost, compileCost } from './call-cost.js'
 import type { CallLimits } from './call-limits.js'
-import { compileDecoder } from './decode.js'
 import { answerEncoder, type EncodeAnswer } from './encode.js'
 import { compileParameters, type Parameters, type ReadParameters } from './parameters.js'
 import type { Principal, UserDirectory } from './principal.js'
 
-/** What the pipeline reports about every call. */
+/** Gets a report of every call. */
 export interface CallObserver {
   finished(call: Call, operation: Operation, code: number, startedAt: number): void
-  /** A failure of the service: something was thrown that is no AppError, or a storage failure with its cause. */
+  /** Reports a failure of the service: a thrown value that is no AppError, or a storage failure with its cause. */
   failed(call: Call, operation: Operation, error: unknown): void
 }
 
@@ -30,14 +34,13 @@ export interface ExecutorOptions {
   readonly users: UserDirectory
   readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'>
   readonly observer: CallObserver
-  /** Large answers are written in pieces. */
   readonly turns: Turns
   /** Checks every answer against the operation's definition; for development and tests. */
   readonly checkAnswers: boolean
 }
 
 /**
- * How a transport wants a success: as the text of the envelope, or as the value that it is. It is called within the call, so that its
+ * Writes a success as its transport needs it: as the text of the envelope, or as the value itself. It is called within the call, so its
  * failure is one of the call.
  */
 export type WritePayload<Encoded> = (
@@ -51,12 +54,14 @@ export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payl
 /** The value itself, for callers in this process. */
 export const asValue: WritePayload<Payload> = (payload) => payload
 
-/** How a transport begins to answer with a file; it is called within the call, too. @throws AppError of the file that cannot be opened */
-export type OpenFile<Opened> = (file: FileAnswer) => MaybePromise<Opened>
-
-/** For transports that have no operations with files. */
-const noFiles: OpenFile<never> = () => {
-  throw new Error('this transport answers no files')
+/** Extends the way of all calls for some operations; see {@link FileCalls}. */
+export interface CallExtension {
+  /** Runs once the caller is known and may call the operation. @throws AppError that the call is answered with */
+  admit(allowance: Allowance): void
+  /** Members that the handler's context has in addition. */
+  readonly context?: object
+  /** Takes over the end of a call that succeeds: the call counts until `end` is called. */
+  keepOpen?(allowance: Allowance, end: () => void): void
 }
 
 interface Compiled {
@@ -70,17 +75,17 @@ interface Compiled {
 }
 
 interface Timing {
-  /** When all of the call was there, as performance.now(). */
+  /** When the whole call had arrived, as performance.now(). */
   startedAt: number
 }
 
-/** So many large look-ups are under way at once; each holds some 10 MB. */
+/** Large look-ups that run at once; each holds some 10 MB. */
 const largeLookUps = 4
 const waitingLookUps = 100
 
 /**
- * The way of every call on every transport: limit by address, authenticate, limit by user and app, check the caller, read and check
- * parameters, find the user and the group that the call is about, run, encode. It knows nothing of sockets, headers or statuses.
+ * Executes every call of every transport: limit by address, authenticate, limit by user and app, check the caller, read and check
+ * parameters, find the user and the group that the call is about, run, encode. It knows no sockets, headers or statuses.
  */
 export class Executor {
   readonly #options: ExecutorOptions
@@ -109,22 +114,24 @@ export class Executor {
     return this.#isDraining
   }
 
-  /** Never throws: what goes wrong is a failure in the reply. */
-  async execute<Encoded, Opened = never>(
+  /**
+   * Never throws: every error becomes a failure in the reply.
+   * @param extension of an operation that moves files; without one such an operation is refused
+   */
+  async execute<Encoded>(
     operation: Operation,
     call: Call,
     write: WritePayload<Encoded>,
-    open: OpenFile<Opened> = noFiles,
-  ): Promise<Reply<Encoded, Opened>> {
+    extension: CallExtension | null = null,
+  ): Promise<Reply<Encoded>> {
     const timing = { startedAt: performance.now() }
     this.#running++
     let allowance = unlimited
     let refundable = 0
     let slots: Slots | null = null
-    let reply: Reply<Encoded, Opened>
+    let reply: Reply<Encoded>
     let code = 200
-    const ended = (fileBytes: number) => {
-      allowance.chargeFileBytes(fileBytes)
+    const end = () => {
       allowance.end()
       this.#ended()
     }
@@ -134,7 +141,8 @@ export class Executor {
       const principal = admitted instanceof Promise ? await admitted : admitted
       allowance = this.#options.limits.authenticated(call, principal)
       requireCaller(operation, principal)
-      if (compiled.movesFiles) allowance.requireFileBytes()
+      if (extension !== null) extension.admit(allowance)
+      else if (compiled.movesFiles) throw new AppError('http_needed')
       const reading = compiled.read(call)
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       const { cost } = compiled
@@ -143,15 +151,12 @@ export class Executor {
         allowance.charge(cost.entries(params) + refundable)
         if (cost.isLarge(params)) slots = await this.#enterLarge()
       }
-      const context = contextOf(operation, call, principal, allowance)
+      const context = contextOf(call, principal, allowance)
+      if (extension?.context) Object.assign(context, extension.context)
       const answer = await this.#run(compiled, params, context)
-      if (operation.answersFile)
-        reply = { kind: 'file', opened: await open(answer as FileAnswer), ended }
-      else {
-        const text = encoded(answer as Payload, compiled, write)
-        reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
-        allowance.charge(answerCost(reply.encoded))
-      }
+      const text = encoded(answer, compiled, write)
+      reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
+      allowance.charge(answerCost(reply.encoded))
     } catch (thrown) {
       const error = this.#errorOf(operation, call, thrown)
       code = error.entry.code
@@ -160,11 +165,12 @@ export class Executor {
     }
     slots?.leave()
     this.#options.observer.finished(call, operation, code, timing.startedAt)
-    if (reply.kind !== 'file') ended(0)
+    if (reply.kind === 'payload' && extension?.keepOpen) extension.keepOpen(allowance, end)
+    else end()
     return reply
   }
 
-  /** Refuses new calls with 503 and resolves when those under way are answered, and the files among the answers have been sent. */
+  /** Refuses new calls with 503 and resolves when all calls in progress have ended. */
   async drain(): Promise<void> {
     this.#isDraining = true
     if (this.#running === 0) return
@@ -193,7 +199,7 @@ export class Executor {
     return this.#authenticate(operation, call)
   }
 
-  /** The time in which a body is on its way is not counted as the service's, and a stop does not wait for it. */
+  /** Waits for a body. That time does not count as the service's, and a stop does not wait for it. */
   async #arrived(reading: Promise<Parameters>, timing: Timing): Promise<Parameters> {
     this.#ended()
     try {
@@ -215,7 +221,7 @@ export class Executor {
     { requireSubject, handler }: Compiled,
     params: Parameters,
     context: CallContext<CallerRule>,
-  ): MaybePromise<Payload | FileAnswer> {
+  ): MaybePromise<Payload> {
     if (!handler) throw new AppError('not_built')
     return thenMaybe(requireSubject(this.#options.users, context.principal, params), () =>
       handler.run(params as never, context as never),
@@ -246,9 +252,9 @@ export class Executor {
       requireSubject: compileSubject(operation),
       handler: this.#handlers.get(operation.id),
       cost: compileCost(operation),
-      movesFiles: operation.answersFile || operation.credentials === 'ticket',
+      movesFiles: movesFiles(operation),
       encode: answerEncoder(operation, this.#options.turns),
-      check: this.#options.checkAnswers ? answerCheck(operation) : null,
+      check: this.#options.checkAnswers ? compileAnswerCheck(operation) : null,
     }
     this.#compiled.set(operation, compiled)
     return compiled
@@ -260,15 +266,13 @@ function shuttingDown(): never {
 }
 
 function contextOf(
-  operation: Operation,
   call: Call,
   principal: Principal,
   allowance: Allowance,
 ): CallContext<CallerRule> {
   const { requestId, address, userAgent, baseUrl } = call
   const known = { principal, requestId, address, userAgent, baseUrl, allowance }
-  const context = known as CallContext<CallerRule>
-  return operation.takesFile ? Object.assign(context, { upload: call.body() }) : context
+  return known as CallContext<CallerRule>
 }
 
 function encoded<Encoded>(
@@ -286,23 +290,4 @@ async function checked<Encoded>(
 ): Promise<Encoded> {
   check(payload, await encode(payload))
   return write(payload, encode)
-}
-
-type AnswerCheck = (payload: Payload, text: string) => void
-
-function answerCheck(operation: Operation): AnswerCheck {
-  const decodeData = compileDecoder(operation.data, 'exact')
-  const decodeExtras = compileDecoder(object(operation.extras), 'exact')
-  return ({ data, extras }, text) => {
-    const violations: string[] = []
-    decodeData(data, 'data', violations)
-    decodeExtras(extras ?? {}, 'extras', violations)
-    const expected = stringifyJson({ code: 200, data, message: null, ...(extras as object) })
-    if (!isDeepStrictEqual(parseJson(text), parseJson(expected)))
-      violations.push('it is written differently than it is')
-    if (violations.length > 0)
-      throw new Error(
-        `the answer of ${operation.id} breaks its definition: ${violations.join('; ')}`,
-      )
-  }
 }

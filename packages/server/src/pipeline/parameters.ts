@@ -2,23 +2,23 @@ import { AppError, isWholeBody, type Operation, object, type TSchema } from '@he
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema } from './decode.js'
 
-/** Parameters by name; a list where one was given several times. */
+/** Parameters by name; the value is a list when one was given several times. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a call brought along for its parameters. */
+/** The parts of a call that hold its parameters. */
 export interface ParameterSource {
   readonly query: QueryParameters
   /**
-   * The parsed body, undefined when there is none. It is asked for once the caller is known, so that nothing is read or parsed for a call
-   * that is refused before.
-   * @throws AppError invalid_parameter when it cannot be parsed; what the transport has against it
+   * Returns the parsed body, undefined when there is none. It is called once the caller is known, so that nothing is read or parsed for a
+   * call that is refused before.
+   * @throws AppError invalid_parameter when it cannot be parsed; other errors of the transport
    */
   body(): unknown
 }
 
 export type Parameters = Record<string, unknown>
 
-/** At once when the body is at hand. */
+/** Reads the parameters; synchronous when the body is in memory. */
 export type ReadParameters = (source: ParameterSource) => MaybePromise<Parameters>
 
 interface Field {
@@ -31,11 +31,11 @@ interface Field {
 }
 
 /**
- * Compiles how an operation's parameters are found, merged, coerced and checked (rules B2 to B5).
+ * Compiles the reader of an operation's parameters, which finds, merges, coerces and checks them (rules B2 to B5).
  * @returns a function that throws AppError invalid_parameter naming every violation of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
-  const { body, takesFile, violationsOf } = operation
+  const { body, violationsOf } = operation
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
   const readAll = (query: QueryParameters, body: Readonly<Parameters>) => {
@@ -49,7 +49,6 @@ export function compileParameters(operation: Operation): ReadParameters {
     if (violations.length > 0) throw invalid(violations)
     return params
   }
-  if (takesFile) return ({ query }) => readAll(query, noFields)
   return (source) => thenMaybe(source.body(), (body) => readAll(source.query, readObject(body)))
 }
 
@@ -77,7 +76,7 @@ function readField(
 ): unknown {
   const { name, home, isText } = field
   const inQuery = home === 'query' || field.isScalar ? query[name] : undefined
-  // No field is named as what every object has by itself.
+  // Field names never collide with Object.prototype.
   const inBody = home === 'body' || field.isScalar ? body[name] : undefined
   if (Array.isArray(inQuery)) {
     violations.push(`${name} must be given once`)
@@ -104,7 +103,7 @@ function readObject(value: unknown): Readonly<Parameters> {
   return value
 }
 
-/** The body is the value itself (rule B4). */
+/** Reads a body that is the value itself (rule B4). */
 function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
   const decode = compileDecoder(schema)
   const read = (value: unknown) => {

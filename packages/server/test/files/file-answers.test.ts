@@ -415,17 +415,17 @@ describe('a file on its way', () => {
     const isTooMuch = () => state.given >= 64 * 1_048_576
     let before = -1
     const isSteady = () => {
-      const isSame = before === state.given && server.bounds.connections.unreadBytes > 0
+      const isSame = before === state.given && server.edge.connections.unreadBytes > 0
       before = state.given
       return isSame || isTooMuch()
     }
     await waitFor(isSteady, { what: 'nothing more that is read', timeoutMs: 20_000, everyMs: 100 })
     expect(isTooMuch()).toBe(false)
-    expect(server.bounds.connections.unreadBytes).toBeLessThanOrEqual(4 * 65_536)
+    expect(server.edge.connections.unreadBytes).toBeLessThanOrEqual(4 * 65_536)
     const closed = new Promise((resolve) => body.once('close', resolve))
     socket.destroy()
     await closed
-    await waitFor(() => server.bounds.connections.unreadBytes === 0, {
+    await waitFor(() => server.edge.connections.unreadBytes === 0, {
       what: 'nothing unread',
       timeoutMs: 20_000,
     })
@@ -447,7 +447,7 @@ describe('a file on its way', () => {
       }),
     )
     await waitFor(() => own.sockets.size < 12, { what: 'closed connections', timeoutMs: 20_000 })
-    expect(own.bounds.connections.unreadBytes).toBeLessThanOrEqual(1.25 * 1_048_576)
+    expect(own.edge.connections.unreadBytes).toBeLessThanOrEqual(1.25 * 1_048_576)
     for (const socket of sockets) socket.destroy()
   })
 

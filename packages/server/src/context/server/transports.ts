@@ -7,17 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
 import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.js'
 import type { ServerConfig } from '../../config/config.js'
-import { addressReader, baseUrlReader, proxyTest } from '../../http/address.js'
-import { Bounds } from '../../http/bounds/bounds.js'
-import { connectionLimit } from '../../http/bounds/descriptors.js'
-import type { BoundsObserver } from '../../http/bounds/observer.js'
-import { Cors } from '../../http/cors.js'
-import { Responses } from '../../http/responses.js'
+import { connectionLimit } from '../../edge/descriptors.js'
+import { Edge } from '../../edge/edge.js'
+import type { BoundsObserver } from '../../edge/observer.js'
+import { createOperationServer } from '../../http/operation-server.js'
 import { assetRoutes } from '../../http/routes/assets.js'
-import { operationRoutes } from '../../http/routes/operations.js'
 import { pageRoutes, servicePages } from '../../http/routes/pages.js'
 import { receiptRoutes } from '../../http/routes/receipts.js'
-import { createHttpServer } from '../../http/server.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
@@ -32,9 +28,9 @@ export interface Transports {
   stop(): Promise<void>
 }
 
-/** Beside the code, in the package. */
+/** Next to the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
-const finalLogMs = 1_000
+const closeTimeoutMs = 1_000
 /** Of the operator, on the socket in the data folder. */
 const operatorConnections = 16
 
@@ -51,26 +47,23 @@ export function startTransports(
   const { operatorGuard } = context.services.login
   const { receipts } = context.services.push
   const onError = (error: unknown) => log.error({ err: error }, 'page failed')
-  const addressOf = addressReader(config.http.trustProxy)
-  const baseUrlOf = baseUrlReader(config.http.publicUrl, config.http.trustProxy)
-  const cors = new Cors(config.http.corsOrigins)
-  const { statusMode } = config.http
-  const isDraining = () => executor.isDraining
   const { storage } = config
-  const bounds = new Bounds({
-    bounds: config.http.bounds,
+  const { bounds, trustProxy, publicUrl, statusMode } = config.http
+  const edge = new Edge({
+    bounds,
     descriptorLimit: connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
     observer: boundsObserver(context.metrics.bounds, log),
-    isProxy: proxyTest(config.http.trustProxy),
+    trustProxy,
+    publicUrl,
+    origins: config.http.corsOrigins,
   })
-  const { connections, bodies } = bounds
+  const { connections, bodies, addressOf } = edge
   context.metrics.watchConnections(() => ({
     connections: connections.count,
     waitingRequests: connections.waitingRequests,
     unreadBytes: connections.unreadBytes,
     bodyBytes: bodies.bytes,
   }))
-  const responses = new Responses({ cors, statusMode, connections, isDraining, onError })
   const admit = (request: IncomingMessage) => {
     limits.requestArrived(addressOf(request))
     connections.requireRoom(request.socket)
@@ -78,64 +71,45 @@ export function startTransports(
   const pages = servicePages({
     executor,
     metrics: context.metrics,
-    publicUrl: config.http.publicUrl,
-    isBehindProxy: config.http.trustProxy !== false,
+    publicUrl,
+    isBehindProxy: trustProxy !== false,
     notReadyReason: () => readiness.notReadyReason(),
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
-  const server = createHttpServer({
-    responses,
-    bounds,
+  const server = createOperationServer({
+    edge,
+    executor,
+    operations,
+    principal: null,
+    statusMode,
     onError,
-    families: [
-      operationRoutes({
-        executor,
-        responses,
-        bounds,
-        operations,
-        addressOf,
-        baseUrlOf,
-        principal: null,
-      }),
+    families: (responses) => [
       receiptRoutes({
         responses,
         bodies,
         admit,
-        isDraining,
+        isDraining: () => executor.isDraining,
         find: (channel, secret) => receipts.find(channel, secret),
       }),
-      pageRoutes({ responses, cors, admit }, pages),
+      pageRoutes({ responses, admit }, pages),
       assetRoutes({ responses, admit }, '/docs/', join(assetsFolder, 'docs')),
     ],
   })
   // The socket of the operator: a caller that may open the socket in the data folder may operate the service.
-  const controlBounds = new Bounds({
-    bounds: { ...config.http.bounds, connections: operatorConnections },
+  const controlEdge = new Edge({
+    bounds: { ...bounds, connections: operatorConnections },
     observer: context.metrics.bounds,
-    isProxy: () => true,
+    trustProxy,
+    publicUrl,
+    origins: [],
   })
-  const controlResponses = new Responses({
-    cors: new Cors([]),
+  const control = createOperationServer({
+    edge: controlEdge,
+    executor,
+    operations: operations.filter(({ callers }) => callers === 'operator'),
+    principal: operatorPrincipal,
     statusMode,
-    connections: controlBounds.connections,
-    isDraining,
     onError,
-  })
-  const control = createHttpServer({
-    responses: controlResponses,
-    bounds: controlBounds,
-    onError,
-    families: [
-      operationRoutes({
-        executor,
-        responses: controlResponses,
-        bounds: controlBounds,
-        operations: operations.filter(({ callers }) => callers === 'operator'),
-        addressOf,
-        baseUrlOf,
-        principal: operatorPrincipal,
-      }),
-    ],
   })
   const socketPath = controlSocketPath(config.dataDir)
   if (!fitsSocketPath(socketPath))
@@ -145,12 +119,12 @@ export function startTransports(
   return Lifecycle.start(async (parts) => {
     rmSync(socketPath, { force: true })
     parts.add(socketPath, (path) => rmSync(path, { force: true }))
-    const listening = parts.add([] as Server[], (servers) => Promise.all(servers.map(close)))
+    const listening = parts.add([] as Listening[], (all) => Promise.all(all.map(close)))
     await listen(control, { path: socketPath })
-    listening.push(control)
+    listening.push({ server: control, edge: controlEdge })
     chmodSync(socketPath, 0o600)
     const url = await listen(server, { host: config.http.host, port: config.http.port })
-    listening.push(server)
+    listening.push({ server, edge })
     parts.add(executor, () => executor.drain())
     return { url, stop: () => parts.stop() }
   })
@@ -179,12 +153,17 @@ async function listen(server: Server, at: ListenOptions): Promise<string> {
   return `http://${host}:${address.port}`
 }
 
-/** Every call is answered by now; what is open is idle, is taking its last answer, or has sent half a request and stalled. */
-async function close(server: Server): Promise<void> {
+interface Listening {
+  readonly server: Server
+  readonly edge: Edge
+}
+
+/** Closes a server whose calls are all answered. Its open connections are idle, take their last answer, or have sent half a request. */
+async function close({ server, edge }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  const cut = setTimeout(() => server.closeAllConnections(), finalLogMs)
+  const cut = setTimeout(() => edge.connections.destroyAll(), closeTimeoutMs)
   await closed
   clearTimeout(cut)
 }

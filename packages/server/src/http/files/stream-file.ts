@@ -1,25 +1,25 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import type { Connections } from '../../edge/connections.js'
+import { bindToProgress } from '../../edge/deadlines.js'
 import { FileReads } from '../../lib/system/file-reads.js'
-import type { Connections } from '../bounds/connections.js'
-import { bindToProgress } from '../deadlines.js'
 
 export interface StreamedFile {
-  /** Its head is written. */
+  /** The response; its head is written. */
   readonly response: ServerResponse
   readonly socket: Socket
   readonly body: AsyncIterable<Buffer>
-  /** In bytes, as the head has announced it. */
+  /** Bytes of the body, as the head announces them. */
   readonly length: number
-  readonly connections: Pick<Connections, 'holding' | 'released'>
+  readonly connections: Pick<Connections, 'hold' | 'release'>
 }
 
 /**
- * Sends the content of an answer as fast as the client takes it. When it cannot be read to its end, or has other than the announced bytes,
- * the connection is destroyed, so that no client takes a part for the whole.
- * @param ended is called once; with null when all was sent or the client has gone, which is no failure of the service, and with the bytes
- *   that were sent
+ * Sends the content of an answer as fast as the client takes it. When the content cannot be read to its end, or has not the announced
+ * length, the connection is destroyed, so that no client takes a part for the whole.
+ * @param ended called once with the bytes that were sent; the error is null when all was sent or the client has gone, which is no failure
+ *   of the service
  */
 export function streamFile(
   file: StreamedFile,
@@ -29,7 +29,7 @@ export function streamFile(
   new FileStreaming(file, ended).start()
 }
 
-/** Without `pipeline`, which does not say when a chunk was taken. */
+/** Written without `pipeline`, which does not report when a chunk was taken. */
 class FileStreaming {
   readonly #body: Readable
   #sent = 0
@@ -47,7 +47,7 @@ class FileStreaming {
 
   start(): void {
     const { response } = this.file
-    response.on('drain', () => this.#goOn())
+    response.on('drain', () => this.#resume())
     response.once('close', () => this.#end(null))
     response.on('error', () => this.#end(null))
     this.#body
@@ -66,7 +66,7 @@ class FileStreaming {
     else if (!this.#write(chunk)) this.#hold(chunk.length)
   }
 
-  /** @returns false: the client has not taken it all */
+  /** @returns false when the client has not taken all of it */
   #write(chunk: Buffer): boolean {
     const { response } = this.file
     const body = this.#body
@@ -76,20 +76,20 @@ class FileStreaming {
     })
   }
 
-  /** While a chunk waits to be taken, the next one is read. */
+  /** Pauses reading. While a chunk waits for the client, the next one is already read. */
   #hold(bytes: number): void {
     this.#body.pause()
     this.#held = 2 * bytes
-    this.file.connections.holding(this.file.socket, this.#held)
+    this.file.connections.hold(this.file.socket, this.#held)
   }
 
-  #goOn(): void {
+  #resume(): void {
     this.#release()
     this.#body.resume()
   }
 
   #release(): void {
-    if (this.#held > 0) this.file.connections.released(this.file.socket, this.#held)
+    if (this.#held > 0) this.file.connections.release(this.file.socket, this.#held)
     this.#held = 0
   }
 

@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../config/config.js'
-import { Bounds } from '../bounds/bounds.js'
-import { Cors } from '../cors.js'
+import { Edge } from '../../edge/edge.js'
 import { Responses } from '../responses.js'
 import { createHttpServer } from '../server.js'
 import { assetRoutes } from './assets.js'
@@ -26,18 +25,18 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'site', 'a b.unknown'), 'bytes')
   writeFileSync(join(folder, 'site', 'fonts', 'one.woff2'), 'font')
   symlinkSync(join(folder, 'secret.txt'), join(folder, 'site', 'link.txt'))
-  const cors = new Cors('*')
   const onError = (error: unknown) => {
     throw error
   }
-  const bounds = new Bounds({
+  const edge = new Edge({
     bounds: loadConfig({}).config.http.bounds,
     observer: { closed: () => {}, refused: () => {} },
-    isProxy: () => false,
+    trustProxy: false,
+    publicUrl: null,
+    origins: '*',
   })
   const responses = new Responses({
-    cors,
-    connections: bounds.connections,
+    edge,
     statusMode: 'envelope',
     isDraining: () => false,
     onError,
@@ -50,10 +49,10 @@ beforeAll(async () => {
   })
   server = createHttpServer({
     responses,
-    bounds,
+    edge,
     onError,
     families: [
-      pageRoutes({ responses, cors, admit: () => {} }, { '/site': page }),
+      pageRoutes({ responses, admit: () => {} }, { '/site': page }),
       assetRoutes({ responses, admit: () => {} }, '/site/', join(folder, 'site')),
     ],
   })

@@ -1,16 +1,29 @@
 /** The family of routes that are operations: their addresses and methods come from the definitions. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isWholeBody, type Operation } from '@hermod/protocol'
-import type { FileAnswer } from '../../lib/system/file-answer.js'
-import type { Call, Credentials, SignedFileRequest, Upload } from '../../pipeline/call.js'
+import { bindToProgress } from '../../edge/deadlines.js'
+import type { Edge } from '../../edge/edge.js'
+import {
+  type Call,
+  type Credentials,
+  movesFiles,
+  type Reply,
+  type SignedFileRequest,
+  type Upload,
+} from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
+import { FileCalls, type FileReply } from '../../pipeline/file-calls.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
-import type { AddressOf, BaseUrlOf } from '../address.js'
-import { jsonValue, readBody, requireAnnouncedSize, streamBody, textValue } from '../body.js'
-import type { Bounds } from '../bounds/bounds.js'
-import { bindToProgress, readOnForAWhile } from '../deadlines.js'
-import { openAnswer } from '../files/open-file.js'
+import {
+  drainRequest,
+  jsonValue,
+  readBody,
+  requireAnnouncedSize,
+  streamBody,
+  textValue,
+} from '../body.js'
+import { type OpenedFile, openAnswer } from '../files/open-file.js'
 import { readUploadForm } from '../files/upload-form.js'
 import { parseQuery } from '../query.js'
 import type { Responses } from '../responses.js'
@@ -19,11 +32,9 @@ import type { Route, RouteFamily } from './router.js'
 export interface OperationRoutesOptions {
   readonly executor: Executor
   readonly responses: Responses
-  readonly bounds: Bounds
+  readonly edge: Edge
   readonly operations: readonly Operation[]
-  readonly addressOf: AddressOf
-  readonly baseUrlOf: BaseUrlOf
-  /** Who calls, whatever the headers say, because no one else can reach the socket. null: the credentials say it. */
+  /** The principal of every call on a socket that only one caller can reach; null: the credentials of each request say it. */
   readonly principal: Principal | null
 }
 
@@ -31,51 +42,77 @@ const maxBodyBytes = 1_048_576
 
 export function operationRoutes(options: OperationRoutesOptions): RouteFamily {
   const exact = options.operations.flatMap((operation) => {
-    const route = operation.takesFile
-      ? uploadRoute(options, operation, operation.takesFile.maxBytes)
-      : operationRoute(options, operation)
+    const route = routeOf(options, operation)
     const methods = operation.answersFile ? [...operation.methods, 'HEAD'] : operation.methods
     return methods.map((method): [string, string, Route] => [operation.path, method, route])
   })
   return { exact }
 }
 
+function routeOf(options: OperationRoutesOptions, operation: Operation): Route {
+  const { executor } = options
+  if (operation.takesFile) return uploadRoute(options, operation, operation.takesFile.maxBytes)
+  if (!movesFiles(operation))
+    return operationRoute(options, operation, (_, call) =>
+      executor.execute(operation, call, asEnvelope),
+    )
+  const files = new FileCalls(executor)
+  return operationRoute(
+    options,
+    operation,
+    operation.answersFile
+      ? (request, call) => files.send(operation, call, (file) => openAnswer(request, file))
+      : (_, call) => files.receive(operation, call, asEnvelope, null),
+  )
+}
+
 type ReadBody = Call['body']
 
 const noBody: ReadBody = () => undefined
 
-function operationRoute(options: OperationRoutesOptions, operation: Operation): Route {
+/** Executes the call of a request. */
+type Execute = (
+  request: IncomingMessage,
+  call: Call,
+) => Promise<Reply<string> | FileReply<OpenedFile>>
+
+function operationRoute(
+  options: OperationRoutesOptions,
+  operation: Operation,
+  execute: Execute,
+): Route {
   const { body } = operation
   const readValue = isWholeBody(body) && body.schema.type === 'string' ? textValue : jsonValue
-  const { connections, bodies } = options.bounds
+  const { connections, bodies } = options.edge
   const answer = answerer(options, operation)
   return (request, response, query) => {
     connections.requireRoom(request.socket)
     if (operation.answersFile) connections.requireRoomForFile(response)
-    // GET and HEAD have no body that means anything (RFC 9110, section 9.3.1).
+    // A body of GET or HEAD has no meaning (RFC 9110, section 9.3.1).
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume()
-      return answer(request, response, query, noBody)
+      return answer({ request, response, query, body: noBody, execute })
     }
     requireAnnouncedSize(request, maxBodyBytes)
     const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
-    return answer(request, response, query, () =>
+    const readParsed = () =>
       readBody(request, maxBodyBytes, bodies).then((bytes) =>
         readValue({ bytes, contentType, contentEncoding }),
-      ),
-    )
+      )
+    return answer({ request, response, query, body: readParsed, execute })
   }
 }
 
-/** For an operation whose body is a form with a file, which may be larger than what is read into memory. */
+/** Returns the route of an operation whose body is a form with a file, which may be larger than what is read into memory. */
 function uploadRoute(
   options: OperationRoutesOptions,
   operation: Operation,
   maxBytes: number,
 ): Route {
   const answer = answerer(options, operation)
+  const files = new FileCalls(options.executor)
   return async (request, response, query) => {
-    const { connections } = options.bounds
+    const { connections } = options.edge
     connections.requireRoom(request.socket)
     connections.requireRoomForFile(response)
     let arrived = (_bytes: number) => {}
@@ -84,39 +121,42 @@ function uploadRoute(
     const { 'content-type': contentType, 'content-length': length } = request.headers
     const upload: Upload = {
       length: length === undefined ? null : Number(length),
-      form(isTold) {
-        arrived = isTold
+      form(onArrived) {
+        arrived = onArrived
         return readUploadForm(body, contentType)
       },
     }
-    await answer(request, response, query, () => upload)
-    // When the caller is refused, nothing reads the file.
+    const execute: Execute = (_, call) => files.receive(operation, call, asEnvelope, upload)
+    await answer({ request, response, query, body: noBody, execute })
+    // The file of a refused caller is never read.
     body.destroy()
-    readOnForAWhile(request)
+    drainRequest(request)
   }
 }
 
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly query: string
+  readonly body: ReadBody
+  readonly execute: Execute
+}
+
 function answerer(
-  { executor, responses, ...source }: OperationRoutesOptions,
+  { responses, edge, principal }: OperationRoutesOptions,
   operation: Operation,
-) {
-  return async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    queryText: string,
-    body: ReadBody,
-  ): Promise<void> => {
+): (exchange: Exchange) => Promise<void> {
+  return async ({ request, response, query: queryText, body, execute }) => {
     const query = parseQuery(queryText)
     if (query === null) {
       const error = invalid(['the query must be percent-encoded UTF-8'])
       return responses.failure(request, response, error)
     }
     const requestId = responses.nextRequestId()
-    const address = source.addressOf(request)
+    const address = edge.addressOf(request)
     const userAgent = request.headers['user-agent'] ?? ''
-    const { principal } = source
-    const baseUrl = source.baseUrlOf(request)
-    // Written out, since every call would pay for a copy.
+    const baseUrl = edge.baseUrlOf(request)
+    // Both objects are written out, since a spread would cost every call a copy.
     const call: Call =
       principal === null
         ? {
@@ -129,8 +169,7 @@ function answerer(
             credentials: credentialsOf(request, operation, query),
           }
         : { requestId, address, userAgent, baseUrl, query, body, principal }
-    const open = (file: FileAnswer) => openAnswer(request, file)
-    const reply = await executor.execute(operation, call, asEnvelope, open)
+    const reply = await execute(request, call)
     responses.reply(request, response, reply, requestId)
   }
 }
@@ -152,7 +191,7 @@ function credentialsOf(
   }
 }
 
-/** HEAD is signed as GET, whose answer it asks about. */
+/** A HEAD request is signed as the GET request that it stands for. */
 function signedRequestOf(
   { path, signedParameter }: Operation,
   query: QueryParameters,
@@ -166,7 +205,7 @@ function signedRequestOf(
 
 const noParameters: QueryParameters = {}
 
-/** What is given several times becomes one text with a comma, as Node joins headers of ours; no valid value contains one. */
+/** Joins several values with a comma, as Node joins headers; no valid value contains one. */
 function oneText(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'object' ? value.join(', ') : value
 }

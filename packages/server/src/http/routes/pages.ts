@@ -4,7 +4,6 @@ import { AppError } from '@hermod/protocol'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
-import type { Cors } from '../cors.js'
 import type { Responses } from '../responses.js'
 import { referencePage } from './reference-page.js'
 import { type RouteFamily, readingRoutes } from './router.js'
@@ -25,9 +24,9 @@ export interface PagesOptions {
   readonly executor: Executor
   readonly metrics: Metrics
   readonly publicUrl: string | null
-  /** The server is behind a proxy, so that a connection from this machine says nothing about the caller. */
+  /** Whether the server is behind a proxy, so that a connection from this machine says nothing about the caller. */
   readonly isBehindProxy: boolean
-  /** Why the service cannot do its work, for example without its database; null: it can. */
+  /** The reason why the service cannot do its work, for example without its database; null: it can. */
   notReadyReason(): Promise<string | null>
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, request: IncomingMessage): Promise<boolean>
@@ -37,24 +36,23 @@ const { version } = createRequire(import.meta.url)('../../../package.json') as {
 
 export interface PageRoutesOptions {
   readonly responses: Responses
-  readonly cors: Cors
   /** @throws AppError that the request is answered with instead */
   admit(request: IncomingMessage): void
 }
 
-/** Short answers to those who look after the service, often from the address of everybody else. */
+/** Short answers for operators, whose requests often come from the address of all other callers. */
 const alwaysAdmitted: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
-/** The family of pages: exact addresses, from their paths. */
+/** Returns the family of pages, by their paths. */
 export function pageRoutes(
-  { responses, cors, admit }: PageRoutesOptions,
+  { responses, admit }: PageRoutesOptions,
   pages: Readonly<Record<string, Page>>,
 ): RouteFamily {
   const exact = Object.entries(pages).flatMap(([path, page]) =>
     readingRoutes(path, async (request, response) => {
       if (!alwaysAdmitted.has(path)) admit(request)
       const { status, contentType, body, contentPolicy, retryAfterSeconds } = await page(request)
-      const headers = ['content-type', contentType, ...cors.headers(request)]
+      const headers = ['content-type', contentType, ...responses.cors.headers(request)]
       if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
       if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
       responses.write(request, response, { status, headers, body })
@@ -63,11 +61,11 @@ export function pageRoutes(
   return { exact }
 }
 
-/** Style, script and the document come from this server, and nothing else runs or loads. */
+/** Style, script and the document load from this server, and nothing else runs or loads. */
 const referencePolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Addresses that are no operations: health, metrics and the reference. */
+/** Returns the pages for health, metrics and the reference. */
 export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { executor, metrics, publicUrl } = options
   const document = () =>
@@ -76,7 +74,7 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       builtOperationIds: executor.builtOperationIds,
       ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
     })
-  // Made when first asked for, since most servers are never asked, and once, since these are long.
+  // Made at the first request, since most servers never get one, and once, since these are long.
   const openApi = lazy(() => Buffer.from(JSON.stringify(document())))
   const reference = lazy(() => Buffer.from(referencePage(document())))
   return {
@@ -125,7 +123,7 @@ async function metricsRefusal(
   }
 }
 
-/** Loopback, but not what a proxy on this machine passes on; else the operator. */
+/** Allows loopback, unless a proxy on this machine forwards the request; otherwise the operator. */
 async function mayReadMetrics(
   request: IncomingMessage,
   { isBehindProxy, isOperatorToken }: PagesOptions,

@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '@hermod/protocol'
+import type { Bodies } from '../../edge/bodies.js'
 import { readBody } from '../body.js'
-import type { Bodies } from '../bounds/bodies.js'
 import { jsonContentType, type Responses } from '../responses.js'
 import type { Methods, RouteFamily } from './router.js'
 
@@ -12,17 +12,17 @@ export interface ReceiptRoutesOptions {
   readonly bodies: Bodies
   /** @throws AppError that the request is answered with instead */
   admit(request: IncomingMessage): void
-  /** The service takes nothing more. */
+  /** Whether the service refuses new requests. */
   isDraining(): boolean
-  /** Who takes what is sent to an address; null: there is no such address. */
-  find(channel: string, secret: string): Promise<ReceiptTaker | null>
+  /** Finds the receiver of an address; null: there is no such address. */
+  find(channel: string, secret: string): Promise<ReceiptHandler | null>
 }
 
 /**
  * @returns the answer of the gateway's own form; null: the request is not the gateway's
  * @throws AppError
  */
-type ReceiptTaker = (request: {
+type ReceiptHandler = (request: {
   readonly body: string
   readonly signature: string
 }) => Promise<string | null>
@@ -30,7 +30,7 @@ type ReceiptTaker = (request: {
 const prefix = '/push/receipts/'
 const maxBodyBytes = 1_048_576
 
-/** An address that is not known and a request that is not the gateway's are answered alike. */
+/** An unknown address and a request that is not the gateway's get the same answer. */
 export function receiptRoutes(options: ReceiptRoutesOptions): RouteFamily {
   return {
     below: {

@@ -5,11 +5,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { boolean, int64, type Operation, operation, string } from '@hermod/protocol'
 import { loadConfig } from '../../../dist/config/config.js'
-import { Bounds } from '../../../dist/http/bounds/bounds.js'
-import { Cors } from '../../../dist/http/cors.js'
-import { Responses } from '../../../dist/http/responses.js'
-import { operationRoutes } from '../../../dist/http/routes/operations.js'
-import { createHttpServer } from '../../../dist/http/server.js'
+import { Edge } from '../../../dist/edge/edge.js'
+import { createOperationServer } from '../../../dist/http/operation-server.js'
 import { Turns } from '../../../dist/lib/concurrency/turns.js'
 import type { ByteRange } from '../../../dist/lib/system/byte-range.js'
 import type { FileAnswer, FileContent } from '../../../dist/lib/system/file-answer.js'
@@ -53,7 +50,7 @@ export interface FileServer extends AsyncDisposable {
   readonly port: number
   readonly server: Server
   readonly sockets: ReadonlySet<Socket>
-  readonly bounds: Bounds
+  readonly edge: Edge
   readonly executor: Executor
   /** Answers of `GET /test/file`, by name. */
   readonly files: Map<string, FileAnswer>
@@ -126,33 +123,20 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
     checkAnswers: true,
   })
   const onError = (error: unknown) => void errors.push(error)
-  const bounds = new Bounds({
+  const edge = new Edge({
     bounds: loadConfig({ ...options.settings }).config.http.bounds,
     observer: { closed: () => {}, refused: () => {} },
-    isProxy: () => false,
+    trustProxy: false,
+    publicUrl: 'http://localhost',
+    origins: options.origins ?? '*',
   })
-  const responses = new Responses({
-    cors: new Cors(options.origins ?? '*'),
-    connections: bounds.connections,
+  const server = createOperationServer({
+    edge,
+    executor,
+    operations: [download, upload, plain] as readonly unknown[] as Operation[],
+    principal: null,
     statusMode: 'envelope',
-    isDraining: () => executor.isDraining,
     onError,
-  })
-  const server = createHttpServer({
-    responses,
-    bounds,
-    onError,
-    families: [
-      operationRoutes({
-        executor,
-        responses,
-        bounds,
-        operations: [download, upload, plain] as readonly unknown[] as Operation[],
-        addressOf: () => 'local',
-        baseUrlOf: () => 'http://localhost',
-        principal: null,
-      }),
-    ],
   })
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -165,7 +149,7 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
     port,
     server,
     sockets,
-    bounds,
+    edge,
     executor,
     files,
     seen,

@@ -1,75 +1,75 @@
 import type { EventEmitter } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
-import { networkOf } from '../../lib/limits/network.js'
+import { networkOf } from '../lib/limits/network.js'
 import type { BoundsObserver, CloseReason } from './observer.js'
+import { ReadThrottle } from './read-throttle.js'
 import { type UnreadBounds, UnreadBytes, type UnreadOf } from './unread-bytes.js'
 
 export interface ConnectionBounds extends UnreadBounds {
   readonly connections: number
   readonly addressConnections: number
-  /** Of one connection, worked on at once. */
+  /** Requests of one connection that are executed at once. */
   readonly connectionRequests: number
-  /** Of all connections, behind those that are worked on. */
+  /** Requests of all connections that wait to be executed. */
   readonly waitingRequests: number
-  /** From so many bytes of unread answers on, no further request of a connection is begun. */
+  /** From this number of unread bytes on, no further request of a connection begins. */
   readonly connectionUnreadBytes: number
 }
 
 export interface ConnectionsOptions {
   readonly bounds: ConnectionBounds
-  /** How many connections the descriptors of the process allow for. */
+  /** The number of connections that the descriptors of the process allow for. */
   readonly descriptorLimit: number
   readonly observer: BoundsObserver
-  /** Many clients share the connections from this address. */
+  /** Whether many clients share the connections from this address. */
   isProxy(address: string): boolean
 }
 
-/** What is held for one connection. */
-interface HeldConnection extends UnreadOf {
-  /** As limits by address count it; null: not counted. */
+/** The state of one connection. */
+interface Connection extends UnreadOf {
+  /** The unit that limits by address count; null: not counted. */
   readonly network: string | null
   /** Requests that were begun and whose answers are not out. */
   open: number
   /** Begins the requests that were read and not begun, in their order. */
   readonly waiting: (() => void)[]
-  /** When the last answer was out, as performance.now() at the sweep before. */
+  /** When the last answer was out, as performance.now() of the sweep before. */
   usedAt: number
+  isInLongUse: boolean
 }
 
-/** So many connections are taken beyond the bounds, for as long as it takes to refuse their call. */
+/** Connections beyond the bounds that stay open until their call is refused. */
 export const surplusConnections = 32
 const surplusMs = 2_000
-/** So many requests that come before their turn make the rest of all connections wait for the next turn of the event loop. */
-const earlyPerTurn = 1_000
-/** Of the bound of connections, files on their way have at most this share. */
+/** The share of the connections that file transfers may take. */
 const shareOfFiles = 0.25
-/** Where connections have to go, so many of all go at once, since to find them takes a look at all. */
+/** The share of all connections that makes room at once, since finding idle ones is a walk over all. */
 const shareThatGoes = 0.01
 
 /**
- * Bounds what clients can have the service hold: connections, in total and by address; requests that wait on a connection for the answers
- * before them, while nothing more is read from it; answers that are not read.
+ * Bounds what clients can make the service hold: connections, in total and by address; requests that wait on a connection for the answers
+ * before them, while nothing more is read from it; bytes that clients do not read.
+ *
+ * A transport reports each request ({@link requestArrived}) and its end ({@link answered}), and memory that waits for a client
+ * ({@link hold}, {@link release}). A connection without a request in progress is idle and may be closed to make room, unless it is in long
+ * use ({@link beginLongUse}).
  */
 export class Connections {
-  readonly #all = new Map<Socket, HeldConnection>()
+  readonly #all = new Map<Socket, Connection>()
   readonly #byNetwork = new Map<string, number>()
-  /** Those that are one too many, until their call is refused. */
+  /** Connections beyond the bounds, until their call is refused. */
   readonly #surplus = new Set<Socket>()
   readonly #limit: { readonly connections: number; readonly reason: CloseReason }
-  readonly #unread: UnreadBytes<HeldConnection>
+  readonly #unread: UnreadBytes<Connection>
+  readonly #throttle = new ReadThrottle({
+    sockets: () => this.#all.keys(),
+    networkOf: (socket) => this.#all.get(socket)?.network,
+    mayRead: (socket) => this.#all.get(socket)?.waiting.length === 0,
+  })
   #waitingRequests = 0
-  /** Those on their way in or out: each takes a descriptor, as a connection does. */
+  /** File transfers in progress; each takes a descriptor, as a connection does. */
   #files = 0
-  /** Requests of this turn of the event loop that came before their turn. */
-  #early = 0
-  /** Where they came from. */
-  #earlyNetwork: string | null = null
-  /** What is read no further in this turn. */
-  #held: Socket[] = []
-  /** What is read one by one, in turns of their own. */
-  readonly #slowed: Socket[] = []
   #now = performance.now()
 
   constructor(private readonly options: ConnectionsOptions) {
@@ -78,9 +78,7 @@ export class Connections {
       descriptorLimit < bounds.connections
         ? { connections: descriptorLimit, reason: 'descriptors' }
         : { connections: bounds.connections, reason: 'connections' }
-    this.#unread = new UnreadBytes(options.bounds, (connection, reason) =>
-      this.#close(connection, reason),
-    )
+    this.#unread = new UnreadBytes(bounds, (connection, reason) => this.#close(connection, reason))
   }
 
   get count(): number {
@@ -99,7 +97,7 @@ export class Connections {
   opened(socket: Socket): void {
     const { bounds, isProxy } = this.options
     const address = socket.remoteAddress
-    // There is none on a local socket.
+    // A local socket has no address.
     const network = address === undefined || isProxy(address) ? null : networkOf(address)
     const ofNetwork = network === null ? 0 : (this.#byNetwork.get(network) ?? 0)
     if (ofNetwork >= bounds.addressConnections) this.#refuse(socket, 'address_connections')
@@ -117,6 +115,7 @@ export class Connections {
       open: 0,
       waiting: [],
       usedAt: this.#now,
+      isInLongUse: false,
       unreadBytes: 0,
       takenBytes: 0,
       progressAt: 0,
@@ -124,10 +123,10 @@ export class Connections {
     socket.once('close', () => this.#forget(socket))
   }
 
-  /** It may say one thing before it goes. */
+  /** The connection may make one call before it is closed. */
   #refuse(socket: Socket, reason: CloseReason): void {
     if (this.#surplus.size >= surplusConnections) {
-      this.#turnAway(socket, reason)
+      this.#destroy(socket, reason)
       return
     }
     this.options.observer.closed(reason)
@@ -140,15 +139,26 @@ export class Connections {
   }
 
   /**
-   * @param begin serves the request; called at once, or when its turn comes
-   * @returns false when the connection is one too many: the request is to be refused, and the connection closed
+   * Keeps an open connection, such as a WebSocket, from being closed as idle until it ends.
+   * @returns false when the connection is beyond the bounds or closed: the transport refuses it and closes it
    */
-  arrived(socket: Socket, begin: () => void): boolean {
+  beginLongUse(socket: Socket): boolean {
+    const connection = this.#all.get(socket)
+    if (!connection) return false
+    connection.isInLongUse = true
+    return true
+  }
+
+  /**
+   * @param begin serves the request; called at once, or when its turn comes
+   * @returns false when the connection is beyond the bounds: the transport refuses the request and closes the connection
+   */
+  requestArrived(socket: Socket, begin: () => void): boolean {
     const connection = this.#all.get(socket)
     if (!connection) {
       if (this.#surplus.has(socket)) return false
-      // It was closed, and this is from the rest of what had been read.
-      this.#cameEarly()
+      // The connection was closed, and the request is from the rest of what had been read.
+      this.#throttle.arrivedEarly()
     } else if (connection.waiting.length > 0 || !this.#mayBegin(connection))
       this.#wait(connection, begin)
     else {
@@ -158,43 +168,36 @@ export class Connections {
     return true
   }
 
-  /**
-   * The whole answer has been handed to its connection.
-   * @param bytes of the answer
-   */
-  answered(socket: Socket, response: ServerResponse, bytes: number): void {
+  /** Ends a request: its whole answer is out. Begins the requests that have waited for it. */
+  answered(socket: Socket): void {
     const connection = this.#all.get(socket)
     if (!connection) return
-    // Nearly always everything is out by now.
-    if (response.socket !== null && socket.writableLength === 0) this.#goOn(connection)
-    else {
-      response.once('finish', () => {
-        this.#unread.remove(connection, bytes)
-        this.#goOn(connection)
-      })
-      this.#unread.add(connection, bytes)
+    connection.open--
+    connection.usedAt = this.#now
+    const { waiting } = connection
+    if (waiting.length === 0) return
+    while (waiting.length > 0 && this.#mayBegin(connection)) {
+      const begin = waiting.shift()
+      this.#waitingRequests--
+      connection.open++
+      begin?.()
     }
+    if (waiting.length === 0) socket.resume()
   }
 
-  /** A part of an answer that is written bit by bit waits for its client. @param bytes in memory for it */
-  holding(socket: Socket, bytes: number): void {
+  /** Counts bytes in memory that wait for the client. It may close slow readers, this one included. */
+  hold(socket: Socket, bytes: number): void {
     const connection = this.#all.get(socket)
     if (connection) this.#unread.add(connection, bytes)
   }
 
-  /** The client has taken what it was held for. @param bytes as in `holding` */
-  released(socket: Socket, bytes: number): void {
+  /** The client has taken the bytes, or they are no longer in memory. @param bytes as in {@link hold} */
+  release(socket: Socket, bytes: number): void {
     const connection = this.#all.get(socket)
     if (connection) this.#unread.remove(connection, bytes)
   }
 
-  /** An answer that was written bit by bit is out. */
-  ended(socket: Socket): void {
-    const connection = this.#all.get(socket)
-    if (connection) this.#goOn(connection)
-  }
-
-  /** @throws AppError unavailable to a client that has not read what it got, while more is unread than may be */
+  /** @throws AppError unavailable to a client that has not read its answers while too many bytes are unread */
   requireRoom(socket: Socket): void {
     const connection = this.#all.get(socket)
     if (!connection || connection.unreadBytes === 0 || !this.#unread.isFull()) return
@@ -203,9 +206,9 @@ export class Connections {
   }
 
   /**
-   * A file comes in or goes out.
-   * @param exchange says `close` when it is over
-   * @throws AppError unavailable when there are too many of them, or no descriptor is left for it
+   * Counts a file that comes in or goes out.
+   * @param exchange emits `close` at its end
+   * @throws AppError unavailable when too many files are in progress, or no descriptor is left for it
    */
   requireRoomForFile(exchange: EventEmitter): void {
     const isRoom =
@@ -218,36 +221,40 @@ export class Connections {
     exchange.once('close', () => this.#files--)
   }
 
-  #isFull(): boolean {
-    return this.#all.size + this.#files >= this.#limit.connections
-  }
-
   /** Closes connections whose clients have stopped reading. @param now as performance.now() */
   sweep(now: number): void {
     this.#now = now
     this.#unread.sweep(now)
   }
 
-  #mayBegin({ open, unreadBytes }: HeldConnection): boolean {
+  /** Closes all connections. */
+  destroyAll(): void {
+    for (const socket of [...this.#all.keys(), ...this.#surplus]) socket.destroy()
+  }
+
+  #isFull(): boolean {
+    return this.#all.size + this.#files >= this.#limit.connections
+  }
+
+  #mayBegin({ open, unreadBytes }: Connection): boolean {
     const { connectionRequests, connectionUnreadBytes } = this.options.bounds
     return open < connectionRequests && unreadBytes < connectionUnreadBytes
   }
 
-  #wait(connection: HeldConnection, begin: () => void): void {
+  #wait(connection: Connection, begin: () => void): void {
     const { waiting, socket } = connection
     waiting.push(begin)
     this.#waitingRequests++
-    // Each time, since Node resumes by itself when it has paused for a reason of its own.
+    // Each time, since Node resumes a socket that it has paused for a reason of its own.
     socket.pause()
-    this.#earlyNetwork = connection.network
-    this.#cameEarly()
-    // What was read at once comes at once, so a single connection may have a thousand.
+    this.#throttle.arrivedEarly(connection.network)
+    // All that was read at once arrives at once, so a single connection may have a thousand requests.
     if (this.#waitingRequests > this.options.bounds.waitingRequests && waiting.length > 1)
-      this.#closeWithMany(connection)
+      this.#closeWithoutTraces(connection)
   }
 
-  /** Node gives each of the requests an error, whose stack trace costs more than the request did. */
-  #closeWithMany(connection: HeldConnection): void {
+  /** Node gives each of the waiting requests an error, and its stack trace costs more than the request did. */
+  #closeWithoutTraces(connection: Connection): void {
     const { socket } = connection
     const { stackTraceLimit } = Error
     socket.prependOnceListener('close', () => {
@@ -259,64 +266,11 @@ export class Connections {
     this.#close(connection, 'waiting_requests')
   }
 
-  /**
-   * What a connection has sent at once is taken apart at once, and stays in memory until the turn of the event loop ends. So where one has
-   * sent very much, nothing more is read in this turn, and from its network one connection in each of the next ones.
-   */
-  #cameEarly(): void {
-    if (++this.#early === 1) setImmediate(() => this.#turnEnded())
-    if (this.#early !== earlyPerTurn) return
-    for (const { socket } of this.#all.values()) {
-      if (socket.isPaused()) continue
-      socket.pause()
-      this.#held.push(socket)
-    }
-  }
-
-  #turnEnded(): void {
-    const held = this.#held
-    this.#early = 0
-    this.#held = []
-    for (const socket of held)
-      if (this.#all.get(socket)?.network === this.#earlyNetwork) this.#readSlowly(socket)
-      else this.#readOn(socket)
-  }
-
-  #readSlowly(socket: Socket): void {
-    if (this.#slowed.push(socket) > 1) return
-    const next = () => {
-      const [first] = this.#slowed
-      if (first) this.#readOn(first)
-      this.#slowed.shift()
-      if (this.#slowed.length > 0) setImmediate(next)
-    }
-    setImmediate(next)
-  }
-
-  #readOn(socket: Socket): void {
-    if (this.#all.get(socket)?.waiting.length === 0) socket.resume()
-  }
-
-  /** Begins what has waited for the answer that is out. */
-  #goOn(connection: HeldConnection): void {
-    connection.open--
-    connection.usedAt = this.#now
-    const { waiting, socket } = connection
-    if (waiting.length === 0) return
-    while (waiting.length > 0 && this.#mayBegin(connection)) {
-      const begin = waiting.shift()
-      this.#waitingRequests--
-      connection.open++
-      begin?.()
-    }
-    if (waiting.length === 0) socket.resume()
-  }
-
   /** Closes idle connections of the network that has most of them. @returns false when there are none */
   #makeRoom(): boolean {
-    const idle = new Map<string | null, HeldConnection[]>()
+    const idle = new Map<string | null, Connection[]>()
     for (const connection of this.#all.values()) {
-      if (connection.open > 0) continue
+      if (connection.open > 0 || connection.isInLongUse) continue
       const ofNetwork = idle.get(connection.network)
       if (ofNetwork) ofNetwork.push(connection)
       else idle.set(connection.network, [connection])
@@ -328,14 +282,14 @@ export class Connections {
     return longest.length > 0
   }
 
-  #turnAway(socket: Socket, reason: CloseReason): void {
+  #destroy(socket: Socket, reason: CloseReason): void {
     this.options.observer.closed(reason)
     socket.destroy()
   }
 
-  #close({ socket }: HeldConnection, reason: CloseReason): void {
+  #close({ socket }: Connection, reason: CloseReason): void {
     this.#forget(socket)
-    this.#turnAway(socket, reason)
+    this.#destroy(socket, reason)
   }
 
   #forget(socket: Socket): void {

@@ -1,35 +1,35 @@
 import type { Socket } from 'node:net'
-import { isBoundToProgress } from '../deadlines.js'
+import { isBoundToProgress } from './deadlines.js'
 
 export interface UnreadBounds {
-  /** Of all connections. */
+  /** Most unread bytes of all connections. */
   readonly unreadBytes: number
-  /** How long a client may leave an answer unread; see {@link slowestBytesPerMs}. */
+  /** The time for which a client may leave bytes unread; see {@link slowestBytesPerMs}. */
   readonly stallMs: number
 }
 
-/** What a connection has of answers that its client has not taken. */
+/** The unread bytes of a connection. */
 export interface UnreadOf {
   readonly socket: Socket
   unreadBytes: number
-  /** What the client had taken of all answers when it was last looked at. */
+  /** All bytes that the client had taken at the last look. */
   takenBytes: number
-  /** When it had last taken something, as performance.now(). */
+  /** When the client had last taken bytes, as performance.now(). */
   progressAt: number
 }
 
-/** An answer that goes out in one piece shows no progress before it is out, so a large one gets more time: for a line of 64 KiB/s. */
+/** A write shows no progress before the whole of it is out, so a large one gets more time: that of a line of 64 KiB/s. */
 const slowestBytesPerMs = 65.536
-/** A client that has taken something this recently is reading. */
+/** A client that has taken bytes this recently is reading. */
 const freshMs = 100
-/** Up to this share of what may be unread it is spared. */
+/** Up to this share of the bound, clients that are reading are spared. */
 const shareOfFresh = 1.25
-/** When too much is unread, so much of it is left. */
+/** The share of the bound that is left after connections were closed. */
 const shareLeft = 0.9
 
 /**
- * Answers that wait in memory because their clients do not read them. When there are too many bytes of them, the connections that hold most
- * of them for longest are closed; a client that has read just now is spared for as long as possible.
+ * Bounds the bytes in memory that clients do not read. When there are too many, it closes the connections that hold most of them for
+ * longest. A client that has read just now is spared for as long as possible.
  */
 export class UnreadBytes<Connection extends UnreadOf> {
   readonly #behind = new Set<Connection>()
@@ -60,7 +60,7 @@ export class UnreadBytes<Connection extends UnreadOf> {
   }
 
   remove(connection: Connection, bytes: number): void {
-    // Of a connection that was forgotten nothing is counted.
+    // A connection that was forgotten counts no longer.
     if (!this.#behind.has(connection)) return
     connection.unreadBytes -= bytes
     this.#total -= bytes
@@ -71,7 +71,7 @@ export class UnreadBytes<Connection extends UnreadOf> {
     if (this.#behind.delete(connection)) this.#total -= connection.unreadBytes
   }
 
-  /** Closes what may be closed when there is too much. @returns whether there still is */
+  /** Closes slow readers when too much is unread. @returns whether too much is unread even then */
   isFull(): boolean {
     if (this.#total > this.bounds.unreadBytes) this.#shrink(performance.now())
     return this.#total > this.bounds.unreadBytes
@@ -80,17 +80,17 @@ export class UnreadBytes<Connection extends UnreadOf> {
   sweep(now: number): void {
     const { stallMs } = this.bounds
     for (const connection of this.#behind) {
-      // A file has a time of its own.
+      // A file has its own time limit.
       if (isBoundToProgress(connection.socket)) continue
-      const patienceMs = stallMs + connection.socket.writableLength / slowestBytesPerMs
-      if (idleMs(connection, now) > patienceMs) this.close(connection, 'unread_stalled')
+      const limitMs = stallMs + connection.socket.writableLength / slowestBytesPerMs
+      if (idleMs(connection, now) > limitMs) this.close(connection, 'unread_stalled')
     }
   }
 
   #shrink(now: number): void {
     const { unreadBytes } = this.bounds
     const isFarBeyond = this.#total > shareOfFresh * unreadBytes
-    // To look at all is not for every answer.
+    // Looking at all connections for every write would cost too much.
     if (!isFarBeyond && now - this.#shrunkAt < freshMs / 5) return
     this.#shrunkAt = now
     const slowest = [...this.#behind]
@@ -108,7 +108,7 @@ function weight({ connection, ms }: { readonly connection: UnreadOf; readonly ms
   return connection.unreadBytes * (ms + 1)
 }
 
-/** For how long the client has taken nothing. */
+/** The time for which the client has taken no byte. */
 function idleMs(connection: UnreadOf, now: number): number {
   const taken = takenBytes(connection)
   if (taken !== connection.takenBytes) {

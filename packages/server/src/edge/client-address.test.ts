@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { addressReader } from './address.js'
+import { addressReader } from './client-address.js'
 
 function addressOf(trust: boolean | readonly string[], forwarded: string, peer = '10.0.0.1') {
   const request = { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress: peer } }

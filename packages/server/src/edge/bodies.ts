@@ -2,17 +2,17 @@ import type { Socket } from 'node:net'
 import type { BoundsObserver } from './observer.js'
 
 export interface BodyBounds {
-  /** Memory of all bodies that are on their way. */
+  /** Memory of all bodies that are arriving. */
   readonly bodyBytes: number
-  /** How long a body may stand still. */
+  /** The time for which a body may stand still. */
   readonly stallMs: number
 }
 
-/** When too much is taken by bodies, so much of it is left. */
+/** The share of the bound that is left after bodies were refused. */
 const shareLeft = 0.9
 const firstCapacity = 16_384
 
-/** The bodies that are on their way, in parts. Those that came as a whole are not among them. */
+/** Bounds the memory of bodies that arrive in parts. A body that arrives as a whole does not count. */
 export class Bodies {
   readonly #arriving = new Set<ArrivingBody>()
   #bytes = 0
@@ -26,14 +26,14 @@ export class Bodies {
     return this.#bytes
   }
 
-  /** @param body.refuse is told when the body has to go, because too much is taken and it is among the slowest */
+  /** @param body.refuse is called when bodies take too much memory and this one is among the slowest */
   begin(body: ArrivingBodyOptions): ArrivingBody {
     const arriving = new ArrivingBody(body, (bytes) => this.#grow(bytes))
     this.#arriving.add(arriving)
     return arriving
   }
 
-  /** The body is there, or nobody waits for it. */
+  /** The body is complete, or no longer needed. */
   end(body: ArrivingBody): void {
     if (this.#arriving.delete(body)) this.#bytes -= body.capacity
   }
@@ -41,7 +41,7 @@ export class Bodies {
   /**
    * Ends the bodies that stand still.
    * @param now as performance.now()
-   * @returns the connections that they are from, which are to be closed
+   * @returns their connections; the caller closes them
    */
   sweep(now: number): Socket[] {
     const stalled = [...this.#arriving].filter(
@@ -73,14 +73,14 @@ export class Bodies {
 
 interface ArrivingBodyOptions {
   readonly socket: Socket
-  /** What comes at most. */
+  /** Most bytes of the body. */
   readonly maxBytes: number
   refuse(): void
 }
 
-/** A body in one piece of memory, which grows with it: many small parts would take many times their size. */
+/** A body in one growing buffer: many small parts would take many times their size. */
 export class ArrivingBody {
-  /** When something of it last came, as performance.now(). */
+  /** When the last part arrived, as performance.now(). */
   progressAt = performance.now()
   #memory = Buffer.alloc(0)
   #length = 0
@@ -94,7 +94,7 @@ export class ArrivingBody {
     return this.options.socket
   }
 
-  /** Of the memory that it takes. */
+  /** Bytes of memory that it takes. */
   get capacity(): number {
     return this.#memory.length
   }
@@ -107,7 +107,7 @@ export class ArrivingBody {
     this.options.refuse()
   }
 
-  /** @param chunk the next part; it may be the one for which the body is refused */
+  /** @param chunk the next part; the body may be refused for it */
   append(chunk: Buffer): void {
     this.progressAt = performance.now()
     const before = this.#memory

@@ -1,14 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import proxyAddress from 'proxy-addr'
 
-/** The client's network address, for limits. */
-export type AddressOf = (request: IncomingMessage) => string
+/** Reads one fact about the client of a request. */
+export type RequestReader = (request: IncomingMessage) => string
 
-/** Where a client has reached the service, without a slash at the end: `https://chat.example.org`. */
-export type BaseUrlOf = (request: IncomingMessage) => string
-
-/** Whose X-Forwarded-For counts: no one's, everyone's, or that of these addresses and CIDR ranges. */
-type TrustProxy = boolean | readonly string[]
+/** Connections whose X-Forwarded-For counts: none, all, or those from these addresses and CIDR ranges. */
+export type TrustProxy = boolean | readonly string[]
 
 /** @returns whether a connection from an address is that of a trusted proxy */
 export function proxyTest(trustProxy: TrustProxy): (address: string) => boolean {
@@ -17,14 +14,15 @@ export function proxyTest(trustProxy: TrustProxy): (address: string) => boolean 
   return (address) => isTrusted(address, 0)
 }
 
-export function addressReader(trustProxy: TrustProxy): AddressOf {
+/** Returns the reader of the client's network address. */
+export function addressReader(trustProxy: TrustProxy): RequestReader {
   if (trustProxy === false) return (request) => request.socket.remoteAddress ?? 'local'
   const isTrusted = trustProxy === true ? () => true : proxyAddress.compile([...trustProxy])
   const isTrustedHop = (hop: string, distance: number) => isTrusted(withoutPort(hop), distance)
   return (request) => withoutPort(proxyAddress(request, isTrustedHop) ?? 'local')
 }
 
-/** Some proxies write the port behind the address; then IPv6 stands in brackets, as in a URL. */
+/** Some proxies write the port after the address; IPv6 then stands in brackets, as in a URL. */
 const withPort = /^"?(?:\[([\da-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?"?$/i
 
 function withoutPort(hop: string): string {
@@ -33,10 +31,10 @@ function withoutPort(hop: string): string {
 }
 
 /**
- * @param publicUrl where all clients reach the service; null: each request says it, by its Host header and X-Forwarded-Proto of a trusted
- * proxy
+ * Returns the reader of the address at which a client has reached the service.
+ * @param publicUrl that address for all clients; null: the Host header of each request and X-Forwarded-Proto of a trusted proxy
  */
-export function baseUrlReader(publicUrl: string | null, trustProxy: TrustProxy): BaseUrlOf {
+export function baseUrlReader(publicUrl: string | null, trustProxy: TrustProxy): RequestReader {
   if (publicUrl !== null) return () => publicUrl
   const isProxy = proxyTest(trustProxy)
   return ({ headers, socket }) => {

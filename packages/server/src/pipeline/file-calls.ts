@@ -1,0 +1,58 @@
+import type { AppError, Operation } from '@hermod/protocol'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { FileAnswer } from '../lib/system/file-answer.js'
+import type { Call, Reply, Upload } from './call.js'
+import type { Executor, WritePayload } from './executor.js'
+
+/** Opens a file as a transport answers it; called within the call, so its failure is one of the call. @throws AppError of the file */
+export type OpenFile<Opened> = (file: FileAnswer) => MaybePromise<Opened>
+
+/** The result of a call that answers a file. */
+export type FileReply<Opened> =
+  /** @param ended the transport calls it once with the bytes that were sent, when the file is sent or will not be */
+  | { readonly kind: 'file'; readonly opened: Opened; ended(bytes: number): void }
+  | { readonly kind: 'failure'; readonly error: AppError }
+
+/**
+ * Executes the operations that move files, for transports that can: callers who have moved too many bytes are refused, a handler gets the
+ * upload, and a call that answers a file counts until the file is sent.
+ */
+export class FileCalls {
+  constructor(private readonly executor: Executor) {}
+
+  /** @param upload null for an operation on a file that the client has sent elsewhere */
+  receive<Encoded>(
+    operation: Operation,
+    call: Call,
+    write: WritePayload<Encoded>,
+    upload: Upload | null,
+  ): Promise<Reply<Encoded>> {
+    return this.executor.execute(operation, call, write, {
+      admit: (allowance) => allowance.requireFileBytes(),
+      context: upload === null ? {} : { upload },
+    })
+  }
+
+  async send<Opened>(
+    operation: Operation,
+    call: Call,
+    open: OpenFile<Opened>,
+  ): Promise<FileReply<Opened>> {
+    let ended = (_bytes: number) => {}
+    const reply = await this.executor.execute(
+      operation,
+      call,
+      (answer) => open(answer as unknown as FileAnswer),
+      {
+        admit: (allowance) => allowance.requireFileBytes(),
+        keepOpen(allowance, end) {
+          ended = (bytes) => {
+            allowance.chargeFileBytes(bytes)
+            end()
+          }
+        },
+      },
+    )
+    return reply.kind === 'failure' ? reply : { kind: 'file', opened: reply.encoded, ended }
+  }
+}
