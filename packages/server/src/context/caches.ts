@@ -5,7 +5,7 @@ import { adminTokenCache, appCache } from '../domain/apps/app-caches.js'
 import { relationCache } from '../domain/contacts/relation-cache.js'
 import { groupCache, memberCache } from '../domain/groups/core/group-cache.js'
 import { tokenCache } from '../domain/login/token-cache.js'
-import { broadcasterCache } from '../domain/messaging/marks/broadcasters.js'
+import { broadcastSenderCache } from '../domain/messaging/conversations/broadcast-senders.js'
 import {
   certificateCache,
   certificateOwnerCache,
@@ -30,7 +30,7 @@ export function createCaches({
   return {
     adminTokens: create(adminTokenCache),
     apps: create(appCache),
-    broadcasters: create(broadcasterCache),
+    broadcastSenders: create(broadcastSenderCache),
     certificateOwners: create(certificateOwnerCache),
     certificates: create(certificateCache),
     groups: create(groupCache),

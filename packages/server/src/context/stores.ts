@@ -20,17 +20,19 @@ import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
+import { ConversationListStore } from '../domain/messaging/conversations/conversation-list-store.js'
 import { ConversationStore } from '../domain/messaging/conversations/conversation-store.js'
 import { PinStore } from '../domain/messaging/conversations/pin-store.js'
 import { ChangeStore } from '../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
-import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
+import { PeerKinds } from '../domain/messaging/conversations/peer-kinds.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
 import { BroadcastMarkStore } from '../domain/messaging/marks/broadcast-mark-store.js'
 import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
-import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
+import { RetentionWalkStore } from '../domain/messaging/retention/retention-walk-store.js'
+import { TransactionStore } from '../domain/messaging/transactions/transaction-store.js'
 import { AudienceStore } from '../domain/push/audience/audience-store.js'
 import { BatchStore } from '../domain/push/batches/batch-store.js'
 import { CertificateStore } from '../domain/push/certificates/certificate-store.js'
@@ -60,7 +62,7 @@ export function createStores({
   caches: {
     adminTokens,
     apps,
-    broadcasters,
+    broadcastSenders,
     certificateOwners,
     certificates,
     groups,
@@ -82,6 +84,7 @@ export function createStores({
     changes: new ChangeStore(database),
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),
+    conversationLists: new ConversationListStore(database),
     conversations: new ConversationStore(database),
     devices: new DeviceStore(),
     fileReferences: new FileReferenceStore(database),
@@ -117,11 +120,12 @@ export function createStores({
     receivers: new ReceiverStore(database),
     removals: new RemovalStore(database),
     settings: new SettingsStore(database, userStates),
+    retentionWalk: new RetentionWalkStore(database),
     sharedFiles: new SharedFileStore(),
     storedMessages: new StoredMessages(database),
     tokens: new TokenStore(database, tokens),
     transactions: new TransactionStore(),
-    userCounts: new UserCountStore(broadcasters),
+    userCounts: new UserCountStore(broadcastSenders),
     userImports: new UserImportStore(),
     users: new UserStore(database, userStates),
   }

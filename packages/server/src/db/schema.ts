@@ -488,7 +488,7 @@ export interface OutboxTable {
   /** Dense from 1, in the order of the commits. */
   position: number
   kind: string
-  /** JSON as in protocol/src/events; of message.stored see domain/messaging/log/message-ranges.ts. */
+  /** JSON as in protocol/src/events; of message.stored see domain/messaging/model/message-ranges.ts. */
   payload: string
   created_at: number
 }

@@ -10,21 +10,30 @@ import {
   messageStatus,
   readHistory,
 } from '@hermod/protocol'
-import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
-import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
+import type { AcknowledgementService } from '../../domain/messaging/marks/acknowledgement-service.js'
+import type { ConversationDeletionService } from '../../domain/messaging/marks/conversation-deletion-service.js'
+import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
+import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
+import type { HistoryService } from '../../domain/messaging/reading/history-service.js'
 import { timestampOf } from '../../lib/ids/ids.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function conversationHandlers({
-  conversations,
+  acknowledgements,
+  conversationDeletions,
+  conversationLists,
+  history,
 }: {
-  readonly conversations: ConversationService
+  readonly acknowledgements: AcknowledgementService
+  readonly conversationDeletions: ConversationDeletionService
+  readonly conversationLists: ConversationListService
+  readonly history: HistoryService
 }): Handler[] {
   return [
     handle(
       readHistory,
       async ({ opposite_id: peerId, msg_id_start: startId, limit }, { principal }) => {
-        const page = await conversations.history(principal, peerId, { startId, limit })
+        const page = await history.read(principal, peerId, { startId, limit })
         const { isGroup } = page.conversation
         const receiverOf = ({ senderId }: HistoryMessage) =>
           isGroup || principal.userId === null || senderId === principal.userId
@@ -38,10 +47,10 @@ export function conversationHandlers({
       },
     ),
     handle(deleteConversation, ({ conversation_id: peerId }, { principal }) =>
-      whenDone(conversations.delete(principal, peerId)),
+      whenDone(conversationDeletions.delete(principal, peerId)),
     ),
     handle(listConversations, async ({ cursor, limit }, { principal }) => {
-      const page = await conversations.list(principal, { cursor, limit })
+      const page = await conversationLists.list(principal, { cursor, limit })
       return data({
         conversations: page.conversations.map(({ peerId, createdAt, lastMessageId }) => ({
           conversation_id: { uid: peerId },
@@ -54,7 +63,7 @@ export function conversationHandlers({
       })
     }),
     handle(listUnread, async (_, { principal }) => {
-      const unread = await conversations.listUnread(principal)
+      const unread = await conversationLists.listUnread(principal)
       return data(
         unread.map(({ peerId, unreadCount }) => ({
           conversation_id: { uid: peerId },
@@ -63,7 +72,7 @@ export function conversationHandlers({
       )
     }),
     handle(acknowledgeMessages, ({ conversation_id: peerId, msg_id: messageId }, { principal }) =>
-      whenDone(conversations.acknowledge(principal, { peerId, messageId })),
+      whenDone(acknowledgements.acknowledge(principal, { peerId, messageId })),
     ),
   ]
 }

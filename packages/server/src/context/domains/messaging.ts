@@ -1,18 +1,22 @@
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
+import { BroadcastSenders } from '../../domain/messaging/conversations/broadcast-senders.js'
+import { ConversationFinder } from '../../domain/messaging/conversations/conversation-finder.js'
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
-import { Broadcasters } from '../../domain/messaging/marks/broadcasters.js'
+import { AcknowledgementService } from '../../domain/messaging/marks/acknowledgement-service.js'
+import { ConversationDeletionService } from '../../domain/messaging/marks/conversation-deletion-service.js'
 import { MarkWriter } from '../../domain/messaging/marks/mark-writer.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
-import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
+import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
+import { HistoryService } from '../../domain/messaging/reading/history-service.js'
 import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
-import { TransactionSweeper } from '../../domain/messaging/sending/transaction-sweeper.js'
+import { TransactionSweeper } from '../../domain/messaging/transactions/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
 import type { Domain } from '../domain.js'
@@ -20,9 +24,12 @@ import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
 
 export interface MessagingServices {
+  readonly acknowledgements: AcknowledgementService
   readonly broadcasts: BroadcastService
   readonly changes: ChangeService
-  readonly conversations: ConversationService
+  readonly conversationDeletions: ConversationDeletionService
+  readonly conversationLists: ConversationListService
+  readonly history: HistoryService
   readonly marks: MarkWriter
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
@@ -55,10 +62,15 @@ export function createMessaging(
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
   const { transactions, broadcastMarks } = stores
-  const broadcasters = new Broadcasters({
+  const broadcastSenders = new BroadcastSenders({
     database,
-    store: broadcastMarks,
-    cache: caches.broadcasters,
+    store: stores.conversations,
+    cache: caches.broadcastSenders,
+  })
+  const finder = new ConversationFinder({
+    kinds: stores.peerKinds,
+    groupCache,
+    broadcastSenders,
   })
   const writer = new MessageWriter({
     database,
@@ -70,31 +82,31 @@ export function createMessaging(
     maxQueuedBytes: config.writer.queueBytes,
     observer: metrics.batches.messages,
     outbox,
-    broadcasters,
+    broadcastSenders,
     appended,
   })
   const marks = new MarkWriter({
     database,
     store: stores.conversations,
+    lists: stores.conversationLists,
     groupMarks: stores.groupMarks,
     receiptRequests: stores.receiptRequests,
     broadcastMarks,
-    broadcasters,
+    broadcastSenders,
     clock,
     maxBatchMoves: config.writer.batchMessages,
     maxQueuedMoves: config.writer.queueMessages,
     observer: metrics.batches.marks,
     appended,
   })
-  const conversations = new ConversationService({
+  const acknowledgements = new AcknowledgementService({
     database,
+    finder,
     store: stores.conversations,
+    lists: stores.conversationLists,
     messageLog: stores.history,
-    kinds: stores.peerKinds,
     marks,
-    members: stores.members,
-    groupCache,
-    broadcasters,
+    broadcastSenders,
     broadcastMarks,
   })
   const messageOperations = new MessageOperations({
@@ -105,7 +117,8 @@ export function createMessaging(
     messageLog: stores.history,
     broadcastMarks,
     receiptRequests: stores.receiptRequests,
-    conversations,
+    finder,
+    acknowledgements,
     accounts,
     apps,
     groupRules,
@@ -119,6 +132,7 @@ export function createMessaging(
     database,
     apps,
     conversations: stores.conversations,
+    walk: stores.retentionWalk,
     messages: stores.messages,
     changes: stores.changes,
     receiptRequests: stores.receiptRequests,
@@ -127,6 +141,7 @@ export function createMessaging(
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
   const services: MessagingServices = {
+    acknowledgements,
     broadcasts: new BroadcastService({
       database,
       ids,
@@ -140,9 +155,21 @@ export function createMessaging(
       database,
       store: stores.changes,
       messageLog: stores.history,
-      conversations,
+      finder,
     }),
-    conversations,
+    conversationDeletions: new ConversationDeletionService({
+      database,
+      finder,
+      store: stores.conversations,
+      members: stores.members,
+      broadcastMarks,
+    }),
+    conversationLists: new ConversationListService({
+      database,
+      store: stores.conversationLists,
+      broadcastSenders,
+    }),
+    history: new HistoryService({ database, finder, messageLog: stores.history, marks }),
     marks,
     messageOperations,
     messages: new MessageService({
@@ -158,7 +185,7 @@ export function createMessaging(
       clock,
       maxMessageBytes,
       maxTargets,
-      conversations,
+      acknowledgements,
     }),
     recipientRules,
     pins: new PinService({

@@ -57,7 +57,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   file_usage: 'domain/files/file-usage',
   file_references: 'domain/files/file-reference',
   receipt_requests: 'domain/messaging/marks/receipt-request',
-  sent_transactions: 'domain/messaging/sending/transaction',
+  sent_transactions: 'domain/messaging/transactions/transaction',
   id_slots: 'db/id-reservations',
   key_checks: 'domain/secrets/key-check',
   leases: 'jobs/lease',

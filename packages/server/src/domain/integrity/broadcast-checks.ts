@@ -1,8 +1,8 @@
 import { sql } from '../../db/kysely.js'
-import { everybodyId } from '../messaging/log/conversation-model.js'
+import { broadcastUserId } from '../messaging/model/conversation-model.js'
 import { type IntegrityCheck, log } from './integrity-check.js'
 
-const everybody = sql.lit(everybodyId)
+const everybody = sql.lit(broadcastUserId)
 
 /** Broadcast streams, who reads them, and the counts of users (decision page 028). */
 export const broadcastChecks: readonly IntegrityCheck[] = [

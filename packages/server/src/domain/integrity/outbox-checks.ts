@@ -1,7 +1,7 @@
 import type { Queryable } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 import { chunksOf } from '../../lib/chunks.js'
-import { decodeRanges, type MessageRange } from '../messaging/log/message-ranges.js'
+import { decodeRanges, type MessageRange } from '../messaging/model/message-ranges.js'
 import type { FaultRow, IntegrityCheck } from './integrity-check.js'
 
 const rowsPerPage = 200

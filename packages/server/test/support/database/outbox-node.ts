@@ -7,7 +7,7 @@ import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { idReservations } from '../../../dist/db/id-reservations.js'
 import { migrate } from '../../../dist/db/migrations/migrate.js'
-import { directConversation } from '../../../dist/domain/messaging/log/conversation-model.js'
+import { directConversation } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { MessageWriter } from '../../../dist/domain/messaging/sending/message-writer.js'
 import { LeaseStore } from '../../../dist/jobs/lease-store.js'
@@ -135,7 +135,7 @@ export class OutboxNode implements AsyncDisposable {
       maxQueuedBytes: 100_000_000,
       observer: { finished: () => {}, refused: () => {} },
       outbox: this.outbox,
-      broadcasters: { note: () => {} },
+      broadcastSenders: { recordBroadcast: () => {} },
       appended,
     })
     this.relay = new OutboxRelay({

@@ -8,15 +8,14 @@ import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { GroupCache } from '../../../dist/domain/groups/core/group-cache.js'
 import { GroupStore } from '../../../dist/domain/groups/core/group-store.js'
 import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
-import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
+import { ConversationFinder } from '../../../dist/domain/messaging/conversations/conversation-finder.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
-import { PeerKinds } from '../../../dist/domain/messaging/log/peer-kinds.js'
+import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
 import {
   type ChangePage,
   ChangeService,
 } from '../../../dist/domain/messaging/reading/change-service.js'
-import { ConversationService } from '../../../dist/domain/messaging/reading/conversation-service.js'
 import type { DataPlace } from '../database/sql.js'
 
 export type { ChangePage }
@@ -59,23 +58,17 @@ export class ChangeReader implements AsyncDisposable {
       groupCache: caches.groups,
       memberCache: caches.members,
     })
-    const conversations = new ConversationService({
-      database,
-      store: new ConversationStore(database),
-      messageLog,
+    const finder = new ConversationFinder({
       kinds: new PeerKinds(database),
       groupCache,
-      // Reading changes tells nobody and moves no mark.
-      marks: undefined as never,
-      members: undefined as never,
-      broadcasters: undefined as never,
-      broadcastMarks: undefined as never,
+      // Changes of broadcasts are read by the sender's ID.
+      broadcastSenders: undefined as never,
     })
     this.#changes = new ChangeService({
       database,
       store: new ChangeStore(database),
       messageLog,
-      conversations,
+      finder,
     })
   }
 

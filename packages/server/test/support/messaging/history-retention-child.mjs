@@ -26,6 +26,7 @@ const retention = new HistoryRetention({
   database,
   apps: { list: async () => [{ appId, settings: { history_days: 1 } }] },
   conversations: stores.conversations,
+  walk: stores.retentionWalk,
   messages: stores.messages,
   changes: stores.changes,
   receiptRequests: stores.receiptRequests,

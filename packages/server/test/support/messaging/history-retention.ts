@@ -55,6 +55,7 @@ export class Retention implements AsyncDisposable {
       database,
       apps: { list: async () => apps },
       conversations: stores.conversations,
+      walk: stores.retentionWalk,
       messages: stores.messages,
       changes: stores.changes,
       receiptRequests: stores.receiptRequests,

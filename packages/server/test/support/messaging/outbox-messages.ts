@@ -5,9 +5,9 @@ import {
   broadcastStream,
   directConversation,
   toEventConversation,
-} from '../../../dist/domain/messaging/log/conversation-model.js'
-import { messageRow } from '../../../dist/domain/messaging/log/message-model.js'
-import { encodeRanges } from '../../../dist/domain/messaging/log/message-ranges.js'
+} from '../../../dist/domain/messaging/model/conversation-model.js'
+import { messageRow } from '../../../dist/domain/messaging/model/message-model.js'
+import { encodeRanges } from '../../../dist/domain/messaging/model/message-ranges.js'
 import { insertMessages } from '../../../dist/domain/messaging/log/message-statements.js'
 import { MessageStore } from '../../../dist/domain/messaging/log/message-store.js'
 import { draft, type OutboxNode } from '../database/outbox-node.js'

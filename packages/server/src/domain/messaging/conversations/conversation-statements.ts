@@ -1,7 +1,7 @@
 /** How procedures write conversations. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
-import type { ConversationKey } from '../log/conversation-model.js'
+import type { ConversationKey } from '../model/conversation-model.js'
 
 const conversationKey = {
   app_id: 'text',

@@ -7,9 +7,13 @@ import {
   hiddenInGroup,
   isConversation,
   joinedGroups,
-} from '../conversations/conversation-store.js'
-import type { Alteration, AlterationKind, ChangeState, Tombstone } from './change-model.js'
-import { type Conversation, type ConversationKey, isBroadcastStream } from './conversation-model.js'
+} from '../conversations/conversation-sql.js'
+import type { Alteration, AlterationKind, ChangeState, Tombstone } from '../model/change-model.js'
+import {
+  type Conversation,
+  type ConversationKey,
+  isBroadcastStream,
+} from '../model/conversation-model.js'
 
 /** What was done to a message, and the end of its conversation when it was done. */
 export interface NewAlteration {

@@ -2,17 +2,16 @@ import { type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
-import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
-import type { PositionedMessage } from './change-model.js'
+import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-sql.js'
+import type { PositionedMessage } from '../model/change-model.js'
 import {
   type Conversation,
   type ConversationKey,
-  everybodyId,
+  broadcastUserId,
   isBroadcastStream,
-} from './conversation-model.js'
-import type { HistoryMessage, MessageStatus } from './message-model.js'
+} from '../model/conversation-model.js'
+import type { HistoryMessage, MessageStatus } from '../model/message-model.js'
 
 interface Start {
   readonly userId: Int64
@@ -108,7 +107,7 @@ function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
     .innerJoin('messages as m', (join) =>
       join
         .on('m.app_id', '=', param('appId'))
-        .on('m.low_id', '=', everybodyId)
+        .on('m.low_id', '=', broadcastUserId)
         .on('m.high_id', '=', param('senderId')),
     )
     .select([...messageColumns, statusOfBroadcast.as('status')])
@@ -275,11 +274,11 @@ export class HistoryStore {
   }
 
   /** What a party, a member, or a reader of broadcasts sees of a conversation, newest first, from `upToId` downwards, itself included. */
-  page(
+  async page(
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     page: Start & { readonly limit: number },
-  ): MaybePromise<HistoryMessage[]> {
+  ): Promise<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
     return isBroadcastStream({ lowId })
       ? this.#broadcastPage.all(db, { appId, senderId: highId, ...page })
@@ -287,11 +286,11 @@ export class HistoryStore {
   }
 
   /** All messages of a group, as {@link page}. */
-  groupPage(
+  async groupPage(
     db: Queryable,
     group: { readonly appId: string; readonly groupId: Int64 },
     page: { readonly upToId: Int64; readonly limit: number },
-  ): MaybePromise<HistoryMessage[]> {
+  ): Promise<HistoryMessage[]> {
     return this.#wholeGroupPage.all(db, { ...group, ...page })
   }
 

@@ -1,5 +1,5 @@
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
-import { messageColumns } from './message-model.js'
+import { messageColumns } from '../model/message-model.js'
 
 /** Appends messages to the log, by rows of {@link messageColumns}. */
 export const insertMessages: BulkInsert = {

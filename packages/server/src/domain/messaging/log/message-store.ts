@@ -5,9 +5,9 @@ import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
 import { attachmentMayNameFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
-import { isConversation } from '../conversations/conversation-store.js'
-import type { ConversationKey } from './conversation-model.js'
-import type { MessageContent } from './message-content.js'
+import { isConversation } from '../conversations/conversation-sql.js'
+import type { ConversationKey } from '../model/conversation-model.js'
+import type { MessageContent } from '../model/message-content.js'
 
 /** A message as those who act on it need it. */
 export interface LoggedMessage extends MessageContent {

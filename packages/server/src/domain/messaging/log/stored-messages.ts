@@ -2,8 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Prepared } from '../../../db/database.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
-import { type Conversation, toEventConversation } from './conversation-model.js'
-import { decodeRanges, type MessageRange } from './message-ranges.js'
+import { type Conversation, toEventConversation } from '../model/conversation-model.js'
+import { decodeRanges, type MessageRange } from '../model/message-ranges.js'
 
 interface RangeParams {
   readonly appId: string

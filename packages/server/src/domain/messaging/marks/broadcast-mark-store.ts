@@ -5,16 +5,15 @@ import { sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   type BroadcastReader,
-  isLogOfStream,
   seenInStream,
   streamsOf,
 } from '../conversations/broadcast-streams.js'
-import type { ReaderMarks } from '../conversations/conversation-store.js'
-import { everybodyId } from '../log/conversation-model.js'
+import { ofConversation } from '../conversations/conversation-sql.js'
+import type { ReaderPositions } from '../model/reader-positions.js'
 import { addBroadcastMarks, addedBroadcastMarks } from './broadcast-mark-statements.js'
 
 /** Where the marks of a user stand among the broadcasts of a sender, as far as they are for that user. */
-export interface BroadcastMarks extends ReaderMarks {
+export interface BroadcastMarks extends ReaderPositions {
   readonly senderId: Int64
   /** Nothing up to and including this position is unread. */
   readonly seen: number
@@ -48,20 +47,12 @@ const marksColumns = [
 /** What users have read of broadcasts, and whose there are (decision page 028). */
 export class BroadcastMarkStore {
   readonly #database: Database
-  readonly #senders
   readonly #marks
   readonly #allMarks
   readonly #holder
 
   constructor(database: Database) {
     this.#database = database
-    this.#senders = database.prepared<{ appId: string }, { senderId: Int64 }>((db, param) =>
-      db
-        .selectFrom('conversations')
-        .select('high_id as senderId')
-        .where('app_id', '=', param('appId'))
-        .where('low_id', '=', everybodyId),
-    )
     this.#marks = database.prepared<BroadcastReader, BroadcastMarksRow>((db, param) =>
       streamsOf(db, param).select(marksColumns).where('c.high_id', '=', param('senderId')),
     )
@@ -71,19 +62,13 @@ export class BroadcastMarkStore {
     this.#holder = database.prepared<UserKey & { messageId: Int64 }, { senderId: Int64 }>(
       (db, param) => {
         const isIn = (log: string) =>
-          sql<boolean>`exists (select 1 from ${sql.table(log)} m where ${isLogOfStream('m')} and m.msg_id = ${param('messageId')})`
+          sql<boolean>`exists (select 1 from ${sql.table(log)} m where ${ofConversation('m')} and m.msg_id = ${param('messageId')})`
         return streamsOf(db, param)
           .select('c.high_id as senderId')
           .where('u.broadcasts_after', '<', param('messageId') as number)
           .where(({ or }) => or([isIn('messages'), isIn('recalled_messages')]))
       },
     )
-  }
-
-  /** Who has sent broadcasts. */
-  async listSenders(db: Queryable, appId: string): Promise<ReadonlySet<Int64>> {
-    const rows = await this.#senders.all(db, { appId })
-    return new Set(rows.map(({ senderId }) => senderId))
   }
 
   /** Null when there is no broadcast of the sender for the user. */

@@ -2,11 +2,12 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { MemberKey } from '../../groups/core/group-model.js'
 import type { UserKey } from '../../users/user-model.js'
-import { joinedGroups, type ReaderMarks } from '../conversations/conversation-store.js'
+import { joinedGroups } from '../conversations/conversation-sql.js'
+import type { ReaderPositions } from '../model/reader-positions.js'
 import type { FurthestReaders } from './furthest-readers.js'
 
 /** Where the marks of a member stand. */
-export interface MemberMarks extends ReaderMarks, FurthestReaders {
+export interface MemberMarks extends ReaderPositions, FurthestReaders {
   readonly groupId: Int64
   /** The last message that the conversation ever held. */
   readonly lastMessageId: number

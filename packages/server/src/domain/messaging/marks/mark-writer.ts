@@ -5,19 +5,21 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { ConversationStore, Mark, ReaderMarks } from '../conversations/conversation-store.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type { ConversationListStore } from '../conversations/conversation-list-store.js'
+import type { ConversationStore } from '../conversations/conversation-store.js'
 import {
   broadcastStream,
   type Conversation,
   groupConversation,
   isBroadcastStream,
   readersOf,
-  type Side,
-  sidesOf,
+  type Party,
+  partiesOf,
   toEventConversation,
-} from '../log/conversation-model.js'
+} from '../model/conversation-model.js'
+import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'
 import type { BroadcastMarkStore, BroadcastMarks } from './broadcast-mark-store.js'
-import type { Broadcasters } from './broadcasters.js'
 import { isFurther } from './furthest-readers.js'
 import type { GroupMarkStore, MemberMarks } from './group-mark-store.js'
 import {
@@ -34,10 +36,11 @@ import type { ReceiptRequestStore } from './receipt-request-store.js'
 export interface MarkWriterOptions {
   readonly database: Database
   readonly store: ConversationStore
+  readonly lists: ConversationListStore
   readonly groupMarks: GroupMarkStore
   readonly receiptRequests: ReceiptRequestStore
   readonly broadcastMarks: BroadcastMarkStore
-  readonly broadcasters: Broadcasters
+  readonly broadcastSenders: BroadcastSenders
   readonly clock: Clock
   readonly maxBatchMoves: number
   readonly maxQueuedMoves: number
@@ -55,7 +58,7 @@ interface ConversationReader {
 /** A party of a direct conversation, a member of a group, or a user with the broadcasts of a sender, and where the marks stand. */
 export type KnownReader = ConversationReader &
   (
-    | { readonly side: Side; readonly marks: ReaderMarks }
+    | { readonly party: Party; readonly marks: ReaderPositions }
     | { readonly member: MemberMarks }
     | { readonly broadcasts: BroadcastMarks }
   )
@@ -66,7 +69,7 @@ export type MarkTarget = { readonly seq: number; readonly messageId: number } | 
 const markEvents = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',
-} as const satisfies Record<Mark, MarkEvent['kind']>
+} as const satisfies Record<ReceiptPosition, MarkEvent['kind']>
 
 /** Reading everything moves so many marks together, so that nobody's sends wait long. */
 const movesPerStep = 100
@@ -114,10 +117,10 @@ export class MarkWriter {
       )
       return broadcasts && { conversation, userId, broadcasts }
     }
-    const [side] = sidesOf(conversation, userId)
-    if (side === undefined) return null
-    const marks = await database.read((db) => store.findMarks(db, conversation, side))
-    return marks && { conversation, userId, side, marks }
+    const [party] = partiesOf(conversation, userId)
+    if (party === undefined) return null
+    const marks = await database.read((db) => store.findPositions(db, conversation, party))
+    return marks && { conversation, userId, party, marks }
   }
 
   /**
@@ -128,7 +131,7 @@ export class MarkWriter {
    */
   async move(
     reader: KnownReader,
-    mark: Mark,
+    mark: ReceiptPosition,
     to: MarkTarget,
     { isTold = true }: { readonly isTold?: boolean } = {},
   ): Promise<void> {
@@ -137,8 +140,8 @@ export class MarkWriter {
     const move =
       'broadcasts' in reader
         ? { ...broadcastMove(reader, reader.broadcasts, mark, to), isTold }
-        : 'side' in reader
-          ? directMove(reader, reader.side, mark, to)
+        : 'party' in reader
+          ? directMove(reader, reader.party, mark, to)
           : await this.#groupMove(reader, reader.member, mark, to)
     await this.#queue.add({ moves: [move], announcement: null })
   }
@@ -149,21 +152,21 @@ export class MarkWriter {
    * @throws as {@link move}; then some may have been read
    */
   async readAll(user: UserKey): Promise<void> {
-    const { database, store, groupMarks, broadcastMarks, broadcasters } = this.options
+    const { database, lists, groupMarks, broadcastMarks, broadcastSenders } = this.options
     const { appId, userId } = user
     let isTold = false
     const step = async (moves: readonly MarkMove[]) => {
       const announcement = isTold ? null : readAllRow(user)
       if (moves.length > 0 && (await this.#queue.add({ moves, announcement }))) isTold = true
     }
-    const direct = await database.read((db) => store.listNotRead(db, user))
+    const direct = await database.read((db) => lists.listNotRead(db, user))
     for (const chunk of chunksOf(direct, movesPerStep))
       await step(
-        chunk.map(({ conversation, side }) =>
-          directMove({ conversation, userId }, side, 'read_seq', null),
+        chunk.map(({ conversation, party }) =>
+          directMove({ conversation, userId }, party, 'read_seq', null),
         ),
       )
-    if ((await broadcasters.find(appId)).size > 0) {
+    if ((await broadcastSenders.find(appId)).size > 0) {
       const streams = await database.read((db) => broadcastMarks.listNotRead(db, user))
       for (const chunk of chunksOf(streams, movesPerStep))
         await step(
@@ -191,7 +194,7 @@ export class MarkWriter {
   async #groupMove(
     reader: ConversationReader,
     member: MemberMarks,
-    mark: Mark,
+    mark: ReceiptPosition,
     to: MarkTarget,
   ): Promise<GroupMove> {
     const { database, receiptRequests } = this.options
@@ -227,14 +230,14 @@ export class MarkWriter {
 
 function directMove(
   reader: ConversationReader,
-  side: Side,
-  mark: Mark,
+  party: Party,
+  mark: ReceiptPosition,
   to: MarkTarget,
 ): DirectMove {
   const { conversation } = reader
   return {
     conversation: conversationKeyOf(conversation),
-    side,
+    party,
     mark,
     seq: to?.seq ?? null,
     event: markEvent(reader, mark, readersOf(conversation), to?.messageId ?? 0),
@@ -245,7 +248,7 @@ function directMove(
 function broadcastMove(
   reader: ConversationReader,
   { end, seen, lastMessageId }: BroadcastMarks,
-  mark: Mark,
+  mark: ReceiptPosition,
   to: MarkTarget,
 ): BroadcastMove {
   const { conversation, userId } = reader
@@ -261,14 +264,14 @@ function broadcastMove(
   }
 }
 
-function marksOf(reader: KnownReader): ReaderMarks {
+function marksOf(reader: KnownReader): ReaderPositions {
   if ('broadcasts' in reader) return reader.broadcasts
-  return 'side' in reader ? reader.marks : reader.member
+  return 'party' in reader ? reader.marks : reader.member
 }
 
 function markEvent(
   { conversation, userId }: ConversationReader,
-  mark: Mark,
+  mark: ReceiptPosition,
   userIds: readonly Int64[],
   messageId: number,
 ): MarkEvent {

@@ -22,8 +22,13 @@ import {
   writtenMarkColumns,
   writtenReaderColumns,
 } from '../conversations/conversation-statements.js'
-import type { Mark } from '../conversations/conversation-store.js'
-import { type ConversationKey, compareConversations, type Side } from '../log/conversation-model.js'
+import {
+  type ConversationKey,
+  compareConversations,
+  type Party,
+  partyColumn,
+} from '../model/conversation-model.js'
+import type { ReceiptPosition } from '../model/reader-positions.js'
 import {
   addBroadcastMarks,
   addedBroadcastMarks,
@@ -45,8 +50,8 @@ export interface MarkEvent {
 /** A mark of a party that is to move forward, never back. */
 export interface DirectMove {
   readonly conversation: ConversationKey
-  readonly side: Side
-  readonly mark: Mark
+  readonly party: Party
+  readonly mark: ReceiptPosition
   /** null = to the end of the conversation; then the event names its last message. */
   readonly seq: number | null
   readonly event: MarkEvent
@@ -59,7 +64,7 @@ export interface DirectMove {
 export interface GroupMove {
   readonly conversation: ConversationKey
   readonly userId: Int64
-  readonly mark: Mark
+  readonly mark: ReceiptPosition
   readonly seq: number
   /** The conversation's row may have to say that the member has read further. */
   readonly isFurther: boolean
@@ -74,7 +79,7 @@ export interface GroupMove {
 export interface BroadcastMove {
   readonly conversation: ConversationKey
   readonly userId: Int64
-  readonly mark: Mark
+  readonly mark: ReceiptPosition
   readonly seq: number
   /** Nothing up to and including this position is unread to the user now. */
   readonly seen: number
@@ -265,12 +270,14 @@ function moveAll(rows: LockedRows, { moves, announcement }: MarkMoves): NewRow[]
 /** @returns what is told; null when the mark is there already */
 function moveDirect({ direct, refused, changed }: LockedRows, move: DirectMove): NewRow | null {
   if (refused.has(move)) return null
-  const { conversation, side, mark, seq, event } = move
+  const { conversation, party, mark, seq, event } = move
   const row = direct.get(conversationText(conversation))
   const to = seq ?? row?.seq ?? 0
-  if (!row || to <= row[`${side}_${mark}`]) return null
-  row[`${side}_${mark}`] = to
-  if (mark === 'read_seq') row[`${side}_seen_seq`] = Math.max(row[`${side}_seen_seq`], to)
+  const column = partyColumn(party, mark)
+  const seen = partyColumn(party, 'seen_seq')
+  if (!row || to <= row[column]) return null
+  row[column] = to
+  if (mark === 'read_seq') row[seen] = Math.max(row[seen], to)
   changed.direct.add(row)
   return eventRow(
     move,
@@ -330,7 +337,7 @@ function eventRow({ conversation, event }: MarkMove, payload: MarkEvent['payload
 }
 
 function isDirect(move: MarkMove): move is DirectMove {
-  return 'side' in move
+  return 'party' in move
 }
 
 function isInGroup(move: MarkMove): move is GroupMove {
@@ -420,8 +427,8 @@ const broadcastMarksRow = rowOf(writtenBroadcastMarkColumns, (row: LockedBroadca
   sender_id: row.sender_id,
 }))
 
-function markOwner({ conversation: { appId, lowId, highId }, side }: DirectMove): UserKey {
-  return { appId, userId: side === 'low' ? lowId : highId }
+function markOwner({ conversation: { appId, lowId, highId }, party }: DirectMove): UserKey {
+  return { appId, userId: party === 'first' ? lowId : highId }
 }
 
 /** For maps. */

@@ -1,7 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 
 /** A message whose sender wants to know who has read it. */
@@ -50,10 +49,10 @@ export class ReceiptRequestStore {
    * Messages above one position and up to another whose senders want to know that the member has read them, in their order; of very many
    * requests the latest ones.
    */
-  listBetween(
+  async listBetween(
     db: Queryable,
     { appId, groupId, userId, from, to }: Stretch,
-  ): MaybePromise<ReceiptRequest[]> {
+  ): Promise<ReceiptRequest[]> {
     return this.#list.all(db, { appId, groupId, userId, from, to, asked: `%,${userId},%` })
   }
 

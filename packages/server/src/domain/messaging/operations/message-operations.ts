@@ -9,22 +9,23 @@ import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import type { AlterationKind } from '../log/change-model.js'
+import type { AlterationKind } from '../model/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
 import {
   broadcastStream,
   type Conversation,
   readersOf,
   toEventConversation,
-} from '../log/conversation-model.js'
+} from '../model/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
-import { requireSize } from '../log/message-content.js'
+import { requireSize } from '../model/message-content.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
+import type { AcknowledgementService } from '../marks/acknowledgement-service.js'
 import type { BroadcastMarkStore } from '../marks/broadcast-mark-store.js'
 import type { ReceiptRequestStore } from '../marks/receipt-request-store.js'
-import type { ConversationService } from '../reading/conversation-service.js'
-import type { TransactionPlace, TransactionStore } from '../sending/transaction-store.js'
+import type { TransactionPlace, TransactionStore } from '../transactions/transaction-store.js'
 import { type EditKind, editedTexts } from './message-edit.js'
 
 export interface MessageOperationsOptions {
@@ -35,7 +36,8 @@ export interface MessageOperationsOptions {
   readonly messageLog: HistoryStore
   readonly broadcastMarks: BroadcastMarkStore
   readonly receiptRequests: ReceiptRequestStore
-  readonly conversations: ConversationService
+  readonly finder: ConversationFinder
+  readonly acknowledgements: AcknowledgementService
   readonly apps: AppService
   readonly accounts: Pick<AccountService, 'lockKeyShare'>
   readonly groupRules: GroupMessageRules
@@ -155,8 +157,8 @@ export class MessageOperations {
 
   /** Only the conversation of a group, and the broadcasts of a sender, are the same for everybody. @throws AppError invalid_parameter */
   async #systemIn(appId: string, peerId: Int64, messageId: Int64): Promise<Int64> {
-    const { database, conversations, messageLog } = this.options
-    const kind = await database.read((db) => conversations.kindOf(db, appId, peerId))
+    const { database, finder, messageLog } = this.options
+    const kind = await database.read((db) => finder.kindOf(db, appId, peerId))
     const stream = broadcastStream(appId, peerId)
     const isForEverybody =
       kind === 'group' ||
@@ -175,11 +177,11 @@ export class MessageOperations {
     { peerId, targetType, messageId }: NamedMessage,
     place: TransactionPlace | null,
   ): Promise<void> {
-    const { database, conversations, transactions, clock, transactionTtlMs } = this.options
+    const { database, acknowledgements, transactions, clock, transactionTtlMs } = this.options
     const now = clock.now()
     if (place && (await database.read((db) => transactions.findMessageIds(db, place, now)))) return
     await database.read((db) => this.#requireKind(db, actor.appId, peerId, targetType))
-    await conversations.acknowledgeReceipt(actor, peerId, messageId)
+    await acknowledgements.acknowledgeReceipt(actor, peerId, messageId)
     if (place)
       await database.transaction((tx) => transactions.claim(tx, place, now, transactionTtlMs))
   }
@@ -194,7 +196,7 @@ export class MessageOperations {
     peerId: Int64,
     targetType: OperationRequest['targetType'],
   ): Promise<void> {
-    const kind = await this.options.conversations.kindOf(db, appId, peerId)
+    const kind = await this.options.finder.kindOf(db, appId, peerId)
     if (targetType === 'group' && kind !== 'group') throw new AppError('group_not_found')
     if (targetType === 'user' && kind === 'group') throw new AppError('user_not_found')
   }
@@ -216,8 +218,8 @@ export class MessageOperations {
     peerId: Int64,
     messageId: Int64,
   ): Promise<LockedMessage> {
-    const { store, conversationStore, conversations } = this.options
-    const conversation = await conversations.findBegun(tx, actor, peerId)
+    const { store, conversationStore, finder } = this.options
+    const conversation = await finder.get(tx, actor, peerId)
     if (conversation.isGroup) await this.#keepFromDeletion(tx, actor)
     await this.#requireMembership(tx, actor, conversation)
     const locked = await conversationStore.lockForUpdate(tx, conversation)

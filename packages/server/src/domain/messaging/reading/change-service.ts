@@ -1,17 +1,17 @@
 import { alterationKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { Alteration, Change, ChangeState } from '../log/change-model.js'
+import type { Alteration, Change, ChangeState } from '../model/change-model.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ChangeStore } from '../log/change-store.js'
-import { broadcastStream, type Conversation } from '../log/conversation-model.js'
+import { broadcastStream, type Conversation } from '../model/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
-import type { ConversationService } from './conversation-service.js'
 
 export interface ChangeServiceOptions {
   readonly database: Database
   readonly store: ChangeStore
   readonly messageLog: HistoryStore
-  readonly conversations: ConversationService
+  readonly finder: ConversationFinder
 }
 
 /** A part of the changes of a conversation. */
@@ -58,9 +58,9 @@ export class ChangeService {
     peerId: Int64,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {
-    const { database, conversations } = this.options
+    const { database, finder } = this.options
     return database.read(async (db) => {
-      const conversation = await conversations.findBegun(db, reader, peerId)
+      const conversation = await finder.get(db, reader, peerId)
       return this.#page(db, reader, conversation, page)
     })
   }
@@ -84,10 +84,9 @@ export class ChangeService {
     conversation: Conversation,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {
-    const { store, conversations } = this.options
+    const { store, finder } = this.options
     const state = await store.findState(db, conversation, reader.userId)
-    if (!state && conversation.isGroup)
-      await conversations.requireMember(reader, conversation.lowId)
+    if (!state && conversation.isGroup) await finder.requireMember(reader, conversation.lowId)
     const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
     const end = seq + alterations
     const { after } = page

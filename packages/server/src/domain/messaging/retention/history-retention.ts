@@ -6,16 +6,18 @@ import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import type { ConversationStore, WalkedConversation } from '../conversations/conversation-store.js'
+import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ChangeStore } from '../log/change-store.js'
-import { type Conversation, toEventConversation } from '../log/conversation-model.js'
+import { type Conversation, toEventConversation } from '../model/conversation-model.js'
 import type { MessageStore, OldMessage } from '../log/message-store.js'
 import type { ReceiptRequestStore } from '../marks/receipt-request-store.js'
+import type { RetentionWalkStore, WalkedConversation } from './retention-walk-store.js'
 
 export interface HistoryRetentionOptions {
   readonly database: Database
   readonly apps: Pick<AppService, 'list'>
   readonly conversations: ConversationStore
+  readonly walk: RetentionWalkStore
   readonly messages: MessageStore
   readonly changes: ChangeStore
   readonly receiptRequests: ReceiptRequestStore
@@ -95,7 +97,7 @@ export class HistoryRetention {
     signal: AbortSignal,
     observer: RetentionObserver,
   ): Promise<RetentionWalk> {
-    const { database, conversations, clock } = this.options
+    const { database, walk, clock } = this.options
     const beforeId = idRangeOf(tickAt(clock.now() - historyDays * dayMs)).first
     const startedAt = performance.now()
     const total = { appId, historyDays, conversations: 0, shortened: 0, ...nothing }
@@ -104,9 +106,7 @@ export class HistoryRetention {
     }
     for (let after: Conversation | null = null; ; ) {
       const range = { after, beforeId, limit: conversationsPerPage }
-      const page: WalkedConversation[] = await database.read((db) =>
-        conversations.walk(db, appId, range),
-      )
+      const page: WalkedConversation[] = await database.read((db) => walk.list(db, appId, range))
       for (const conversation of page) {
         if (signal.aborted) return walked(false)
         total.conversations++

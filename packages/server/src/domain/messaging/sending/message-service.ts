@@ -2,20 +2,20 @@ import { AppError, type ErrorName, type Int64, operationType } from '@hermod/pro
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import { directConversation, groupConversation } from '../log/conversation-model.js'
-import { isTypingSignal, type MessageContent, requireSize } from '../log/message-content.js'
-import type { Draft } from '../log/message-model.js'
+import { directConversation, groupConversation } from '../model/conversation-model.js'
+import { isTypingSignal, type MessageContent, requireSize } from '../model/message-content.js'
+import type { Draft } from '../model/message-model.js'
+import type { AcknowledgementService } from '../marks/acknowledgement-service.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
-import type { TransactionStore } from './transaction-store.js'
+import type { TransactionStore } from '../transactions/transaction-store.js'
 
 export interface MessageServiceOptions {
   readonly database: Database
@@ -30,17 +30,7 @@ export interface MessageServiceOptions {
   readonly ids: IdGenerator
   readonly maxMessageBytes: number
   readonly maxTargets: number
-  readonly conversations: AnsweredBroadcasts
-}
-
-/** The broadcasts of those to whom a user writes. */
-export interface AnsweredBroadcasts {
-  /** Reads those of the peers up to a message that the user has sent to them (rule E5). */
-  readAnswered(
-    reader: { readonly appId: string; readonly userId: Int64 },
-    peerIds: readonly Int64[],
-    messageId: number,
-  ): MaybePromise<void>
+  readonly acknowledgements: Pick<AcknowledgementService, 'readAnswered'>
 }
 
 /** One call of a sender: a message and whom it is for. */
@@ -82,16 +72,14 @@ export class MessageService {
     const { targetType: type } = request
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
-    const found = senderOf(accounts, caller, request.fromUserId)
-    const senderId = found instanceof Promise ? await found : found
+    const senderId = await senderOf(accounts, caller, request.fromUserId)
     if (content.contentType >= operationType.readAck) {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
       return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
     const refusalOf = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
-    const asked = targets.map(refusalOf)
-    const refusals = asked.some(isPromise) ? await Promise.all(asked) : (asked as SendRefusal[])
+    const refusals = await Promise.all(targets.map(refusalOf))
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     const accepted =
       firstRefusal === null ? targets : targets.filter((_, index) => refusals[index] === null)
@@ -159,7 +147,7 @@ export class MessageService {
     { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
     message: MessageContent,
   ): Promise<readonly number[]> {
-    const { writer, ids, conversations } = this.options
+    const { writer, ids, acknowledgements } = this.options
     // Nothing is stored of these, so there is nothing to recognise again either.
     if (onlineOnly || (!isSystem && isTypingSignal(message)))
       return Promise.all(recipients.map(() => ids.next()))
@@ -182,23 +170,21 @@ export class MessageService {
         isSystem,
       }),
     )
-    const wanted = isGroup ? this.#receiptsWanted(appId, recipients, config) : undefined
-    const groups = wanted instanceof Promise ? await wanted : wanted
+    const groups = isGroup ? await this.#receiptRequests(appId, recipients, config) : undefined
     const messageIds = await writer.write({ transactionId, drafts, groups })
     if (!isGroup && !isSystem && senderId !== systemUserId) {
       const reader = { appId, userId: senderId }
-      const reading = conversations.readAnswered(reader, recipients, lastOf(messageIds))
-      if (reading) await reading
+      await acknowledgements.readAnswered(reader, recipients, lastOf(messageIds))
     }
     return messageIds
   }
 
   /** For each group who is asked for a read receipt, as in receipt_requests. */
-  #receiptsWanted(
+  async #receiptRequests(
     appId: string,
     groupIds: readonly Int64[],
     config: string,
-  ): MaybePromise<readonly string[]> {
+  ): Promise<readonly string[]> {
     const { groupMemberList } = configOf(config)
     if (groupMemberList.size === 0) return groupIds.map(() => '')
     const memberIds = `,${[...groupMemberList].join(',')},`
@@ -234,10 +220,6 @@ function refusedOf(
     const error = refusals[index]
     return error ? [{ target, error }] : []
   })
-}
-
-function isPromise(value: unknown): boolean {
-  return value instanceof Promise
 }
 
 function lastOf(messageIds: readonly number[]): number {

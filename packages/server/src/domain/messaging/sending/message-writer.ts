@@ -6,9 +6,9 @@ import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-q
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
-import { textUnits } from '../log/message-content.js'
-import { type Draft, messageRow } from '../log/message-model.js'
-import type { Broadcasters } from '../marks/broadcasters.js'
+import { textUnits } from '../model/message-content.js'
+import { type Draft, messageRow } from '../model/message-model.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
@@ -23,7 +23,7 @@ export interface MessageWriterOptions {
   readonly maxQueuedBytes: number
   readonly observer: BatchObserver
   readonly outbox: Pick<Outbox, 'lastBroadcastId'>
-  readonly broadcasters: Pick<Broadcasters, 'note'>
+  readonly broadcastSenders: Pick<BroadcastSenders, 'recordBroadcast'>
   /** Called after the commit of messages of this app. */
   appended(appId: string): void
 }
@@ -127,7 +127,7 @@ export class MessageWriter {
 
   /** @param after the messages take IDs above this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
-    const { database, ids, clock, transactionLifeMs, broadcasters } = this.options
+    const { database, ids, clock, transactionLifeMs, broadcastSenders } = this.options
     const taken = (await ids.take(messagesOf(sends), after)).values()
     const submissions = sends.map(({ transactionId, drafts, groups }) => ({
       transactionId,
@@ -142,7 +142,8 @@ export class MessageWriter {
         { submissions, now: clock.now(), transactionLifeMs, mayRepeat },
         ids,
       )
-      for (const last of lastBroadcasts) broadcasters.note(last.appId, last.messageId)
+      for (const last of lastBroadcasts)
+        broadcastSenders.recordBroadcast(last.appId, last.messageId)
       return messageIds
     } catch (error) {
       if (restartOf(error).repeats) {

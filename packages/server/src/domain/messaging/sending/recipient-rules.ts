@@ -1,9 +1,7 @@
 import type { ErrorName, Int64 } from '@hermod/protocol'
-import { type MaybePromise, thenMaybe } from '../../../lib/maybe-promise.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
-import type { UserState } from '../../users/user-model.js'
 
 export interface RecipientRulesOptions {
   readonly accounts: AccountService
@@ -28,19 +26,17 @@ export class RecipientRules {
    * Why the recipient takes nothing of the sender, or null; at once where all that it takes is cached. An Admin token passes over bans,
    * blocks and strangers.
    */
-  refusal(
+  async refusal(
     appId: string,
     { type, id }: MessageTarget,
     sender: { readonly userId: Int64; readonly isAdminToken: boolean },
-  ): MaybePromise<SendRefusal> {
+  ): Promise<SendRefusal> {
     const { accounts, rules, groupRules } = this.options
     if (type === 'group')
       return groupRules.refusal({ appId, groupId: id }, sender.userId, sender.isAdminToken)
-    const refusalIn = (state: UserState | null) => {
-      if (!state) return 'user_not_found'
-      if (state.isDeleted) return 'user_deleted'
-      return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
-    }
-    return thenMaybe(accounts.findState(appId, id), refusalIn)
+    const state = await accounts.findState(appId, id)
+    if (!state) return 'user_not_found'
+    if (state.isDeleted) return 'user_deleted'
+    return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
   }
 }

@@ -1,5 +1,4 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 
@@ -13,11 +12,11 @@ export type SendingCaller = { readonly appId: string } & (
  * In whose name a message is sent (rule C5).
  * @throws AppError no_permission, user_not_found, user_deleted
  */
-export function senderOf(
+export async function senderOf(
   accounts: AccountService,
   caller: SendingCaller,
   fromUserId: Int64 | undefined,
-): MaybePromise<Int64> {
+): Promise<Int64> {
   if (!caller.isAdminToken) {
     if (fromUserId !== undefined && fromUserId !== caller.userId)
       throw new AppError('no_permission', 'from_user_id names another user')

@@ -28,9 +28,13 @@ import {
   positionColumns,
   setLastMessageIds,
 } from '../conversations/conversation-statements.js'
-import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
-import { type MessageRow, rowValue } from '../log/message-model.js'
-import { encodeRanges, type MessageRange } from '../log/message-ranges.js'
+import {
+  type ConversationKey,
+  compareConversations,
+  readersOf,
+} from '../model/conversation-model.js'
+import { type MessageRow, rowValue } from '../model/message-model.js'
+import { encodeRanges, type MessageRange } from '../model/message-ranges.js'
 import {
   insertMessages,
   insertOwnNotifications,
@@ -46,7 +50,7 @@ import {
   rewriteTransactions,
   transactionColumns,
   transactionKey,
-} from './transaction-statements.js'
+} from '../transactions/transaction-statements.js'
 
 /** The messages of one send; they are stored together or not at all. */
 export interface Submission {

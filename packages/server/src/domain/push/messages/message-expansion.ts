@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { Group } from '../../groups/core/group-model.js'
-import { everybodyId, peerOf, readersOf } from '../../messaging/log/conversation-model.js'
+import { broadcastUserId, peerOf, readersOf } from '../../messaging/model/conversation-model.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { Recipient } from '../tasks/task-model.js'
 import type { PushedMessage } from './pushed-message.js'
@@ -145,7 +145,7 @@ function isLarge(
 
 function kindOf({ conversation }: Candidate['event']): PushedMessage['kind'] {
   if (conversation.is_group) return 'group'
-  return conversation.low_id === everybodyId ? 'broadcast' : 'direct'
+  return conversation.low_id === broadcastUserId ? 'broadcast' : 'direct'
 }
 
 /** Nobody is told of what they send, and nobody reads for the system; then null. */

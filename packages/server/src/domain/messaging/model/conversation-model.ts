@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
 
-/** Stands for all users in the key of a broadcast stream; nobody has the ID. */
-export const everybodyId = -1
+/** Stands for all users in the key of a broadcast stream; no user has this ID. */
+export const broadcastUserId = -1
 
 /**
  * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
@@ -15,7 +15,7 @@ export interface ConversationKey {
 }
 
 export interface Conversation extends ConversationKey {
-  /** Its members hold the marks in rows of their own. */
+  /** The positions of members are in `group_members`. */
   readonly isGroup: boolean
 }
 
@@ -31,53 +31,63 @@ export function groupConversation(appId: string, groupId: Int64): Conversation {
   return { appId, lowId: groupId, highId: groupId, isGroup: true }
 }
 
-/** The parties of a direct conversation that read: nobody reads for the system, user 0. Of a broadcast stream nobody in particular. */
+/** The parties of a direct conversation except the system, user 0; none of a broadcast stream. */
 export function readersOf({
   lowId,
   highId,
 }: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
-  if (lowId === everybodyId) return []
+  if (lowId === broadcastUserId) return []
   return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
 }
 
-/** A conversation as events name it. */
+/** The form in which events name a conversation. */
 export function toEventConversation({ lowId: low_id, highId: high_id, isGroup }: Conversation) {
   return { low_id, high_id, is_group: isGroup }
 }
 
-/** The order in which rows of several conversations are locked, by everybody. */
+/** The order in which all transactions lock rows of several conversations. */
 export function compareConversations(a: ConversationKey, b: ConversationKey): number {
   return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)
 }
 
-/** What a party, or a member, sees of a conversation as a whole. */
+/** A conversation in the list of one of its users. */
 export interface ConversationView {
   readonly peerId: Int64
   readonly createdAt: number
   readonly lastMessageId: number
 }
 
-/** Which columns of a conversation's row are a party's. */
-export type Side = 'low' | 'high'
+/** A party of a direct conversation: the first one has the smaller ID and the columns `low_…`, the second one the columns `high_…`. */
+export type Party = 'first' | 'second'
 
-/** A conversation with oneself has both sides. */
-export function sidesOf(
-  { lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>,
-  userId: Int64,
-): readonly Side[] {
-  const sides: Side[] = []
-  if (lowId === userId) sides.push('low')
-  if (highId === userId) sides.push('high')
-  return sides
+const columnPrefix = { first: 'low', second: 'high' } as const
+
+/** The column of a party in the row of a conversation. */
+export function partyColumn<Name extends string>(
+  party: Party,
+  name: Name,
+): `${'low' | 'high'}_${Name}` {
+  return `${columnPrefix[party]}_${name}`
 }
 
-/** The broadcasts of a sender, which are a conversation of everybody with the sender. */
+/** The parties that a user is: both in the conversation with oneself, none for other users. */
+export function partiesOf(
+  { lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>,
+  userId: Int64,
+): readonly Party[] {
+  const parties: Party[] = []
+  if (lowId === userId) parties.push('first')
+  if (highId === userId) parties.push('second')
+  return parties
+}
+
+/** The broadcasts of a sender, stored as a conversation of all users with the sender. */
 export function broadcastStream(appId: string, senderId: Int64): Conversation {
-  return { appId, lowId: everybodyId, highId: senderId, isGroup: false }
+  return { appId, lowId: broadcastUserId, highId: senderId, isGroup: false }
 }
 
 export function isBroadcastStream({ lowId }: Pick<ConversationKey, 'lowId'>): boolean {
-  return lowId === everybodyId
+  return lowId === broadcastUserId
 }
 
 /** The other party of a direct conversation, or the group. */

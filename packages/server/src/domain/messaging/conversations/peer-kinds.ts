@@ -2,10 +2,9 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import { boundedCache } from '../../../lib/limits/bounded-cache.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import { systemUserId } from '../../users/system-user.js'
 
-/** Whom the ID at the other end of a conversation names. */
+/** The kind of the other end of a conversation. */
 export type PeerKind = 'user' | 'group'
 
 interface PeerKey {
@@ -15,10 +14,7 @@ interface PeerKey {
 
 const maxKnown = 100_000
 
-/**
- * Whether an ID is that of a user or of a group: conversations are named by either, and the two never collide (rule K4).
- * What an ID is never changes, so it is asked for once.
- */
+/** Tells IDs of users from IDs of groups, which never collide (rule K4). The kind of an ID never changes, so it is read once. */
 export class PeerKinds {
   readonly #known = boundedCache<string, PeerKind>(maxKnown)
   readonly #find
@@ -40,8 +36,8 @@ export class PeerKinds {
     )
   }
 
-  /** At once for an ID that is known; null when nobody ever had it. Also finds deleted users and dissolved groups. */
-  find(db: Queryable, appId: string, peerId: Int64): MaybePromise<PeerKind | null> {
+  /** Finds deleted users and dissolved groups too; null when the ID was never given. */
+  async find(db: Queryable, appId: string, peerId: Int64): Promise<PeerKind | null> {
     if (peerId === systemUserId) return 'user'
     const key = `${appId}/${peerId}`
     return this.#known.get(key) ?? this.#read(db, key, { appId, peerId })

@@ -1,0 +1,61 @@
+/** SQL fragments about conversations `c` and the users who take part in them. */
+import type { Int64 } from '@hermod/protocol'
+import type { Queryable } from '../../../db/database.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
+import { type ConversationKey, type Party, partyColumn } from '../model/conversation-model.js'
+import type { HiddenPosition, ReadPosition } from '../model/reader-positions.js'
+
+/** Condition on the key of a row, without an alias. */
+export function isConversation({ appId, lowId, highId }: ConversationKey) {
+  return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
+}
+
+/** Condition that a row belongs to the conversation `c`. @param table the alias of the row */
+export const ofConversation = (table: string) =>
+  sql.raw<boolean>(
+    `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
+  )
+
+/** The column of `c` that belongs to the user of `p`. */
+export const ownColumn = (name: ReadPosition | 'seen_seq' | HiddenPosition): RawBuilder<number> => {
+  const column = (party: Party) => sql.ref(`c.${partyColumn(party, name)}`)
+  return sql<number>`case when c.low_id = p.user_id then ${column('first')} else ${column('second')} end`
+}
+
+/** The newest message that the log of `c` holds, null when it is empty. The log is read only when the last message was recalled. */
+export const latestMessageId = sql<number>`case when c.removed_seq = c.seq then null when c.last_recalled_seq < c.seq then c.last_msg_id
+  else (select max(m.msg_id) from messages m where ${ofConversation('m')}) end`
+
+/** The hidden position of a party of the direct conversation `c`: messages up to it are hidden. */
+export const hiddenFrom = (userId: Int64) =>
+  sql<number>`case when c.low_id = ${userId} then c.low_hidden_msg_id else c.high_hidden_msg_id end`
+
+/** The hidden position of the member `p`. Where history_visible is off it is at least the last message before the join (rule F4a). */
+export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
+
+/** Direct conversations `c` of users `p`. */
+export function joinedConversations(db: Queryable) {
+  return db
+    .selectFrom('user_conversations as p')
+    .innerJoin('conversations as c', (join) =>
+      join
+        .onRef('c.app_id', '=', 'p.app_id')
+        .onRef('c.low_id', '=', 'p.low_id')
+        .onRef('c.high_id', '=', 'p.high_id'),
+    )
+}
+
+/** Members `p` of groups `g` that have a conversation `c`. */
+export function joinedGroups(db: Queryable) {
+  return db
+    .selectFrom('group_members as p')
+    .innerJoin('groups as g', (join) =>
+      join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'),
+    )
+    .innerJoin('conversations as c', (join) =>
+      join
+        .onRef('c.app_id', '=', 'p.app_id')
+        .onRef('c.low_id', '=', 'p.group_id')
+        .onRef('c.high_id', '=', 'p.group_id'),
+    )
+}

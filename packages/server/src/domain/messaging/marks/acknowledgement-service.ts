@@ -1,0 +1,200 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { ConversationListStore } from '../conversations/conversation-list-store.js'
+import type { ConversationStore } from '../conversations/conversation-store.js'
+import type { HistoryStore } from '../log/history-store.js'
+import {
+  broadcastStream,
+  type Conversation,
+  directConversation,
+} from '../model/conversation-model.js'
+import type { BroadcastMarkStore } from './broadcast-mark-store.js'
+import type { KnownReader, MarkWriter } from './mark-writer.js'
+import { ignoreTransientErrors } from './transient-errors.js'
+
+export interface AcknowledgementServiceOptions {
+  readonly database: Database
+  readonly finder: ConversationFinder
+  readonly store: ConversationStore
+  readonly lists: ConversationListStore
+  readonly messageLog: HistoryStore
+  readonly marks: MarkWriter
+  readonly broadcastSenders: BroadcastSenders
+  readonly broadcastMarks: BroadcastMarkStore
+}
+
+/** A message in one part of a conversation: its direct messages, or the broadcasts of the other party. */
+interface PartPlace {
+  /** null = the part has no messages for the reader. */
+  readonly reader: KnownReader | null
+  /** null = the part does not contain the message. */
+  readonly seq: number | null
+}
+
+/** Moves read positions for callers who acknowledge messages (rule E5). */
+export class AcknowledgementService {
+  constructor(private readonly options: AcknowledgementServiceOptions) {}
+
+  /**
+   * Reads one conversation, or all, up to a message or to the end (rule E5).
+   * @throws AppError conversation_not_found, message_not_found, unavailable, storage_failed
+   */
+  async acknowledge(
+    user: UserKey,
+    { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
+  ): Promise<void> {
+    const { database, finder, marks } = this.options
+    if (peerId !== undefined) {
+      const conversation = await database.read((db) => finder.get(db, user, peerId))
+      await this.#read(conversation, user.userId, messageId)
+    } else if (messageId !== undefined) {
+      const conversation = await this.#findHolding(user, messageId)
+      if (conversation) await this.#read(conversation, user.userId, messageId)
+      else if (!(await this.#isRemoved(user, messageId))) throw new AppError('message_not_found')
+    } else await marks.readAll({ appId: user.appId, userId: user.userId })
+  }
+
+  /**
+   * Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages are sent to their senders.
+   * @throws as {@link acknowledge}
+   */
+  async acknowledgeReceipt(user: UserKey, peerId: Int64, messageId: Int64): Promise<void> {
+    const { database, finder, messageLog } = this.options
+    const named = await database.read((db) => finder.get(db, user, peerId))
+    const isThere =
+      named.isGroup ||
+      (await database.read((db) => messageLog.findSeq(db, named, messageId))) !== null
+    const holding = isThere ? null : await this.#findHolding(user, messageId)
+    if (!isThere && !holding && (await this.#isRemoved(user, messageId))) return
+    await this.#read(holding?.isGroup ? holding : named, user.userId, messageId)
+  }
+
+  /**
+   * Reads the broadcasts of peers up to a message that the user has sent to them, since sending reads the conversation (rule E5).
+   * A transient failure is left to the next message or acknowledgement.
+   */
+  async readAnswered(
+    { appId, userId }: UserKey,
+    peerIds: readonly Int64[],
+    messageId: number,
+  ): Promise<void> {
+    await ignoreTransientErrors(async () => {
+      const senders = await this.options.broadcastSenders.find(appId)
+      if (senders.size === 0) return
+      const answered = peerIds.filter((peerId) => senders.has(peerId))
+      await Promise.all(
+        answered.map(async (peerId) => {
+          const reader = await this.options.marks.find(broadcastStream(appId, peerId), userId)
+          if (reader && hasUnreadBroadcasts(reader))
+            await this.#readUpTo({ reader, seq: null }, messageId, { isTold: false })
+        }),
+      )
+    })
+  }
+
+  /** Removed messages need no acknowledgement (rule E14). Their IDs cannot be told from IDs that were never given. */
+  async #isRemoved(user: UserKey, messageId: Int64): Promise<boolean> {
+    const { database, lists } = this.options
+    return database.read((db) => lists.hasRemoved(db, user, messageId))
+  }
+
+  async #isRemovedFrom(parts: readonly PartPlace[], messageId: Int64): Promise<boolean> {
+    const { database, store } = this.options
+    for (const { reader } of parts)
+      if (
+        reader &&
+        (await database.read((db) => store.isRemoved(db, reader.conversation, messageId)))
+      )
+        return true
+    return false
+  }
+
+  async #findHolding(user: UserKey, messageId: Int64): Promise<Conversation | null> {
+    const { database, lists, broadcastMarks } = this.options
+    const holding = await database.read((db) => lists.findByMessage(db, user, messageId))
+    if (holding) return holding
+    const senderId = await database.read((db) => broadcastMarks.findSender(db, user, messageId))
+    return senderId === null ? null : directConversation(user.appId, user.userId, senderId)
+  }
+
+  /** @throws AppError conversation_not_found, message_not_found */
+  async #read(
+    conversation: Conversation,
+    userId: Int64,
+    messageId: Int64 | undefined,
+  ): Promise<void> {
+    const direct = await this.#placeIn(conversation, userId, messageId)
+    const isElsewhere = direct.seq === null
+    const stream = await this.options.finder.findStream(conversation, userId, {
+      mustLook: isElsewhere && messageId !== undefined,
+      isLikely: isElsewhere,
+    })
+    const broadcasts = stream && (await this.#placeIn(stream, userId, messageId))
+    const parts = [direct, broadcasts].filter((part) => part !== null)
+    if (messageId === undefined) return this.#readToEnds(conversation, userId, parts)
+    if (parts.every(({ reader }) => reader === null)) throw new AppError('conversation_not_found')
+    const isFound = parts.some(({ seq }) => seq !== null)
+    if (!isFound && !(await this.#isRemovedFrom(parts, messageId)))
+      throw new AppError('message_not_found')
+    await Promise.all(parts.map((part) => this.#readUpTo(part, Number(messageId))))
+  }
+
+  /** @throws AppError conversation_not_found */
+  async #readToEnds(
+    conversation: Conversation,
+    userId: Int64,
+    parts: readonly PartPlace[],
+  ): Promise<void> {
+    const { finder, marks } = this.options
+    const readers = parts.flatMap(({ reader }) => reader ?? [])
+    // Without messages there is nothing to read.
+    if (readers.length === 0) return finder.requireParty(conversation, userId)
+    await Promise.all(
+      readers.filter(receivesMessages).map((reader) => marks.move(reader, 'read_seq', null)),
+    )
+  }
+
+  /** Reads one part of a conversation up to the message, which the other part may contain. */
+  async #readUpTo(
+    { reader, seq }: PartPlace,
+    messageId: number,
+    options?: { readonly isTold: boolean },
+  ): Promise<void> {
+    const { database, messageLog, marks } = this.options
+    if (!reader || !receivesMessages(reader)) return
+    const position =
+      seq === null
+        ? await database.read((db) => messageLog.findUpTo(db, reader.conversation, messageId))
+        : { seq, messageId }
+    await marks.move(reader, 'read_seq', position, options)
+  }
+
+  async #placeIn(
+    conversation: Conversation,
+    userId: Int64,
+    messageId: Int64 | undefined,
+  ): Promise<PartPlace> {
+    const { database, messageLog, marks } = this.options
+    const [reader, seq] = await Promise.all([
+      marks.find(conversation, userId),
+      messageId === undefined
+        ? null
+        : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
+    ])
+    const isBeforeRegistration =
+      reader !== null && 'broadcasts' in reader && Number(messageId) <= reader.broadcasts.afterId
+    return { reader, seq: reader && !isBeforeRegistration ? seq : null }
+  }
+}
+
+/** False for senders as readers of their own broadcasts, which are never unread. */
+function receivesMessages(reader: KnownReader): boolean {
+  return !('broadcasts' in reader) || reader.broadcasts.senderId !== reader.userId
+}
+
+function hasUnreadBroadcasts(reader: KnownReader): boolean {
+  return 'broadcasts' in reader && reader.broadcasts.end > reader.broadcasts.at.read_seq
+}

@@ -1,0 +1,65 @@
+import type { Database } from '../../../db/database.js'
+import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type {
+  ConversationListStore,
+  UnreadCount,
+} from '../conversations/conversation-list-store.js'
+import type { ConversationView } from '../model/conversation-model.js'
+
+export interface ConversationListServiceOptions {
+  readonly database: Database
+  readonly store: ConversationListStore
+  readonly broadcastSenders: BroadcastSenders
+}
+
+const maxConversationPage = 20
+
+/** Lists the conversations of a user and their unread counts (rules E5, E8b). */
+export class ConversationListService {
+  constructor(private readonly options: ConversationListServiceOptions) {}
+
+  /**
+   * Lists conversations, most recent activity first.
+   * @param page.cursor cursor of the page before; undefined or '' for the first page
+   * @param page.limit clamped to 20
+   * @returns the cursor of the next page, null on the last one
+   * @throws AppError invalid_parameter for an unknown cursor
+   */
+  async list(
+    reader: UserKey,
+    page: PageRequest,
+  ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
+    const { database, store } = this.options
+    const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
+    const beforeId = readListCursor(page.cursor)
+    const hasBroadcasts = await this.#hasBroadcasts(reader)
+    const rows = await database.read((db) =>
+      store.list(db, reader, { beforeId, limit: limit + 1, hasBroadcasts }),
+    )
+    const conversations = rows.slice(0, limit)
+    const last = conversations.at(-1)
+    return {
+      conversations,
+      nextCursor: rows.length > limit && last ? writeCursor(last.lastMessageId) : null,
+    }
+  }
+
+  async listUnread(reader: UserKey): Promise<UnreadCount[]> {
+    const { database, store } = this.options
+    const hasBroadcasts = await this.#hasBroadcasts(reader)
+    return database.read((db) => store.listUnread(db, reader, { hasBroadcasts }))
+  }
+
+  async #hasBroadcasts({ appId }: UserKey): Promise<boolean> {
+    return (await this.options.broadcastSenders.find(appId)).size > 0
+  }
+}
+
+/** @returns exclusive upper bound of the message IDs; a page ends at a message, so 0 is no cursor */
+function readListCursor(cursor: string | undefined): number {
+  const beforeId = readIdCursor(cursor) ?? Number.MAX_SAFE_INTEGER
+  if (beforeId === 0) throw unknownCursor()
+  return beforeId
+}

@@ -1,0 +1,196 @@
+import { AppError, type Int64, messageStatus } from '@hermod/protocol'
+import type { Database, Queryable } from '../../../db/database.js'
+import { Paced } from '../../../lib/limits/paced.js'
+import type { GroupKey } from '../../groups/core/group-model.js'
+import { countInPage, fitInPage, maxPageBytes } from '../../paging.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { HistoryStore } from '../log/history-store.js'
+import type { MarkWriter } from '../marks/mark-writer.js'
+import { ignoreTransientErrors } from '../marks/transient-errors.js'
+import { type Conversation, groupConversation } from '../model/conversation-model.js'
+import { textUnits } from '../model/message-content.js'
+import type { HistoryMessage } from '../model/message-model.js'
+
+export interface HistoryServiceOptions {
+  readonly database: Database
+  readonly finder: ConversationFinder
+  readonly messageLog: HistoryStore
+  readonly marks: MarkWriter
+}
+
+/** A page of the messages of a conversation. */
+export interface HistoryPage {
+  readonly conversation: Conversation
+  /** Newest first. */
+  readonly messages: readonly HistoryMessage[]
+  /** First message of the next page; null on the last one. */
+  readonly nextMessageId: number | null
+}
+
+/** The caller who reads a history. */
+export interface HistoryReader {
+  readonly appId: string
+  /** null for an Admin token that acts for no user. */
+  readonly userId: Int64 | null
+  /** null when the page reaches no device. */
+  readonly deviceSn: number | null
+  /** The group that an admin reads as a whole; null = reads as a user. */
+  readonly adminOf: Int64 | null
+}
+
+interface PageRequest {
+  readonly startId: Int64
+  readonly limit: number
+}
+
+interface HistoryRange {
+  /** The newest message that the range may contain. */
+  readonly upToId: Int64
+  readonly limit: number
+}
+
+const maxHistoryPage = 100
+/** Rows per read: a page of 20 and the message after it. */
+const messagesPerStep = 21
+/** Bounds on reads in parallel, because pages of history may be large. */
+const pace = { maxRunning: 64, maxBytesPerTurn: maxPageBytes }
+
+/** Reads the messages of conversations (rule E6). */
+export class HistoryService {
+  readonly #paced = new Paced(pace)
+
+  constructor(private readonly options: HistoryServiceOptions) {}
+
+  /**
+   * Reads a page. It counts as delivered when the reader has a device (rule E6). Admins of a group read all of its messages, which
+   * delivers none.
+   * @param peerId the user or group; for an admin the group that the pipeline has compared with `adminOf`
+   * @param page.startId first message of the page, inclusive; 0 for the newest
+   * @param page.limit clamped to 100
+   * @throws AppError user_not_found when the ID was never given; member_required for a group that the reader is no member of;
+   *   group_not_found for an admin; invalid_parameter for neither a user nor an admin of a group
+   */
+  async read(
+    { appId, userId, deviceSn, adminOf }: HistoryReader,
+    peerId: Int64,
+    page: PageRequest,
+  ): Promise<HistoryPage> {
+    if (adminOf !== null) return this.#readGroup({ appId, groupId: adminOf }, page)
+    if (userId === null)
+      throw new AppError(
+        'invalid_parameter',
+        'header user_id or group_id is required with an Admin token',
+      )
+    return this.#readAsUser({ appId, userId, isOnDevice: deviceSn !== null }, peerId, page)
+  }
+
+  async #readAsUser(
+    reader: UserKey & { readonly isOnDevice: boolean },
+    peerId: Int64,
+    page: PageRequest,
+  ): Promise<HistoryPage> {
+    const { database, finder, messageLog } = this.options
+    const { upToId, limit } = historyRange(page)
+    const { userId, isOnDevice } = reader
+    const conversation = await database.read((db) => finder.find(db, reader, peerId))
+    if (!conversation) throw new AppError('user_not_found')
+    const read = (part: Conversation) =>
+      this.#readRange({ upToId, limit: limit + 1 }, (db, range) =>
+        messageLog.page(db, part, { userId, ...range }),
+      )
+    const stream = await finder.findStream(conversation, userId)
+    const [direct, broadcasts] = await Promise.all([
+      read(conversation),
+      stream === null ? [] : read(stream),
+    ])
+    const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
+    if (rows.length === 0 && conversation.isGroup) await finder.requireMember(reader, peerId)
+    const shown = rows.slice(0, Math.min(limit, countShown(rows)))
+    if (isOnDevice) {
+      await this.#moveDelivered(conversation, userId, shown, direct)
+      if (stream) await this.#moveDelivered(stream, userId, shown, broadcasts)
+    }
+    return { conversation, messages: shown, nextMessageId: rows[shown.length]?.messageId ?? null }
+  }
+
+  async #readGroup(group: GroupKey, page: PageRequest): Promise<HistoryPage> {
+    const { database, finder, messageLog } = this.options
+    const { upToId, limit } = historyRange(page)
+    const { appId, groupId } = group
+    if ((await database.read((db) => finder.kindOf(db, appId, groupId))) !== 'group')
+      throw new AppError('group_not_found')
+    const rows = await this.#readRange({ upToId, limit: limit + 1 }, (db, range) =>
+      messageLog.groupPage(db, group, range),
+    )
+    const messages = rows.slice(0, Math.min(limit, countShown(rows)))
+    return {
+      conversation: groupConversation(appId, groupId),
+      messages,
+      nextMessageId: rows[messages.length]?.messageId ?? null,
+    }
+  }
+
+  /** Reads in steps and stops when the rows no longer fit in a page, so it reads at most one step too many. */
+  async #readRange(
+    { upToId, limit }: HistoryRange,
+    read: (db: Queryable, range: HistoryRange) => Promise<HistoryMessage[]>,
+  ): Promise<HistoryMessage[]> {
+    const { database } = this.options
+    const rows: HistoryMessage[] = []
+    for (let from = upToId; ; ) {
+      const step = Math.min(limit - rows.length, messagesPerStep)
+      const found = await this.#paced.run(
+        () => database.read((db) => read(db, { upToId: from, limit: step })),
+        textUnits,
+      )
+      rows.push(...found)
+      if (found.length < step || rows.length === limit || textUnits(rows) > maxPageBytes)
+        return rows
+      from = (found.at(-1)?.messageId ?? 0) - 1
+    }
+  }
+
+  /** Moves the delivered position to the page. When this fails the page is answered all the same, and the next page repeats it. */
+  async #moveDelivered(
+    conversation: Conversation,
+    userId: Int64,
+    shown: readonly HistoryMessage[],
+    part: readonly HistoryMessage[],
+  ): Promise<void> {
+    const { database, messageLog, marks } = this.options
+    const undelivered = part.find(
+      ({ senderId, status }) => senderId !== userId && status === messageStatus.stored,
+    )
+    if (!undelivered || !shown.includes(undelivered)) return
+    const { messageId } = undelivered
+    await ignoreTransientErrors(async () => {
+      const [reader, position] = await Promise.all([
+        marks.find(conversation, userId),
+        database.read((db) => messageLog.findUpTo(db, conversation, messageId)),
+      ])
+      if (reader) await marks.move(reader, 'delivered_seq', position)
+    })
+  }
+}
+
+function historyRange({ startId, limit }: PageRequest): HistoryRange {
+  return {
+    upToId: startId === 0 ? Number.MAX_SAFE_INTEGER : startId,
+    limit: Math.min(limit, maxHistoryPage),
+  }
+}
+
+/** How many of the messages fit in a page. */
+function countShown(messages: readonly HistoryMessage[]): number {
+  return fitInPage(textUnits(messages)) ? messages.length : countInPage(messages, textsOf)
+}
+
+function textsOf({ content, attachment, config, ext }: HistoryMessage): readonly string[] {
+  return [content, attachment, config, ext]
+}
+
+/** Merges two lists, both newest first. */
+function newestOf(a: readonly HistoryMessage[], b: readonly HistoryMessage[]): HistoryMessage[] {
+  return [...a, ...b].sort((one, other) => other.messageId - one.messageId)
+}
