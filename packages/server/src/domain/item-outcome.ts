@@ -1,19 +1,19 @@
 import { AppError, type ErrorName } from '@hermod/protocol'
 
 /**
- * What became of one item of a list whose items succeed or fail one by one: what it gave, null where there is nothing to give, or why it
- * was refused. A service returns one for each item, in the order in which the items were given.
+ * Outcome of one item of a list: its result, null without a result, or the reason of its refusal. A
+ * service returns one outcome per item, in the order of the items.
  */
 export type ItemOutcome<T = null> = T | AppError
 
-/** @param refusal why a rule refuses the item, or null */
+/** @param refusal rule that refuses the item, or null */
 export function toOutcome(refusal: ErrorName | null): ItemOutcome {
   return refusal === null ? null : new AppError(refusal)
 }
 
 /**
  * Catches the refusal of one item.
- * @throws what `work` fails with when the service is at fault and not the item
+ * @throws errors of the service, which are not a fault of the item
  */
 export async function outcomeOf(work: Promise<void>): Promise<ItemOutcome> {
   try {
@@ -25,12 +25,12 @@ export async function outcomeOf(work: Promise<void>): Promise<ItemOutcome> {
   }
 }
 
-/** @returns what those of the items gave that were not refused, in their order */
+/** @returns results of the accepted items, in order */
 export function valuesOf<T>(outcomes: readonly ItemOutcome<T>[]): T[] {
   return outcomes.flatMap((outcome) => (outcome instanceof AppError ? [] : [outcome]))
 }
 
-/** @returns those of the items that were not refused, in their order */
+/** @returns the accepted items, in order */
 export function acceptedOf<Item>(
   items: readonly Item[],
   outcomes: readonly ItemOutcome<unknown>[],
@@ -38,7 +38,10 @@ export function acceptedOf<Item>(
   return items.filter((_, index) => !(outcomes[index] instanceof AppError))
 }
 
-/** For one item, whose refusal is the answer of the call. @throws AppError the first refusal */
+/**
+ * Requires that one item was accepted; its refusal is the answer of the call.
+ * @throws AppError the first refusal
+ */
 export function requireNoRefusal(outcomes: readonly ItemOutcome<unknown>[]): void {
   for (const outcome of outcomes) if (outcome instanceof AppError) throw outcome
 }

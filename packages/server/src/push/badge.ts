@@ -1,9 +1,10 @@
 import type { BadgeChange } from './sender.js'
 
 /**
- * The field `badge` of a push: a number sets it, a number after + adds to it, nothing adds one.
+ * Parses the field `badge` of a push: a number sets the badge, a number after + adds to it, an
+ * empty text adds one.
  *
- * @param text as the contract allows it: at most 9 digits, also after a +, or empty
+ * @param text as the contract allows it: at most 9 digits, optionally after a +, or empty
  */
 export function badgeChange(text: string): BadgeChange {
   if (text === '') return { mode: 'add', count: 1 }

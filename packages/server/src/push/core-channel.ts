@@ -1,22 +1,22 @@
-/** The port of the service's own channel: devices that are connected to it. */
+/** The port of the service's own channel, which reaches devices that are connected to it. */
 import type { Int64 } from '@hermod/protocol'
 import type { PushNotification } from './sender.js'
 
-/** A device of a user. */
+/** A connected device of a user. */
 export interface ConnectedDevice {
   readonly userId: Int64
   readonly deviceSn: number
 }
 
-/** Knows which devices are connected, on all nodes, and hands them notifications. */
+/** Knows the connected devices of all nodes and hands notifications to them. */
 export interface CoreChannel {
-  /** Those devices of the users that are connected now; users without any are left out. */
+  /** Returns the devices of the users that are connected now; users without any are left out. */
   connected(appId: string, userIds: readonly Int64[]): Promise<readonly ConnectedDevice[]>
-  /** Users with a connected device, by ID, above `after`. */
+  /** Lists users with a connected device, by ID, above `after`. */
   listUsers(appId: string, after: Int64, limit: number): Promise<readonly Int64[]>
   /**
-   * @param badge what the badge is to show; null: it stays as it is
-   * @returns whether the notification was handed to the device; false: it is not connected any more
+   * @param badge number to show; null leaves the badge as it is
+   * @returns whether the device received the notification; false: it is no longer connected
    */
   deliver(
     appId: string,
@@ -26,7 +26,7 @@ export interface CoreChannel {
   ): Promise<boolean>
 }
 
-/** No device is connected. */
+/** A channel without any connected device. */
 export const noConnections: CoreChannel = {
   connected: async () => [],
   listUsers: async () => [],

@@ -1,12 +1,15 @@
 /** The port of the push gateways: one notification to devices of one channel, one outcome each. */
 import type { PushChannel } from '@hermod/protocol'
 
-/** Channels with a gateway of somebody else; `core` is the service's own. */
+/** Channels of external gateways; `core` is the service's own. */
 export type VendorChannel = Exclude<PushChannel, 'core'>
 
-/** Sends to the gateway of one channel. Throws only for bugs: what a gateway does is an outcome. */
+/**
+ * Sends to the gateway of one channel. Throws only for bugs; every behaviour of a gateway is an
+ * outcome.
+ */
 export interface PushSender {
-  /** @returns an outcome for each target, in their order; targets may repeat a token */
+  /** @returns an outcome for each target, in order; targets may repeat a token */
   send(request: PushRequest): Promise<readonly PushOutcome[]>
 }
 
@@ -15,28 +18,28 @@ export interface PushRequest {
   readonly certificate: GatewayCertificate
   readonly notification: PushNotification
   readonly targets: readonly PushTarget[]
-  /** What is not asked of the gateway now; unset: nothing. */
+  /** Channels currently paused; omit for none. */
   readonly pauses?: QuotaPauses
 }
 
-/** Messages that a gateway counts apart from others. */
+/** Messages that a gateway counts separately. */
 export type MessageClass = 'command' | 'operational' | 'private' | 'public' | 'system'
 
 /**
- * What has a quota: a device, all that is sent with a certificate, messages of a class with it, or requests to a list of devices, which
- * are sent to one by one then.
+ * Scope of a quota: a device, a certificate, a class of messages of a certificate, or requests to a
+ * list of devices. When the list quota is used up, devices get one request each.
  */
 export type QuotaScope = 'device' | 'certificate' | 'list' | MessageClass
 
-/** When the used-up quotas of a certificate begin anew, milliseconds since 1970. */
+/** Ends of the used-up quotas of a certificate, milliseconds since 1970. */
 export type QuotaPauses = Partial<Readonly<Record<Exclude<QuotaScope, 'device' | 'list'>, number>>>
 
-/** A device as its gateway knows it. */
+/** A device as its gateway identifies it. */
 export interface PushTarget {
   readonly token: string
   /**
-   * The number that the device's badge is to show, from the service's own counter. Null: unknown;
-   * then gateways that know absolute numbers only leave the badge as it is.
+   * The number for the device's badge, from the service's own counter. Null: unknown;
+   * gateways that accept absolute numbers only then leave the badge as it is.
    */
   readonly badgeCount: number | null
 }
@@ -48,9 +51,9 @@ export interface GatewayCertificate {
   readonly appId: string
   readonly appKey: string
   readonly appSecret: string
-  /** Key or account file as text, a .p12 file as base64; "" where the channel has none. */
+  /** Key or account file as text, a .p12 file as base64; "" when the channel has none. */
   readonly certificate: string
-  /** Android package of the app; vendor_x asks for it. */
+  /** Android package of the app; vendor_x requires it. */
   readonly packageName?: string
   /**
    * The class of messages that the vendor has approved for the app, such as IM. Unset: the
@@ -59,106 +62,106 @@ export interface GatewayCertificate {
   readonly category?: string
   /** Notification channel on the device, for notifications that name none. */
   readonly channelId?: string
-  /** As {@link ChannelOptions.badgeClass}, for notifications that name none. */
+  /** Default of {@link ChannelOptions.badgeClass}. */
   readonly badgeClass?: string
-  /** Whether vendor_x and vendor_f have allowed the app to pass commands through. Default false. */
+  /** vendor_x and vendor_f allow the app to receive commands. Default false. */
   readonly allowsPassThrough?: boolean
-  /** Where gateways that are told so per message send their receipts. */
+  /** Receipt address, for gateways that take it with each message. */
   readonly receiptUrl?: string
   readonly endpoint?: GatewayEndpoint
-  /** Where the operator has set another one than the service's own. */
+  /** The operator's overrides of the service's limits. */
   readonly limits?: Partial<SendLimits>
 }
 
-/** How fast a process sends with one certificate. */
+/** Sending limits of one certificate in one process. */
 export interface SendLimits {
-  /** Requests, or messages where the vendor counts those. */
+  /** Counts requests, or messages where the vendor counts those. */
   readonly perSecond: number
   readonly maxInFlight: number
 }
 
-/** Looks at certificates for those who set them up. */
+/** Checks certificates for the operators who set them up. */
 export interface CertificateInspector {
-  /** Reads the credentials as a send does, without asking anybody. */
+  /** Reads the credentials as a send does, without a request to the gateway. */
   inspect(certificate: GatewayCertificate): Promise<CertificateInspection>
   /**
-   * Shows the credentials to the gateway with a message to a device that cannot exist. No send hears of it, and none is held up by what
-   * comes of it.
+   * Sends a message to a device that cannot exist, to test the credentials. The result does not
+   * affect other sends.
    */
   probe(certificate: GatewayCertificate): Promise<PushOutcome>
-  /** Those that a certificate sets, and the service's own for the others. */
+  /** Returns the limits of a certificate, with the service's defaults. */
   limits(certificate: Pick<GatewayCertificate, 'channel' | 'limits'>): SendLimits
 }
 
-/** What is known of credentials without asking the gateway. */
+/** Facts about credentials that need no request to the gateway. */
 export interface CertificateInspection {
-  /** All that is wrong; [] when it can be used. */
+  /** All faults; [] when the certificate is usable. */
   readonly faults: readonly CertificateFault[]
-  /** When the credentials end, milliseconds since 1970; null: they do not, or nobody can tell. */
+  /** Expiry of the credentials, milliseconds since 1970; null: never, or unknown. */
   readonly expiresAt: number | null
 }
 
-/** Something that is wrong with a field of the credentials. */
+/** A fault in a field of the credentials. */
 export interface CertificateFault {
   readonly field: CertificateField
-  /** Goes on after the name of the field; has no secret. */
+  /** Continues after the name of the field; contains no secret. */
   readonly text: string
 }
 
-/** By the names of the contract, and one that it does not have. */
+/** Field names of the contract, and `package_name`, which the contract lacks. */
 export type CertificateField = 'app_id' | 'app_key' | 'app_secret' | 'certificate' | 'package_name'
 
-/** Another place than the vendor's public gateway. */
+/** An endpoint other than the vendor's public gateway. */
 export interface GatewayEndpoint {
-  /** Origin of sends, without a slash at the end; tokens are asked for there too by default. */
+  /** Origin of sends, without a slash at the end; by default also of token requests. */
   readonly sendUrl?: string
-  /** Full address or origin of the token call, as the channel has it. */
+  /** Full address or origin of the token request, depending on the channel. */
   readonly authUrl?: string
-  /** PEM of a further certificate authority. */
+  /** PEM of an additional certificate authority. */
   readonly ca?: string
 }
 
-/** What devices are told, in terms that are no vendor's. */
+/** Notification for devices, independent of the vendor. */
 export interface PushNotification {
   /** `cmd` is passed to the app and never displayed. */
   readonly kind: 'text' | 'image' | 'cmd'
-  /** The text as it is to be seen: names and hidden details are the caller's work. "" is none. */
+  /** The final text: the caller inserts names and hides details. "" for none. */
   readonly title: string
   readonly body: string
-  /** Shown instead of the body where the vendor can; "" is none. */
+  /** Replaces the body where the vendor supports it; "" for none. */
   readonly bigText: string
-  /** URL of an image, audio or video; "" is none. */
+  /** URL of an image, audio or video; "" for none. */
   readonly attachmentUrl: string
   readonly badge: BadgeChange | null
   /** Free JSON members for the app. */
   readonly ext: Readonly<Record<string, unknown>> | null
-  /** Milliseconds since 1970; gateways drop what they could not deliver by then. */
+  /** Milliseconds since 1970; gateways drop the message if they could not deliver it by then. */
   readonly expiresAt: number
   readonly priority: 'high' | 'normal'
   /** Arrives without sound and vibration. */
   readonly isSilent: boolean
-  /** A later notification with this key replaces an earlier one; null: each stands alone. */
+  /** A later notification with this key replaces an earlier one; null: it replaces none. */
   readonly collapseKey: string | null
-  /** The same for every try to send this notification, so that a repeated try is shown once. */
+  /** Equal for every try of this notification, so that a repeated try is displayed once. */
   readonly deduplicationId: string
-  /** The app is told it. */
+  /** Passed to the app. */
   readonly taskId: string
-  /** Comes back in receipts; at most 64 bytes. */
+  /** Returned in receipts; at most 64 bytes. */
   readonly receiptTag: string
   readonly ios: IosOptions
   /** For all Android channels. */
   readonly android: AndroidOptions
-  /** For one channel; wins over `android`. */
+  /** Options of one channel, which override `android`. */
   readonly channels: Partial<Readonly<Record<Exclude<VendorChannel, 'ios_gw'>, ChannelOptions>>>
 }
 
-/** How the badge changes: to a number, or by a number. */
+/** A change of the badge to a number, or by a number. */
 export interface BadgeChange {
   readonly mode: 'set' | 'add'
   readonly count: number
 }
 
-/** What only notifications by ios_gw can have. */
+/** Options of ios_gw. */
 export interface IosOptions {
   readonly sound?: string
   readonly contentAvailable?: boolean
@@ -169,7 +172,7 @@ export interface IosOptions {
   readonly collapseId?: string
 }
 
-/** What all gateways of Android devices have. */
+/** Options of all gateways of Android devices. */
 export interface AndroidOptions {
   readonly sound?: string
   readonly channelId?: string
@@ -178,7 +181,7 @@ export interface AndroidOptions {
   readonly intent?: string
 }
 
-/** Options of one channel; those that a channel does not have are passed over. */
+/** Options of one channel; a channel ignores options that it does not support. */
 export interface ChannelOptions extends AndroidOptions {
   /** vendor_h and vendor_n change a badge only with it. */
   readonly badgeClass?: string
@@ -188,17 +191,17 @@ export interface ChannelOptions extends AndroidOptions {
   readonly classification?: number
 }
 
-/** What became of one device. */
+/** The result for one device. */
 export type PushOutcome = Accepted | Refusal
 
-/** The gateway took the message; whether the device got it, a receipt tells. */
+/** The gateway accepted the message; only a receipt tells whether the device received it. */
 export interface Accepted {
   readonly kind: 'accepted'
-  /** The gateway's ID of the message; receipts name it. */
+  /** The gateway's ID of the message, which receipts name. */
   readonly messageId: string
 }
 
-/** Why a device was not reached. */
+/** Reason why a message was not accepted for a device. */
 export type Refusal =
   | InvalidToken
   | Delayed
@@ -207,81 +210,97 @@ export type Refusal =
   | QuotaUsedUp
   | SetUpRefused
   /**
-   * `auth_expired`: also with fresh credentials it comes back as `config`, so callers do not see it.
-   * `payload`: this message will never be taken. `suppressed`: the device is out of reach for now; its
-   * token is good.
+   * `auth_expired`: returned only inside the runtime; with fresh credentials it becomes `config`.
+   * `payload`: the gateway will never accept this message. `suppressed`: the device is out of reach
+   * for
+   * now; its token is valid.
    */
   | (GatewayReason & { readonly kind: 'auth_expired' | 'payload' | 'suppressed' })
 
 /** Credentials or set-up are wrong. */
 export interface SetUpRefused extends GatewayReason {
   readonly kind: 'config'
-  /** Said of this device alone: the gateway has taken the request, and may take other devices. */
+  /** Concerns this device only: the gateway accepted the request, and may accept other devices. */
   readonly isOfDevice?: true
-  /** When the gateway is asked again, in case the operator has mended it by then; unset: this push has ended. */
+  /**
+   * Time until the next try, in case the operator has repaired the set-up; omitted: this push has
+   * ended.
+   */
   readonly retryAfterMs?: number
 }
 
 /** The kinds of outcomes, as counted in metrics. */
 export type PushOutcomeKind = PushOutcome['kind']
 
-/** Why a push was not taken, for the log and the trace. */
+/** Reason why a push was not accepted, for the log and the trace. */
 export interface GatewayReason {
-  /** The gateway's own code, or a word of ours such as `circuit_open`. */
+  /** The gateway's own code, or one of ours such as `circuit_open`. */
   readonly code: string
-  /** For people; has no token and no secret. */
+  /** Human-readable; contains no token and no secret. */
   readonly reason: string
-  /** Why operators are to look at it, where kind and code do not say so. */
+  /** Alarm for operators that kind and code do not imply. */
   readonly alarm?: OutcomeAlarm
 }
 
-/** What operators are to look at. */
+/** Condition that needs an operator's attention. */
 export type OutcomeAlarm =
-  /** The gateway finds our time wrong. `skewSeconds`: how far it is ahead, where the gateway says its own. */
+  /**
+   * The gateway finds our time wrong. `skewSeconds`: how far our clock is ahead, if the gateway
+   * states its own time.
+   */
   | { readonly kind: 'clock'; readonly skewSeconds: number | null }
-  /** Tokens were called dead that are kept all the same. */
+  /** Tokens that the gateway reports as ended are kept. */
   | { readonly kind: 'mass_prune' }
-  /** No table knows the code. */
+  /** The code has no entry in the table. */
   | { readonly kind: 'unknown_code' }
 
-/** The gateway knows no device by the token, or none that this app may reach. */
+/** The gateway knows no device by this token, or none that this app may reach. */
 export interface InvalidToken extends GatewayReason {
   readonly kind: 'invalid_token'
-  /** Milliseconds since 1970, where the gateway says it; a token bound later is another one. */
+  /**
+   * Time of the gateway's finding, milliseconds since 1970, if stated; a token bound later is a new
+   * one.
+   */
   readonly since: number | null
-  /** The same answer comes of a wrong package, environment or project. */
+  /** A wrong package, environment or project gives the same answer. */
   readonly isSuspect: boolean
 }
 
-/** Worth another try. */
+/** A retry may succeed. */
 export interface Delayed extends GatewayReason {
   readonly kind: 'throttled' | 'server_error'
-  /** As asked for by the gateway. */
+  /** Stated by the gateway. */
   readonly retryAfterMs: number | null
 }
 
-/** The gateway was not asked: it is being spared, or the rate is used up. Says nothing of the device or the message. */
+/**
+ * No request was made: the circuit is open, or the rate is used up. Says nothing about the device
+ * or the message.
+ */
 export interface HeldBack extends GatewayReason {
   readonly kind: 'held_back'
-  /** When asking is worth another look. */
+  /** Time until a retry is worthwhile. */
   readonly retryAfterMs: number
-  /** The rate will have room for it then, unless more comes in meanwhile. */
+  /** The rate has room at that time, unless more messages arrive. */
   readonly hasTurn?: boolean
 }
 
-/** The gateway could not be asked, or its answer did not arrive. */
+/** The gateway could not be reached, or its answer did not arrive. */
 export interface NetworkFailure extends GatewayReason {
   readonly kind: 'network'
-  /** The request may have reached the gateway: another try relies on `deduplicationId`. */
+  /** The request may have reached the gateway; a retry relies on `deduplicationId`. */
   readonly mayBeDelivered: boolean
-  /** A command that may have reached the app, which could not tell a second one from another: it is not sent again. */
+  /**
+   * A command that may have reached the app, which could not recognise a repetition: it is not sent
+   * again.
+   */
   readonly isUnrepeatable?: true
 }
 
-/** The app, a class of its messages or a device may be sent no more today. */
+/** The quota of the app, of a message class or of a device is used up for today. */
 export interface QuotaUsedUp extends GatewayReason {
   readonly kind: 'quota'
   readonly scope: QuotaScope
-  /** Milliseconds since 1970: when the vendors' day ends. */
+  /** End of the vendors' day, milliseconds since 1970. */
   readonly endsAt: number
 }

@@ -215,14 +215,14 @@ const lookUps: readonly LookedUp[] = [
     user: 'applicant_id',
     columns: admissionColumns,
     values: "'', 0, 1, 1, 1",
-    lookUp: (database, tx) => new JoinRequestStore(database).settle(tx, group, asked, agreed),
+    lookUp: (database, tx) => new JoinRequestStore(database).answer(tx, group, asked, agreed),
   },
   {
     name: 'group_invitations',
     user: 'invitee_id',
     columns: `${admissionColumns}, inviter_id`,
     values: "'', 0, 1, 1, 1, 7",
-    lookUp: (database, tx) => new InvitationStore(database).settle(tx, group, asked, agreed),
+    lookUp: (database, tx) => new InvitationStore(database).answer(tx, group, asked, agreed),
   },
 ]
 

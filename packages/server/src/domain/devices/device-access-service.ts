@@ -16,7 +16,10 @@ export interface DeviceAccessServiceOptions {
   readonly clock: Clock
 }
 
-/** Ends what devices may do; their tokens stop working at once (rule C6). The actor is the user, or the system for an administrator. */
+/**
+ * Removes devices and logs them out; their tokens stop working at once (rule C6). The actor is the
+ * user, or the system for an administrator.
+ */
 export class DeviceAccessService {
   constructor(private readonly options: DeviceAccessServiceOptions) {}
 
@@ -30,7 +33,10 @@ export class DeviceAccessService {
     })
   }
 
-  /** Logs a device out. @throws AppError device_not_found */
+  /**
+   * Logs a device out.
+   * @throws AppError device_not_found
+   */
   async kick(actorId: Int64, device: DeviceKey): Promise<void> {
     const { database, devices, tokens, outbox, clock } = this.options
     const { appId, userId, deviceSn } = device
@@ -41,7 +47,7 @@ export class DeviceAccessService {
     })
   }
 
-  /** Ends all tokens of the user, also those tied to no device. */
+  /** Ends all tokens of the user, including those without a device. */
   async kickAll(actorId: Int64, user: UserKey): Promise<void> {
     const { database, tokens, outbox, clock } = this.options
     const { appId, userId } = user

@@ -1,4 +1,4 @@
 import type { PushBindingStore } from './push-binding-store.js'
 
-/** What other domains do to the tokens of devices at gateways. */
+/** Operations of other domains on push tokens. */
 export type DeviceBindings = Pick<PushBindingStore, 'bind' | 'clear' | 'isBound' | 'pause'>

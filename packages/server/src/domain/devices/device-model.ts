@@ -2,12 +2,12 @@ import type { Int64 } from '@hermod/protocol'
 import { actorEvent, type Event } from '@hermod/protocol/events'
 import type { UserKey } from '../users/user-model.js'
 
-/** A device by the serial number that it has with its user. */
+/** A device, identified by its serial number within its user. */
 export interface DeviceKey extends UserKey {
   readonly deviceSn: number
 }
 
-/** A device as its user sees it. */
+/** A device as returned to its user. */
 export interface Device {
   readonly deviceSn: number
   /** A value of `platform` of the protocol. */
@@ -15,13 +15,13 @@ export interface Device {
   readonly userAgent: string
 }
 
-/** The token of a push gateway, to be used with the certificate of this name. */
+/** A token of a push gateway, with the name of the certificate to use it with. */
 export interface PushBinding {
   readonly deviceToken: string
   readonly notifierName: string
 }
 
-/** What happened to a device of a user. */
+/** Returns the event of a change to a user's device. */
 export function deviceEvent(
   kind: 'user.kicked' | 'user.device_added' | 'user.device_removed',
   actorId: Int64,

@@ -25,7 +25,7 @@ export interface DeviceServiceOptions {
 export interface OpenedDevice {
   readonly deviceSn: number
   readonly pushToken: string
-  /** Serial numbers of devices that gave way to this one; their tokens are for the caller to end. */
+  /** Serial numbers of devices that this one replaced; the caller ends their tokens. */
   readonly displaced: readonly number[]
 }
 
@@ -34,17 +34,20 @@ interface DeviceUse {
   readonly userId: Int64
   readonly deviceGuid: string
   readonly userAgent: string
-  /** The push token to bind; without it the device keeps its own, or gets one. */
+  /** The push token to bind; without it the device keeps its own token or gets a new one. */
   readonly pushToken?: string
 }
 
 const maxUserAgentLength = 512
 
-/** Installations of an app, and the tokens of push gateways that are bound to them (rule D6). */
+/** Installations of an app, and the push tokens that are bound to them (rule D6). */
 export class DeviceService {
   constructor(private readonly options: DeviceServiceOptions) {}
 
-  /** The device with this GUID, created when it is new; the longest unused one gives way when there are too many. */
+  /**
+   * Returns the device with this GUID. Creates a new one, and removes the longest unused one beyond
+   * the maximum.
+   */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
     const { store, users, outbox, clock } = this.options
     const { appId, userId, deviceGuid } = use
@@ -52,8 +55,9 @@ export class DeviceService {
     const known = await store.findByGuid(tx, use, deviceGuid)
     const reopened = known && (await this.#reopen(tx, known, use, now))
     if (reopened) return reopened
-    // The serial is taken first because taking it is what makes concurrent logins of one user follow each other; an unused one is
-    // only a gap.
+    // Taking the serial number serializes concurrent logins of one user, so it comes first. An
+    // unused
+    // number only leaves a gap.
     const deviceSn = await users.takeDeviceSerial(tx, use, now)
     const made = await store.findByGuid(tx, use, deviceGuid)
     const joined = made && (await this.#reopen(tx, made, use, now))
@@ -77,11 +81,11 @@ export class DeviceService {
     return { deviceSn, pushToken, displaced: await this.#displace(tx, { appId, userId, deviceSn }) }
   }
 
-  /** @returns the devices by serial number, and when the list changed last */
+  /** @returns the devices by serial number, and the time of the list's last change */
   async list(user: UserKey): Promise<{ devices: Device[]; changedAt: number }> {
     const { database, store, users } = this.options
     return database.read(async (db) => {
-      // Read first, so that it never promises a change that the list does not show.
+      // Read first, so that the time never includes a change that the list does not show.
       const changedAt = await users.findDevicesChangedAt(db, user)
       const rows = await store.list(db, user)
       return {
@@ -95,7 +99,10 @@ export class DeviceService {
     })
   }
 
-  /** Within a transaction; the tokens of the device are for the caller to end. @throws AppError device_not_found */
+  /**
+   * Removes a device within a transaction; the caller ends the device's tokens.
+   * @throws AppError device_not_found
+   */
   async remove(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
     const { store, users, bindings, outbox, clock } = this.options
     await users.touchDevices(tx, device, clock.now())
@@ -104,13 +111,19 @@ export class DeviceService {
     outbox.append(tx, deviceEvent('user.device_removed', actorId, device))
   }
 
-  /** Keeps the device from being removed until the transaction ends. @throws AppError device_not_found */
+  /**
+   * Prevents the removal of the device until the transaction ends.
+   * @throws AppError device_not_found
+   */
   async require(tx: Tx, device: DeviceKey): Promise<void> {
     if (!(await this.options.store.lockForUpdate(tx, device)))
       throw new AppError('device_not_found')
   }
 
-  /** A token belongs to the device that bound it last. @throws AppError device_not_found */
+  /**
+   * Binds a token to the device and unbinds it from any other device.
+   * @throws AppError device_not_found
+   */
   async bindPushToken(device: DeviceKey, binding: PushBinding): Promise<void> {
     const { database, bindings, clock } = this.options
     await database.transaction(async (tx) => {
@@ -128,7 +141,7 @@ export class DeviceService {
     })
   }
 
-  /** @returns null when the device was removed meanwhile */
+  /** @returns null when a concurrent call removed the device */
   async #reopen(
     tx: Tx,
     device: Selectable<DevicesTable>,
@@ -138,7 +151,7 @@ export class DeviceService {
     const { store, users } = this.options
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
-    // Before the device, because the user is always locked first.
+    // Before the device, since the user is always locked first.
     if (userAgent !== device.user_agent) await users.touchDevices(tx, use, now)
     const isThere = await store.update(tx, {
       ...device,
@@ -149,7 +162,7 @@ export class DeviceService {
     return isThere ? { deviceSn: device.device_sn, pushToken, displaced: [] } : null
   }
 
-  /** @returns the serial numbers of the devices that gave way to the new one */
+  /** @returns the serial numbers of the devices that the new one replaced */
   async #displace(tx: Tx, device: DeviceKey): Promise<number[]> {
     const { store, devicesPerUser } = this.options
     const surplus = await store.listLeastUsed(tx, device, devicesPerUser - 1)

@@ -7,7 +7,7 @@ import type { DeviceKey } from './device-model.js'
 
 /** Devices of users. */
 export class DeviceStore {
-  /** By serial number. */
+  /** Lists by serial number. */
   async list(db: Queryable, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
     return db
       .selectFrom('devices')
@@ -33,7 +33,10 @@ export class DeviceStore {
     return row ?? null
   }
 
-  /** Keeps the device from being removed until the transaction ends; @returns false when there is no such device */
+  /**
+   * Prevents the removal of the device until the transaction ends.
+   * @returns false when the device does not exist
+   */
   async lockForUpdate(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<boolean> {
     const found = tx
       .selectFrom('devices')
@@ -48,7 +51,7 @@ export class DeviceStore {
     await tx.insertInto('devices').values(row).execute()
   }
 
-  /** @returns false when the device was removed meanwhile */
+  /** @returns false when a concurrent call removed the device */
   async update(tx: Tx, device: Selectable<DevicesTable>): Promise<boolean> {
     const { numUpdatedRows } = await tx
       .updateTable('devices')
@@ -64,7 +67,10 @@ export class DeviceStore {
     return numUpdatedRows > 0n
   }
 
-  /** @returns the serial numbers of all devices but `deviceSn` and the `others` that were used last besides */
+  /**
+   * @returns the serial numbers of all devices except `deviceSn` and the `others` most recently
+   * used ones
+   */
   async listLeastUsed(
     tx: Tx,
     { appId, userId, deviceSn }: DeviceKey,
@@ -82,7 +88,7 @@ export class DeviceStore {
     return rows.slice(others).map((row) => row.device_sn)
   }
 
-  /** @returns false when there is no such device */
+  /** @returns false when the device does not exist */
   async delete(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<boolean> {
     const { numDeletedRows } = await tx
       .deleteFrom('devices')

@@ -1,10 +1,13 @@
 import type { UserKey } from '../users/user-model.js'
 
-/** Who has a device connected to this node. */
+/** Users with a device that is connected to this node. */
 export class PresenceService {
   readonly #connections = new Map<string, number>()
 
-  /** Counts a connection of a device in; @returns what counts it out again */
+  /**
+   * Counts a connection of a device.
+   * @returns a function that ends the count
+   */
   connect(user: UserKey): () => void {
     const key = presenceKeyOf(user)
     this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1)

@@ -5,7 +5,9 @@ import type { DeviceKey, PushBinding } from './device-model.js'
 
 /** Tokens of push gateways, by device and certificate. */
 export class PushBindingStore {
-  /** Unbinds the token from the device that had it. The caller has locked the device. */
+  /**
+   * Binds the token, and unbinds it from the device that had it. The caller has locked the device.
+   */
   async bind(
     tx: Tx,
     { appId, userId, deviceSn }: DeviceKey,
@@ -30,7 +32,7 @@ export class PushBindingStore {
     await tx
       .insertInto('push_bindings')
       .values({ app_id: appId, notifier_name: notifierName, device_token: deviceToken, ...owner })
-      // Another device may have bound the token since it was taken away from all others.
+      // Another device may have bound the token since it was unbound from all others.
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),
       )
@@ -38,9 +40,9 @@ export class PushBindingStore {
   }
 
   /**
-   * Ends a token that its gateway calls dead, unless the device has been given it again since.
+   * Removes a token that its gateway reports as ended, unless the device has bound it again since.
    * @param boundBefore milliseconds since 1970
-   * @returns whether the device had it
+   * @returns whether the device had the token
    */
   async clear(
     tx: Tx,
@@ -56,7 +58,10 @@ export class PushBindingStore {
     return numDeletedRows > 0n
   }
 
-  /** Leaves the device alone, if it still has the token. @param until milliseconds since 1970 */
+  /**
+   * Pauses pushes to the device if it still has the token.
+   * @param until milliseconds since 1970
+   */
   async pause(tx: Tx, device: DeviceKey, binding: PushBinding, until: number): Promise<void> {
     await tx
       .updateTable('push_bindings')
@@ -65,7 +70,7 @@ export class PushBindingStore {
       .execute()
   }
 
-  /** Whether any device has the token. */
+  /** Tests whether any device has the token. */
   async isBound(tx: Tx, appId: string, deviceToken: string): Promise<boolean> {
     const found = tx
       .selectFrom('push_bindings')

@@ -24,7 +24,7 @@ export interface AccountServiceOptions {
 const maxPageSize = 200
 const defaultPageSize = 50
 
-/** Who there is, and in what state (rules D4, D5). */
+/** Accounts of users and their states (rules D4, D5). */
 export class AccountService {
   constructor(private readonly options: AccountServiceOptions) {}
 
@@ -34,7 +34,7 @@ export class AccountService {
     return present(await database.read((db) => store.find(db, appId, userId)))
   }
 
-  /** The state of a user, at most a second old; null when no such user ever existed. */
+  /** Returns the state of a user, at most a second old; null when the user never existed. */
   findState(appId: string, userId: Int64): MaybePromise<UserState | null> {
     const { database, store, stateCache } = this.options
     const user = { appId, userId }
@@ -45,7 +45,7 @@ export class AccountService {
   }
 
   /**
-   * At once when the state is cached.
+   * Requires the user to exist. Synchronous when the state is cached.
    * @throws AppError user_not_found, user_deleted
    */
   requireUser(appId: string, userId: Int64): MaybePromise<void> {
@@ -53,7 +53,8 @@ export class AccountService {
   }
 
   /**
-   * For a transaction that stores something about the user: until it ends the user is not deleted, so that nothing is left behind.
+   * Prevents the deletion of the user until the transaction ends. For transactions that store data
+   * about the user, so that none remains after a deletion.
    * @throws AppError user_not_found, user_deleted
    */
   async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User> {
@@ -61,7 +62,7 @@ export class AccountService {
   }
 
   /**
-   * For a transaction that ends something of the user; it waits for {@link lockKeyShare}.
+   * Locks the user for a transaction that ends rights or data; waits for {@link lockKeyShare}.
    * @throws AppError user_not_found, user_deleted
    */
   async lockForUpdate(tx: Tx, appId: string, userId: Int64): Promise<User> {
@@ -83,7 +84,8 @@ export class AccountService {
 
   /**
    * Disables users, which ends their tokens at once, or enables them again (rule D4).
-   * @throws AppError user_not_found, user_deleted naming the users; unavailable when too many wait; then nothing is changed
+   * @throws AppError user_not_found, user_deleted naming the users; unavailable when the queue is
+   * full; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {
     const { database, changing } = this.options

@@ -3,13 +3,13 @@ import type { Tx } from '../../db/database.js'
 
 /** Locks the rows of users until the transaction ends. */
 export interface UserLocker {
-  /** Also finds deleted users; those who never existed are left out. */
+  /** Locks users, including deleted ones; unknown IDs are left out. */
   lockForUpdate(
     tx: Tx,
     appId: string,
     userIds: readonly Int64[],
   ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
-  /** As `lockForUpdate`, but does not wait for those that lock a user by its key only. */
+  /** Same as `lockForUpdate`, but does not wait for transactions that lock a user by key only. */
   lockNoKeyUpdate(
     tx: Tx,
     appId: string,
@@ -17,7 +17,7 @@ export interface UserLocker {
   ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
 }
 
-/** Users in a transaction that keeps other changes between them, and their deletion, waiting. */
+/** Users whose concurrent changes and deletion wait for the transaction. */
 export class LockedUsers {
   private constructor(
     private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>,
@@ -34,7 +34,10 @@ export class LockedUsers {
     )
   }
 
-  /** For what is added to users without changing their own rows: does not wait for a login on a known device, which locks their keys only. */
+  /**
+   * Locks users for data that leaves their own rows unchanged. Does not wait for a login on a known
+   * device, which locks by key only.
+   */
   static async lockNoKeyUpdate(
     tx: Tx,
     locker: UserLocker,
@@ -45,14 +48,14 @@ export class LockedUsers {
     return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
   }
 
-  /** Why the user cannot take part in anything, or null. */
+  /** Reason why the user cannot take part, or null. */
   refusal(userId: Int64): Extract<ErrorName, 'user_not_found' | 'user_deleted'> | null {
     const user = this.users.get(userId)
     if (!user) return 'user_not_found'
     return user.isDeleted ? 'user_deleted' : null
   }
 
-  /** @throws AppError user_not_found, user_deleted naming them */
+  /** @throws AppError user_not_found, user_deleted naming the users */
   require(...userIds: readonly Int64[]): void {
     for (const errorName of ['user_not_found', 'user_deleted'] as const) {
       const refused = userIds.filter((userId) => this.refusal(userId) === errorName)

@@ -18,13 +18,13 @@ export interface OperatorUserServiceOptions {
   readonly passwords: PasswordService
 }
 
-/** Names one user, by exactly one of the two. */
+/** Identifies one user by exactly one of the two fields. */
 export interface WhichUser {
   readonly user_id?: Int64 | undefined
   readonly username?: string | undefined
 }
 
-/** What the operator does to one user, whichever way the user is named. */
+/** Operations of the operator on one user. */
 export class OperatorUserService {
   constructor(private readonly options: OperatorUserServiceOptions) {}
 
@@ -53,7 +53,7 @@ export class OperatorUserService {
 
   /**
    * Sets a password and ends the tokens of the user.
-   * @returns the user and the password that was made; '' when one was given
+   * @returns the user and the generated password; '' when one was given
    * @throws AppError app_not_found, invalid_parameter, user_not_found, user_deleted
    */
   async resetPassword(
@@ -72,7 +72,7 @@ export class OperatorUserService {
     return { user, password: given === undefined ? newPassword : '' }
   }
 
-  /** Also finds a deleted user by its ID. */
+  /** Finds a user; by ID also a deleted one. */
   async #find(appId: string, { user_id: userId, username = '' }: WhichUser): Promise<User> {
     const { database, users, apps } = this.options
     await apps.get(appId)

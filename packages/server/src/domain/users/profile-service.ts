@@ -17,7 +17,7 @@ export interface ProfileServiceOptions {
   readonly names: NameRules
 }
 
-/** The fields of a profile that belong to the user alone; what is absent stays as it is. */
+/** Profile fields that only their user changes; omitted ones stay unchanged. */
 export interface ProfileChanges {
   readonly avatar?: string | undefined
   readonly description?: string | undefined
@@ -26,24 +26,24 @@ export interface ProfileChanges {
   readonly public_info?: string | undefined
 }
 
-/** Who changes profiles: users their own, an Admin token those of all users (rule C6a). */
+/** Caller of a profile change: a user for the own profile, an Admin token for all (rule C6a). */
 export interface ProfileActor {
   readonly appId: string
-  /** The user that the call is made for. */
+  /** The acting user. */
   readonly userId: Int64 | null
   readonly isAdminToken: boolean
-  /** Whom an event names as the one who changed it. */
+  /** The actor in events. */
   readonly tokenOwnerId: Int64
 }
 
-/** Whose profile is changed to what. */
+/** A profile to change, and its changes. */
 export interface ProfileUpdate {
-  /** 0 = nobody is named. */
+  /** 0: no user is named. */
   readonly userId: Int64
   readonly changes: ProfileChanges
 }
 
-/** Fields of which no two users of an app have the same value. */
+/** Fields that are unique in an app. */
 export type UniqueField = 'mobile' | 'email' | 'username'
 
 /** A new value of one of a user's unique fields. */
@@ -63,11 +63,14 @@ const takenErrors = {
   username: 'username_taken',
 } as const
 
-/** What users say about themselves (rules D0, D1, D9). */
+/** Profiles of users (rules D0, D1, D9). */
 export class ProfileService {
   constructor(private readonly options: ProfileServiceOptions) {}
 
-  /** The actor's own profile. @throws AppError invalid_parameter, user_not_found, user_deleted */
+  /**
+   * Updates the actor's own profile.
+   * @throws AppError invalid_parameter, user_not_found, user_deleted
+   */
   async update(
     actor: ProfileActor & { readonly userId: Int64 },
     changes: ProfileChanges,
@@ -76,12 +79,12 @@ export class ProfileService {
   }
 
   /**
-   * A refusal undoes no other update.
+   * Updates several profiles. A refusal undoes no other update.
    * @returns no_permission, invalid_parameter, user_not_found, user_deleted
    */
   async updateMany(actor: ProfileActor, updates: readonly ProfileUpdate[]): Promise<ItemOutcome[]> {
     const entries = [...updates.entries()]
-    // All callers lock users in this order. Updates of the same user stay in theirs.
+    // All callers lock users in this order. Updates of the same user keep their order.
     entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
     return this.options.database.transaction(async (tx) => {
       const outcomes: ItemOutcome[] = []
@@ -99,7 +102,7 @@ export class ProfileService {
     const row = definedOnly(changes)
     if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
     const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
-    // Says which of unknown and deleted it is, and accepts a change of nothing.
+    // Distinguishes unknown from deleted users, and accepts an empty change.
     if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
     else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
   }
@@ -130,7 +133,7 @@ export class ProfileService {
     return field === 'email' ? emailViolation(value) : null
   }
 
-  /** By the names of the fields: a value would outlive a user who is deleted. */
+  /** Announces the names of the fields: a value would outlive a deleted user. */
   async #announce(
     tx: Tx,
     {

@@ -1,2 +1,2 @@
-// Not all of protocol, for the writer's thread loads this too.
+// Imports only a part of protocol, since the writer's thread loads this file too.
 export { systemUserId } from '@hermod/protocol/enums'

@@ -1,6 +1,9 @@
 import type { UserStore } from './user-store.js'
 
-/** What logging in needs of the users: to find them by what they are called, and to lock and change what they prove themselves with. */
+/**
+ * Operations of login on users: finding them by login name, and locking and changing their
+ * credentials.
+ */
 export type UserCredentials = Pick<
   UserStore,
   | 'find'

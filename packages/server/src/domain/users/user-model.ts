@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url'
 import type { Int64 } from '@hermod/protocol'
 import type { UserSettingsTable } from '../../db/schema.js'
 
-/** Who, of which app. */
+/** Key of a user: app and user ID. */
 export interface UserKey {
   readonly appId: string
   readonly userId: Int64
@@ -28,7 +28,7 @@ export interface User {
   readonly isDeleted: boolean
 }
 
-/** The state of a user that every send asks for. */
+/** The state of a user that sends check. */
 export interface UserState {
   readonly appId: string
   readonly userId: Int64
@@ -36,14 +36,14 @@ export interface UserState {
   readonly isDeleted: boolean
   /** 0 not set, 1 allow, 2 reject */
   readonly strangerChat: number
-  /** The user has blocked another user. */
+  /** The user blocks at least one other user. */
   readonly hasBlocks: boolean
 }
 
-/** How a user wants to be found, reached and notified; flags are 0 or 1. */
+/** Settings for discovery, contact and notification; flags are 0 or 1. */
 export type StoredSettings = Omit<UserSettingsTable, 'app_id' | 'user_id'>
 
-/** Settings of a fresh user (rule D7). */
+/** Settings of a new user (rule D7). */
 export const defaultSettings: StoredSettings = {
   auth_answer: '',
   auth_mode: 0,
@@ -67,24 +67,26 @@ const maxUsernameLength = 64
 const usernameLetters = /^[\p{Script=Han}A-Za-z0-9_]+$/u
 const maxPasswordLength = 128
 
-/** What usernames must keep to beside their letters and length. */
+/** Rules for usernames besides their characters and length. */
 export interface NameRules {
   readonly reservedPrefixes: readonly string[]
 }
 
-/** The form in which usernames are unique and looked up: without regard to case and to compatibility forms (rule D1b). */
+/**
+ * Normalized username for uniqueness and lookup: ignores case and compatibility forms (rule D1b).
+ */
 export function usernameKey(username: string): string {
   return username.normalize('NFKC').toLowerCase()
 }
 
-// Besides letters and digits of any script: a full stop of any script, which all separate labels (UTS #46).
+// Besides letters and digits of any script: the full stops that separate labels (UTS #46).
 const emailDomain = /^[\p{L}\p{M}\p{N}._\-\u3002]+$/u
-/** A host in place of a domain (RFC 5321, section 4.1.3). */
+/** An address literal in place of a domain (RFC 5321, section 4.1.3). */
 const addressLiteral = /^\[[\p{L}\p{N}.:]+\]$/u
 
 /**
- * The form in which e-mail addresses are unique and looked up: as usernames are, and the domain as it is in the DNS, so that all
- * spellings of a domain are one (rule D1a).
+ * Normalized e-mail address for uniqueness and lookup. The local part is normalized as usernames
+ * are, the domain as in the DNS, so that all spellings of a domain are equal (rule D1a).
  */
 export function emailKey(email: string): string {
   const folded = usernameKey(email)
@@ -92,13 +94,19 @@ export function emailKey(email: string): string {
   return folded.slice(0, at) + (domainKey(folded.slice(at)) || folded.slice(at))
 }
 
-/** @param domain folded; @returns '' when no domain is written so */
+/**
+ * @param domain case-folded
+ * @returns '' when it is not a domain
+ */
 function domainKey(domain: string): string {
   if (addressLiteral.test(domain)) return domain
   return emailDomain.test(domain) ? domainToASCII(domain).replace(/\.$/, '') : ''
 }
 
-/** @returns what is wrong with an e-mail address beside its form (rule D1a), or null; '' is none */
+/**
+ * @returns the violation of an e-mail address apart from its syntax (rule D1a), or null; '' means
+ * no address
+ */
 export function emailViolation(email: string): string | null {
   if (/[\p{Cc}\p{Cf}]/u.test(email)) return 'email must not contain characters that are not seen'
   const folded = usernameKey(email)
@@ -106,7 +114,7 @@ export function emailViolation(email: string): string | null {
   return isSound ? null : 'email must have a domain of letters, digits, hyphens and full stops'
 }
 
-/** @returns what is wrong with a username (rule D1), or null */
+/** @returns the violation of a username (rule D1), or null */
 export function usernameViolation(username: string, rules: NameRules): string | null {
   if (username === '' || [...username].length > maxUsernameLength)
     return `username must have 1 to ${maxUsernameLength} characters`
@@ -119,7 +127,7 @@ export function usernameViolation(username: string, rules: NameRules): string | 
   return reserved === undefined ? null : `username must not start with ${reserved}`
 }
 
-/** @returns what is wrong with a new password (rule D1), or null */
+/** @returns the violation of a new password (rule D1), or null */
 export function passwordViolation(
   password: string,
   minLength: number,
@@ -131,7 +139,10 @@ export function passwordViolation(
     : `${name} must have ${minLength} to ${maxPasswordLength} characters`
 }
 
-/** What a login name is looked up as. A username contains neither `@` nor `+`, and is not all digits, as a mobile number is. */
+/**
+ * Kind of a login name. A username contains neither `@` nor `+`, and is not all digits, as a mobile
+ * number is.
+ */
 export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
   if (name.includes('@')) return 'email'
   return /^\+?\d+$/.test(name) ? 'mobile' : 'username'

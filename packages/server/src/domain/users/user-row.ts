@@ -1,7 +1,7 @@
-/** What other domains read of the rows of users. */
+/** Operations of other domains on the rows of users. */
 import type { UserStore } from './user-store.js'
 
-/** The serial numbers of devices, and when their list changed. */
+/** Device serial numbers, and the time of the device list's last change. */
 export type UserDevices = Pick<
   UserStore,
   'takeDeviceSerial' | 'touchDevices' | 'findDevicesChangedAt'

@@ -9,7 +9,7 @@ export const userStateCache: CacheDefinition<UserKey, UserState> = {
   maxAgeMs: 1_000,
   tables: {
     users: { columns: ['status', 'deleted_at'] },
-    // Without a row the setting is the default, and no one is blocked.
+    // Without a row the setting has its default, and the user blocks no user.
     user_settings: { columns: ['stranger_chat'], inserts: true },
     contacts: { columns: ['is_blocked'], inserts: true },
   } satisfies CachedTables,

@@ -1,4 +1,4 @@
-/** Bulk statements about users; see user-store.ts. Loaded by the writer's thread too. */
+/** Bulk statements about users; see user-store.ts. The writer's thread loads this file too. */
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../db/procedure.js'
@@ -27,8 +27,8 @@ interface LockedUser {
 }
 
 /**
- * Keeps users from being deleted until the transaction ends. They are locked by key.
- * @returns what it says of each of them: true = the user is there, false = deleted, undefined = there never was one
+ * Prevents the deletion of users until the transaction ends; locks them by key.
+ * @returns for each user: true = exists, false = deleted, undefined = never existed
  */
 export async function lockPresence(
   context: ProcedureContext,
@@ -54,14 +54,17 @@ function presenceKey({ appId, userId }: UserKey): string {
 
 const badgeColumns = { badge: 'bigint' } as const
 
-/** Of users who are new. Rows: app_id and user_id. */
+/** Inserts badges of new users. Rows: app_id and user_id. */
 export const insertBadges: BulkInsert = {
   module: import.meta.url,
   table: 'user_badges',
   columns: userKey,
 }
 
-/** Rows: badge, then app_id and user_id. Users who are deleted have none. @see {@link BadgeRow} */
+/**
+ * Sets badges. Rows: badge, then app_id and user_id. Deleted users have no badge row. @see {@link
+ * BadgeRow}
+ */
 export const setBadges: BulkUpdate = {
   module: import.meta.url,
   table: 'user_badges',
@@ -70,10 +73,13 @@ export const setBadges: BulkUpdate = {
   returning: 'user_id, badge',
 }
 
-/** Rows: what is added to the badge, then app_id and user_id. Users who are deleted have none. @see {@link BadgeRow} */
+/**
+ * Adds to badges. Rows: increment, then app_id and user_id. Deleted users have no badge row. @see
+ * {@link BadgeRow}
+ */
 export const addToBadges: BulkUpdate = { ...setBadges, adds: true }
 
-/** A row that {@link setBadges} and {@link addToBadges} return: the badge as it is then. */
+/** Result row of {@link setBadges} and {@link addToBadges}: the new badge. */
 export interface BadgeRow {
   readonly user_id: Int64
   readonly badge: number

@@ -26,11 +26,11 @@ const lookUps = {
   email: { column: 'email_key', key: emailKey },
 } as const
 
-// Of the row `u`; answered by an index of blocks only.
+// Of the row `u`; an index of blocks alone answers it.
 const hasBlocks = sql<number>`case when exists (
   select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_blocked = 1) then 1 else 0 end`
 
-/** In the order of the keys. */
+/** Locks users in the order of the keys. */
 const lockUsers: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', user_id: 'bigint' },
@@ -62,7 +62,7 @@ const setCredentialEpochs: BulkUpdate = {
   set: { credential_epoch: 'integer' },
   keys: { app_id: 'text', user_id: 'bigint' },
 }
-/** Users. Deleted users keep their row and ID and nothing else. */
+/** Rows of users. A deleted user keeps row and ID and nothing else. */
 export class UserStore {
   readonly #database: Database
   readonly #states
@@ -92,13 +92,13 @@ export class UserStore {
     )
   }
 
-  /** Also finds deleted users. */
+  /** Finds users, including deleted ones. */
   async find(db: Queryable, appId: string, userId: Int64): Promise<User | null> {
     const row = await this.#findById.first(db, { appId, userId })
     return row ? toUser(row) : null
   }
 
-  /** Also finds deleted users. */
+  /** Finds states of users, including deleted ones. */
   async findState(db: Queryable, appId: string, userId: Int64): Promise<UserState | null> {
     const row = await this.#findState.first(db, { appId, userId })
     if (!row) return null
@@ -129,7 +129,7 @@ export class UserStore {
     return row ? toUser(row) : null
   }
 
-  /** @returns those of the usernames that are taken, as {@link usernameKey} */
+  /** @returns the taken usernames, as {@link usernameKey} */
   async findTaken(
     db: Queryable,
     appId: string,
@@ -160,7 +160,7 @@ export class UserStore {
     return inserted !== undefined
   }
 
-  /** @returns the IDs of those who are stored; the others have a name that is taken */
+  /** @returns the IDs of the stored users; the names of the others are taken */
   async insertMany(tx: Tx, rows: readonly Insertable<UsersTable>[]): Promise<Set<Int64>> {
     if (rows.length === 0) return new Set()
     const inserted = await tx
@@ -185,14 +185,14 @@ export class UserStore {
     await this.#database.bulk(tx, insertBadges, keys)
   }
 
-  /** Of a user who is locked. */
+  /** Sets the badge of a locked user. */
   async setBadge(tx: Tx, { appId, userId }: UserKey, badge: number): Promise<void> {
     await this.#database.bulk(tx, setBadges, [[badge, appId, userId]])
   }
 
   /**
-   * For changes that give the user something: until the transaction ends no other one has the user by {@link lockForUpdate}, so it is
-   * not deleted, disabled or given another password. Also finds deleted users.
+   * Locks a user for an addition. Until the transaction ends, {@link lockForUpdate} waits, so the
+   * user is not deleted, disabled or given another password. Finds deleted users too.
    */
   async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User | null> {
     const found = tx
@@ -204,24 +204,30 @@ export class UserStore {
     return row ? toUser(row) : null
   }
 
-  /** Keeps those that come by {@link lockKeyShare} from now on waiting; for one that is to lock the user next and would wait for them all. */
+  /**
+   * Makes later calls of {@link lockKeyShare} wait. For a transaction that locks the user next and
+   * would otherwise wait for all of them.
+   */
   async lockInOrder(tx: Tx, userId: Int64): Promise<void> {
     await lockInOrder(tx, userId)
   }
 
-  /** As {@link lockKeyShare}, of several users. By user ID. */
+  /** Same as {@link lockKeyShare} for several users, by user ID. */
   async lockManyKeyShare(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
     return this.#lockMany(tx, lockUsersKeyShare, appId, userIds)
   }
 
-  /** For changes that end something of the users; waits for {@link lockKeyShare}. By user ID; also finds deleted users. */
+  /**
+   * Locks users for changes that end rights or data; waits for {@link lockKeyShare}. By user ID,
+   * including deleted users.
+   */
   async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
     return this.#lockMany(tx, lockUsers, appId, userIds)
   }
 
   /**
-   * For changes around the users that must follow each other; waits for {@link lockForUpdate} but not for {@link lockKeyShare}. By user
-   * ID; also finds deleted users.
+   * Serializes changes around the users; waits for {@link lockForUpdate} but not for {@link
+   * lockKeyShare}. By user ID, including deleted users.
    */
   async lockNoKeyUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
     return this.#lockMany(tx, lockUsersNoKeyUpdate, appId, userIds)
@@ -238,7 +244,10 @@ export class UserStore {
     return rows.map(toUser)
   }
 
-  /** Ends the file credentials of users. @param users as they are, locked by {@link lockForUpdate} */
+  /**
+   * Ends the file credentials of users.
+   * @param users current rows, locked by {@link lockForUpdate}
+   */
   async raiseCredentialEpoch(tx: Tx, users: readonly User[]): Promise<void> {
     const rows = users.map(({ appId, userId, credentialEpoch }) => [
       credentialEpoch + 1,
@@ -248,7 +257,7 @@ export class UserStore {
     await this.#database.bulk(tx, setCredentialEpochs, rows)
   }
 
-  /** For users who are new: they see the broadcasts after this one only (rule E9). */
+  /** Sets the last broadcast that new users do not see (rule E9). */
   async setBroadcastsAfter(
     tx: Tx,
     appId: string,
@@ -259,7 +268,7 @@ export class UserStore {
     await this.#database.bulk(tx, setBroadcastsAfter, rows)
   }
 
-  /** @returns false when there is no such user, or it was deleted */
+  /** @returns false when the user does not exist or is deleted */
   async update(tx: Tx, appId: string, userId: Int64, changes: UserChanges): Promise<boolean> {
     const { numUpdatedRows } = await tx
       .updateTable('users')
@@ -271,7 +280,7 @@ export class UserStore {
     return numUpdatedRows > 0n
   }
 
-  /** @returns false when the user has another username or is deleted by now */
+  /** @returns false when the user has another username or is deleted */
   async updateNamed(
     tx: Tx,
     { appId, userId, username }: UserKey & { readonly username: string },
@@ -287,7 +296,7 @@ export class UserStore {
     return numUpdatedRows > 0n
   }
 
-  /** Takes all that is known of a user away; the ID stays, so that it is not unknown. */
+  /** Erases all data of a user except the ID, which stays known as deleted. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
     this.#states.forget(tx, { appId, userId })
     await tx
@@ -311,8 +320,8 @@ export class UserStore {
   }
 
   /**
-   * The next serial number of a device of the user. In PostgreSQL this also locks the user's row, so that two logins with the same new
-   * device follow each other.
+   * Takes the next device serial number of the user. In PostgreSQL this also locks the user's row,
+   * which serializes two logins with the same new device.
    */
   async takeDeviceSerial(tx: Tx, { appId, userId }: UserKey, at: number): Promise<number> {
     const row = await tx
@@ -328,7 +337,7 @@ export class UserStore {
     return row.last_device_sn
   }
 
-  /** Notes that the list of devices changed. In PostgreSQL this also locks the user's row. */
+  /** Records a change of the device list. In PostgreSQL this also locks the user's row. */
   async touchDevices(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
     await tx
       .updateTable('users')
@@ -338,7 +347,7 @@ export class UserStore {
       .execute()
   }
 
-  /** When the list of devices changed last; 0 = never */
+  /** Time of the device list's last change; 0: never */
   async findDevicesChangedAt(db: Queryable, { appId, userId }: UserKey): Promise<number> {
     const row = await db
       .selectFrom('users')
@@ -349,7 +358,7 @@ export class UserStore {
     return row?.devices_changed_at ?? 0
   }
 
-  /** Does nothing when the hash is not `from` any more. */
+  /** Replaces the hash if it is still `from`. */
   async replacePasswordHash(
     tx: Tx,
     appId: string,
@@ -370,7 +379,7 @@ export class UserStore {
     await this.#database.bulk(tx, setStatuses, rows)
   }
 
-  /** By user ID; deleted users are left out. */
+  /** Lists by user ID, without deleted users. */
   async list(
     db: Queryable,
     appId: string,
@@ -389,12 +398,12 @@ export class UserStore {
   }
 }
 
-/** Grows with every change, also with several of one millisecond. */
+/** Grows with every change, even within one millisecond. */
 function laterThanBefore(at: number) {
   return sql<number>`case when devices_changed_at < ${at} then ${at} else devices_changed_at + 1 end`
 }
 
-/** What a user is before anything is set, and again once everything is erased. */
+/** Values of a user before any field is set, and after erasure. */
 export const emptyUser = {
   status: userStatus.normal,
   nick_name: '',
@@ -412,7 +421,10 @@ export const emptyUser = {
   deleted_at: null,
 }
 
-/** The columns of addresses by which no two users may be found; one that is empty is null, so that it does not count as taken. */
+/**
+ * Address columns that must be unique; an empty address is null, so that it does not count as
+ * taken.
+ */
 export const addressColumns = {
   mobile: (mobile: string) => ({ mobile: mobile || null }),
   email: (email: string) => ({ email: email || null, email_key: emailKey(email) || null }),

@@ -14,12 +14,12 @@ import { vendorVProtocol } from './vendor-v/protocol.js'
 import { vendorXProtocol } from './vendor-x/protocol.js'
 
 export interface ProvidersOptions {
-  /** Default: the system's. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock
-  /** Numbers of single channels, over the defaults. */
+  /** Limits of single channels, which override the defaults. */
   readonly limits?: Partial<Readonly<Record<VendorChannel, Partial<ChannelLimits>>>>
   readonly circuit?: Partial<CircuitLimits>
-  /** How lasting connections are watched. */
+  /** Timing of the checks on lasting connections. */
   readonly care?: ConnectionCare
 }
 
@@ -29,14 +29,14 @@ const defaultCircuit: CircuitLimits = {
   outagePauseMs: 15_000,
 }
 
-/** A sender for each channel. They share nothing, and are disposed of together. */
+/** A sender for each channel. Senders share no state and are disposed of together. */
 export interface PushProviders extends CertificateInspector, AsyncDisposable {
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
-  /** Certificates that nothing is sent with for now, by channel. */
+  /** Number of certificates with an open circuit, by channel. */
   openCircuits(): Readonly<Partial<Record<VendorChannel, number>>>
 }
 
-/** Providers that speak to the real gateways; a certificate may name another place. */
+/** Creates the providers of the real gateways; a certificate may name another endpoint. */
 export function createProviders(options: ProvidersOptions = {}): PushProviders {
   const common = {
     clock: options.clock ?? systemClock,

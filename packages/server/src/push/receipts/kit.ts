@@ -14,7 +14,7 @@ import {
 
 type StatusTable = Readonly<Record<string, ReceiptKind>>
 
-/** Statuses that are not named mean that nothing follows. */
+/** Statuses without an entry have no consequence. */
 const vendorHStatuses: StatusTable = {
   0: 'delivered',
   2: 'invalid_token',
@@ -51,7 +51,7 @@ function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
   const { statuses } = readMembers(readJsonText(body, 'the body'), 'the body')
   return readList(statuses, 'statuses').map((item) => {
     const entry = readMembers(item, 'a status')
-    // The second version of the receipts has these two one level below.
+    // Version 2 of the receipts has these two one level below.
     const place =
       'deliveryStatus' in entry ? readMembers(entry.deliveryStatus, 'deliveryStatus') : {}
     const code = readText(place.result ?? entry.status, 'status')
@@ -67,7 +67,7 @@ function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
 }
 
 /**
- * Does the header X-HUAWEI-CALLBACK-ID prove that vendor_h sent the receipt?
+ * Tests whether the header X-HUAWEI-CALLBACK-ID proves that vendor_h sent the receipt.
  *
  * @param header timestamp=…;nonce=…;value=…
  */

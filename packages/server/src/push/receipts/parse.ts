@@ -15,17 +15,17 @@ const parsers: Readonly<Record<ReceiptChannel, (body: string) => PushReceipt[]>>
 }
 
 /**
- * Reads what the gateway of a channel has sent to its receipt address.
+ * Parses a request to the receipt address of a channel.
  *
- * @param body of the request, as it came: JSON, or a form with JSON in it
+ * @param body unchanged body of the request: JSON, or a form with JSON in it
  * @returns one receipt for each message and device, in their order
- * @throws ReceiptError with what is wrong, also when only one of many is
+ * @throws ReceiptError with the fault, also when only one of many receipts is faulty
  */
 export function parseReceipts(channel: ReceiptChannel, body: string): PushReceipt[] {
   return parsers[channel](body)
 }
 
-/** What the gateway wants to be answered, with status 200, so that it does not send it again. */
+/** Body with which the gateway expects status 200, so that it does not repeat the receipt. */
 export function receiptAnswer(channel: ReceiptChannel): string {
   if (channel === 'vendor_h') return '{"errno":"0","errmsg":"success"}'
   return channel === 'vendor_n' ? '{"code":"0","message":"success"}' : '{}'

@@ -1,4 +1,4 @@
-/** What gateways tell later about messages that they accepted. */
+/** Receipts: reports of gateways about messages that they accepted earlier. */
 import { type JsonObject, parseJson, scalarText } from '../../lib/json.js'
 
 /** Channels whose gateways send receipts. */
@@ -16,8 +16,8 @@ export type ReceiptChannel = (typeof receiptChannels)[number]
 
 /**
  * `delivered`: reached the device. `clicked`: was opened. `invalid_token`: the token has ended.
- * `muted`: notifications are off; the token is good. `suppressed`: the device is out of reach.
- * `throttled`: no more for this device until the vendors' day ends. `ignored`: nothing follows.
+ * `muted`: notifications are off; the token is valid. `suppressed`: the device is out of reach.
+ * `throttled`: no more for this device until the vendors' day ends. `ignored`: no consequence.
  */
 export type ReceiptKind =
   | 'delivered'
@@ -28,23 +28,23 @@ export type ReceiptKind =
   | 'throttled'
   | 'ignored'
 
-/** What became of a message on one device. */
+/** The result of a message on one device. */
 export interface PushReceipt {
-  /** As in the outcome `accepted`. */
+  /** The same ID as in the outcome `accepted`. */
   readonly messageId: string
   readonly token: string
   readonly kind: ReceiptKind
-  /** The vendor's own word for it. */
+  /** The vendor's own code. */
   readonly code: string
-  /** The notification's `receiptTag`; "" where the receipt has none. */
+  /** The notification's `receiptTag`; "" when the receipt has none. */
   readonly tag: string
-  /** Milliseconds since 1970, by the vendor's clock; null: not told. */
+  /** Milliseconds since 1970, by the vendor's clock; null when not stated. */
   readonly at: number | null
-  /** The token that the device has now, where the vendor tells. */
+  /** The token that the device has now, where the vendor reports it. */
   readonly newToken?: string
 }
 
-/** The body is none that this vendor sends. */
+/** The body has no format of this vendor. */
 export class ReceiptError extends Error {
   override readonly name = 'ReceiptError'
 }
@@ -72,7 +72,7 @@ export function readList(value: unknown, what: string): readonly unknown[] {
 }
 
 /**
- * A text or a number, as text.
+ * Returns a string or a number as a string.
  * @throws ReceiptError when it is missing
  */
 export function readText(value: unknown, what: string): string {
@@ -87,7 +87,7 @@ export function optionalTime(value: unknown): number | null {
 }
 
 /**
- * Several tokens, as a list or as one text with commas between them.
+ * Returns several tokens from a list, or from one text with commas between them.
  * @throws ReceiptError when there is none
  */
 export function readTokens(value: unknown, what: string): string[] {

@@ -33,7 +33,7 @@ export function vendorFReceipts(body: string): PushReceipt[] {
   })
 }
 
-/** Does the form have the access token that was set in the vendor's console? */
+/** Tests whether the form has the access token that is set in the vendor's console. */
 export function isSentByVendorF(body: string, accessToken: string): boolean {
   const given = Buffer.from(new URLSearchParams(body).get('access_token') ?? '')
   const expected = Buffer.from(accessToken)

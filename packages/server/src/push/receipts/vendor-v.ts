@@ -10,7 +10,7 @@ import {
 } from './receipt.js'
 
 const arrived = '0'
-/** Sub code of a registration ID that has ended. */
+/** Sub code of an ended registration ID. */
 const endedToken = '2183'
 
 /** @throws ReceiptError */
@@ -18,7 +18,7 @@ export function vendorVReceipts(body: string): PushReceipt[] {
   const tasks = readMembers(readJsonText(body, 'the body'), 'the body')
   return Object.entries(tasks).flatMap(([messageId, value]) => {
     const entry = readMembers(value, 'a task')
-    // Without a type it is of the older kind, which is sent for arrivals only.
+    // An older receipt has no type; the vendor sends it for arrivals only.
     const type = scalarText(entry.ackType) || arrived
     const sub = scalarText(entry.subAckType)
     return readTokens(entry.targets, 'targets').map((token) => ({

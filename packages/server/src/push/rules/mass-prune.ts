@@ -1,43 +1,44 @@
-/** Keeps a wrong package, environment or project from ending every token of an app. */
+/** Prevents a wrong package, environment or project from ending every token of an app. */
 import type { Int64 } from '@hermod/protocol'
 import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import type { PushOutcome } from '../sender.js'
 
 export interface CertificateHistory {
-  /** When the certificate last had a message accepted, milliseconds since 1970; null: never. */
+  /** Time of the certificate's last accepted message, milliseconds since 1970; null: never. */
   readonly lastAcceptedAt: number | null
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
-/** What gateways have said of tokens since the certificate had no success. */
+/** The gateways' answers about tokens since the certificate's last success. */
 interface Window {
   readonly since: number
   invalid: number
-  /** Tokens that are good, of devices that are out of reach. */
+  /** Valid tokens, of devices that are out of reach. */
   good: number
 }
 
 const recentMs = 24 * 3_600_000
-/** From so many refused tokens on their share counts as well. */
+/** Number of refused tokens from which their share counts as well. */
 const largeCount = 20
 const largeShare = 0.5
 const maxCertificates = 10_000
 
 /**
- * Takes tokens that are said to have ended for a fault of the set-up, when the certificate has had
- * no success for a day, and either the gateway's words may mean that as well or most of many
- * tokens are concerned, in however many requests of a day. Of a mass the first few go: nothing tells
- * them from those of an app that has a few devices.
+ * Treats tokens that a gateway reports as ended as a fault of the set-up. It does so when the
+ * certificate has had no success for a day, and either the gateway's answer may mean a set-up fault
+ * or
+ * most of many tokens are concerned, in any number of requests of a day. The first few tokens of a
+ * mass are still removed, since an app with few devices looks the same.
  */
 export class MassPruneGuard {
-  /** Of certificates without a recent success, by ID. */
+  /** Windows of certificates without a recent success, by ID. */
   readonly #windows = boundedCache<Int64, Window>(maxCertificates)
 
   /**
-   * @param certificateId whose they are
+   * @param certificateId certificate of the tokens
    * @param outcomes of one request or more
-   * @returns the same outcomes, or with `config` in the place of `invalid_token`
+   * @returns the same outcomes, or with `config` in place of `invalid_token`
    */
   guard(
     certificateId: Int64,

@@ -1,14 +1,17 @@
-/** Which addresses gateways take that are told with each message where its receipts go. */
+/** Receipt addresses that gateways accept with each message. */
 import type { VendorChannel } from '../sender.js'
 
-/** In bytes. A message with a longer one is refused; the other channels name no bound, or are told by the vendor's console. */
+/**
+ * Maximum length in bytes; the gateway refuses a message with a longer address. Other channels
+ * state no bound, or take the address from the vendor's console.
+ */
 const maxAddressBytes: Partial<Readonly<Record<VendorChannel, number>>> = {
   vendor_x: 128,
   vendor_v: 128,
   vendor_o: 200,
 }
 
-/** Why a gateway cannot be told the address, for the operator; "": it can. */
+/** Returns the reason why a gateway cannot take the address, for the operator; "" when it can. */
 export function receiptAddressProblem(channel: VendorChannel, url: string): string {
   const max = maxAddressBytes[channel]
   const length = Buffer.byteLength(url)

@@ -1,35 +1,35 @@
-/** When a device is tried again, by what became of the last try. */
+/** Decides when a device is tried again after an outcome. */
 import { quotaEnd } from '../../lib/china-time.js'
 import { dayMs } from '../../lib/clock.js'
 import type { ReceiptKind } from '../receipts/receipt.js'
 import type { PushOutcome, QuotaPauses, VendorChannel } from '../sender.js'
 
-/** What a delivery has met on its present channel. */
+/** Earlier tries of a delivery on its present channel. */
 export interface Tries {
-  /** Tries that failed; a few of them are the end. */
+  /** Failed tries; a few of them end the delivery. */
   readonly failures: number
-  /** Times that it was put off, by the gateway or before it was asked; however many there are, none is a failure. */
+  /** Number of delays, by the gateway or before a request. None of them counts as a failure. */
   readonly waits: number
 }
 
-/** What a delivery begins with on each channel. */
+/** Initial value on each channel. */
 export const noTries: Tries = { failures: 0, waits: 0 }
 
-/** With what came of another try. */
+/** Returns the tries including one more outcome. */
 export function triesAfter({ failures, waits }: Tries, outcome: PushOutcome): Tries {
   const hasFailed = outcome.kind === 'server_error' || outcome.kind === 'network'
   return { failures: failures + Number(hasFailed), waits: waits + Number(isWait(outcome)) }
 }
 
-/** Whether it was put off, and has not failed. */
+/** Tests whether the outcome is a delay and not a failure. */
 function isWait(outcome: PushOutcome): boolean {
   if (outcome.kind === 'config') return outcome.retryAfterMs !== undefined
   return outcome.kind === 'throttled' || outcome.kind === 'held_back'
 }
 
 /**
- * Whether an outcome says nothing that the trace of its delivery does not have: of what is held back for hours it is recorded once, not
- * at each look.
+ * Tests whether an outcome repeats the last step of the trace. A delivery that is held back for
+ * hours is recorded once, not at each try.
  */
 export function isStillHeldBack({ waits }: Tries, { kind }: PushOutcome): boolean {
   return kind === 'held_back' && waits > 0
@@ -37,32 +37,34 @@ export function isStillHeldBack({ waits }: Tries, { kind }: PushOutcome): boolea
 
 export interface Attempt {
   readonly channel: VendorChannel
-  /** The last try included. */
+  /** Includes the last try. */
   readonly tries: Tries
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Milliseconds since 1970: nothing is sent from then on. */
+  /** Nothing is sent from this time on, milliseconds since 1970. */
   readonly expiresAt: number
-  /** From 0 up to 1. */
+  /** From 0 up to 1, exclusive. */
   readonly random: number
 }
 
 const maxFailures = 5
 const failureBackoff = { firstMs: 1_000, longestMs: 60_000 }
 const throttleBackoff = { firstMs: 1_000, longestMs: 300_000 }
-/** The vendor's advice for a refusal that names no time. */
+/** Backoff that the vendor recommends for a refusal without a time. */
 const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
 
-/** Of the pause, so that not all come at the moment at which the gateway may be asked again. */
+/** Share of the pause by which retries are spread, so that they do not all begin at its end. */
 const spreadShare = 0.25
 
 /**
- * When to send again with the same token: what the gateway asks for, else after a random part of a
- * time that doubles with each failure, or with each refusal for being too fast. Repeating is safe
- * also where the last try may have arrived: the same `deduplicationId` is shown once, and a command
- * without such a guard is not repeated.
+ * Returns when to send again with the same token. The gateway's own time applies; otherwise a
+ * random part
+ * of a time that doubles with each failure or each `throttled` outcome. A repetition is safe even
+ * if
+ * the last try may have arrived: a device shows the same `deduplicationId` once, and a command
+ * without this guard is not repeated.
  *
- * @returns milliseconds since 1970, its end for what is put off beyond that; null: never
+ * @returns milliseconds since 1970, at most the expiry for a delay; null: never
  */
 export function nextTryAt(outcome: PushOutcome, attempt: Attempt): number | null {
   const delayMs = pushRetryDelayMs(outcome, attempt)
@@ -72,7 +74,7 @@ export function nextTryAt(outcome: PushOutcome, attempt: Attempt): number | null
   return isWait(outcome) ? attempt.expiresAt : null
 }
 
-/** Who asks for less than a second would otherwise be asked again and again without a pause that grows. */
+/** A shorter time from the gateway does not count, because the pause would never grow. */
 const leastAskedMs = 1_000
 
 function askedPauseMs({ retryAfterMs }: { readonly retryAfterMs: number | null }): number | null {
@@ -105,7 +107,7 @@ function spread(pauseMs: number, random: number): number {
   return Math.round(pauseMs * (1 + spreadShare * random))
 }
 
-/** @param times from 1: each doubles the time */
+/** @param times from 1; each doubles the time */
 function backoffMs(
   { firstMs, longestMs }: { readonly firstMs: number; readonly longestMs: number },
   times: number,
@@ -115,8 +117,8 @@ function backoffMs(
 }
 
 /**
- * Until when to leave a device alone after a try, without anything being wrong with it.
- * @returns milliseconds since 1970; null: there is no reason to
+ * Returns the end of a pause for a device that is in order.
+ * @returns milliseconds since 1970; null: no pause
  */
 export function devicePauseEnd(outcome: PushOutcome, now: number): number | null {
   if (outcome.kind === 'suppressed') return now + dayMs
@@ -124,8 +126,9 @@ export function devicePauseEnd(outcome: PushOutcome, now: number): number | null
 }
 
 /**
- * The pauses of classes that outcomes of one certificate ask for; the latest end of each.
- * @param known those that it has; they are left out
+ * Returns new pauses of message classes from the outcomes of one certificate, with the latest end
+ * of each.
+ * @param known existing pauses, which are left out
  */
 export function certificatePauses(
   outcomes: readonly PushOutcome[],
@@ -142,11 +145,11 @@ export function certificatePauses(
 }
 
 /**
- * Until when to leave a device alone after a receipt: a day while it shows nothing or is out of
- * reach, to the end of the vendors' day when it has had its share.
+ * Returns the end of a device's pause after a receipt: a day while it shows nothing or is out of
+ * reach, or the end of the vendors' day when its quota is used up.
  *
- * @param at when the gateway said it, milliseconds since 1970
- * @returns milliseconds since 1970; null: there is no reason to
+ * @param at time of the receipt, milliseconds since 1970
+ * @returns milliseconds since 1970; null: no pause
  */
 export function pauseAfterReceipt(kind: ReceiptKind, at: number): number | null {
   if (kind === 'muted' || kind === 'suppressed') return at + dayMs

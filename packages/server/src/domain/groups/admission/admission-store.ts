@@ -12,9 +12,9 @@ import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
-import { isAdmissionOpen, type Settlement, type StorePage } from './group-admission.js'
+import { type AdmissionAnswer, isAdmissionOpen, type StorePage } from './group-admission.js'
 
-/** What a join request and an invitation have in common. */
+/** Fields that a join request and an invitation share. */
 export interface Admission {
   readonly groupId: Int64
   readonly reason: string
@@ -24,7 +24,7 @@ export interface Admission {
   readonly updatedAt: number
 }
 
-/** The same of their rows. */
+/** The shared columns of their rows. */
 export interface AdmissionRow {
   readonly group_id: Int64
   readonly reason: string
@@ -34,48 +34,48 @@ export interface AdmissionRow {
   readonly updated_at: number
 }
 
-/** What is set of them besides. */
-const settledColumns = { status: 'smallint', updated_at: 'bigint' } as const
-/** What is set of them when they end without an answer. */
+/** Columns that an answer sets. */
+const answerColumns = { status: 'smallint', updated_at: 'bigint' } as const
+/** Columns that an end without an answer sets. */
 const closedColumns = { expires_at: 'bigint', updated_at: 'bigint' } as const
-/** Those of a group that nobody has answered, open or expired. */
+/** Selects the unanswered entries of a group, open or expired. */
 const pendingOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
 export const admissionColumns = {
   app_id: 'text',
   group_id: 'bigint',
   reason: 'text',
-  ...settledColumns,
+  ...answerColumns,
   created_at: 'bigint',
   expires_at: 'bigint',
 } as const satisfies Record<string, ColumnType>
 
-/** A table of which each row is about a user and a group. Keys are app, group and user. */
+/** A table with one row per user and group. Keys are app, group and user. */
 export interface AdmissionTable<Row extends AdmissionRow, Entry extends Admission> {
   readonly name: 'group_invitations' | 'group_join_requests'
   readonly find: BulkSelect
   readonly put: BulkInsert
-  /** Sets {@link settledColumns} of one row. */
-  readonly settle: BulkUpdate
+  /** Sets {@link answerColumns} of one row. */
+  readonly answer: BulkUpdate
   /** Sets {@link closedColumns} of one row. */
   readonly close: BulkUpdate
-  /** All {@link pendingOfGroup}. */
+  /** Selects by {@link pendingOfGroup}. */
   readonly findPending: BulkSelect
-  /** What goes with a user; keys are app and user. */
+  /** Deletes the rows of a user; keys are app and user. */
   readonly erase: readonly BulkDelete[]
-  /** By whom it is listed. */
+  /** Column of the owner of a list. */
   readonly owner: 'invitee_id' | 'group_id'
-  /** Who asked or was asked. */
+  /** The user who applied or was invited. */
   readonly userOf: (entry: Entry) => Int64
-  /** The newest change of each owner, as `changed_at`; keys are app and owner. */
+  /** Selects the newest change of each owner as `changed_at`; keys are app and owner. */
   readonly lastChange: BulkSelect
-  /** What tells rows apart that were made at the same time, and so where they stand in the list. */
+  /** Columns that order rows of the same creation time within a list. */
   readonly ids: readonly ('group_id' | 'applicant_id')[]
   toEntry(row: Row): Entry
 }
 
 /**
- * The statements that differ in nothing but the table and the column of the user.
- * @param module of the store that writes the table
+ * Builds the statements that differ only in the table and the user's column.
+ * @param module module of the store that writes the table
  */
 export function admissionStatements(
   module: string,
@@ -85,13 +85,15 @@ export function admissionStatements(
   const keys = { app_id: 'text', group_id: 'bigint', [user]: 'bigint' } as const
   return {
     find: { table, keys, columns: 't.*' },
-    settle: { module, table, set: settledColumns, keys },
+    answer: { module, table, set: answerColumns, keys },
     close: { module, table, set: closedColumns, keys },
     findPending: { table, keys: pendingOfGroup, columns: 't.*' },
   }
 }
 
-/** The latest row of each user and group; a rule that join requests and invitations share stands here. */
+/**
+ * The latest row of each user and group, with the rules that join requests and invitations share.
+ */
 export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Admission> {
   constructor(
     protected readonly database: Database,
@@ -103,28 +105,28 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     return found ?? null
   }
 
-  /** Answers what nobody has answered between a group and users, except what was closed. */
-  async settle(
+  /** Answers all unanswered entries between a group and users, except closed ones. */
+  async answer(
     tx: Tx,
     group: GroupKey,
     userIds: readonly Int64[],
-    { status, now }: Settlement,
+    { status, now }: AdmissionAnswer,
   ): Promise<void> {
     const found = await this.findRows(tx, keysIn(group, userIds))
     const keys = this.#keysOf(group.appId, found.filter(isUnanswered))
     await this.database.bulk(
       tx,
-      this.table.settle,
+      this.table.answer,
       keys.map((key) => [admissionStatus[status], now, ...key]),
     )
   }
 
-  /** Ends what is open between a group and users, without an answer: it expires now (rule F4a). */
+  /** Ends open entries between a group and users without an answer: they expire now (rule F4a). */
   async close(tx: Tx, group: GroupKey, userIds: readonly Int64[], now: number): Promise<void> {
     await this.#close(tx, group.appId, await this.findRows(tx, keysIn(group, userIds)), now)
   }
 
-  /** As {@link close}, between groups and all users. */
+  /** Same as {@link close}, between groups and all users. */
   async closeAll(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
     const keys = [...groupIds]
       .sort(compare)
@@ -143,7 +145,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     )
   }
 
-  /** App, group and user, in one order for all callers. */
+  /** Returns app, group and user of each entry, sorted, so that all callers lock in one order. */
   #keysOf(appId: string, entries: readonly Entry[]): unknown[][] {
     return entries
       .map((entry) => ({ groupId: entry.groupId, userId: this.table.userOf(entry) }))
@@ -156,7 +158,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
       await this.database.bulk(tx, statement, [[appId, userId]])
   }
 
-  /** The newest change of what {@link list} lists, ms; 0 when there is nothing. */
+  /** Time of the newest change of the rows of {@link list}, ms; 0 without rows. */
   async lastChange(db: Queryable, appId: string, ownerIds: readonly Int64[]): Promise<number> {
     const rows = await this.database.bulk<{ changed_at: number | null }>(
       db,
@@ -172,15 +174,17 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     return rows.map(this.table.toEntry)
   }
 
-  /** Takes the place of what there was. @param rows in the order of the columns of the table's `put` */
+  /**
+   * Inserts or replaces rows.
+   * @param rows in the order of the columns of the table's `put`
+   */
   protected async putRows(tx: Tx, rows: readonly unknown[][]): Promise<void> {
     await this.database.bulk(tx, this.table.put, rows)
   }
 
   /**
-   * Newest first. Of one owner by an index that is in this order: the sum is what that index has in place of the owner, so no other one
-   * finds the rows, and a table without statistics is not read and sorted.
-   * @param page.before when it was made, then the IDs of the table
+   * Lists newest first. The sum stands for the owner in the index that has this order, so only that
+   * index serves the query; a table without statistics would otherwise be read and sorted.
    */
   protected async listOf(
     db: Queryable,
@@ -208,7 +212,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
   }
 }
 
-/** Pending, and not closed: what is closed expires at its last change. */
+/** Pending and not closed: a closed entry expires at its last change. */
 function isUnanswered({ status, expiresAt, updatedAt }: Admission): boolean {
   return status === admissionStatus.pending && expiresAt > updatedAt
 }

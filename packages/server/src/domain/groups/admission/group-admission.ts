@@ -5,7 +5,7 @@ import type { GroupPage, ListTotals } from '../core/group-page.js'
 const maxPage = 500
 const defaultPage = 100
 
-/** A join request or an invitation that can still be answered. */
+/** Tests whether a join request or an invitation can still be answered. */
 export function isAdmissionOpen(
   { status, expiresAt }: { readonly status: number; readonly expiresAt: number },
   now: number,
@@ -13,15 +13,15 @@ export function isAdmissionOpen(
   return status === admissionStatus.pending && expiresAt > now
 }
 
-/** How open join requests and invitations end. */
-export interface Settlement {
+/** Answer to open join requests and invitations. */
+export interface AdmissionAnswer {
   readonly status: 'agreed' | 'rejected'
   readonly now: number
 }
 
-/** A page as a store reads it: one entry more than is shown tells whether there is a next page. */
+/** A page as a store reads it: one entry more than shown tells whether a next page exists. */
 export interface StorePage {
-  /** When the last entry of the page before was made, and its IDs, in the order of the list. */
+  /** Creation time and IDs of the last entry of the previous page, in the order of the list. */
   readonly before: Position | null
   readonly limit: number
 }
@@ -31,7 +31,7 @@ export function storePage({ cursor, limit = defaultPage }: PageRequest, ids: num
   return { before: readCursor(cursor, ids + 1), limit: Math.min(limit, maxPage) + 1 }
 }
 
-/** @param found what the store found for the page */
+/** @param found entries that the store found for the page */
 export function admissionPage<Entry>(
   found: readonly Entry[],
   { limit }: StorePage,

@@ -15,14 +15,14 @@ export interface GroupInviterOptions {
   readonly outbox: Outbox
 }
 
-/** Invites users to a locked group, for all services that decide on it. */
+/** Invites users to a locked group. */
 export class GroupInviter {
   constructor(private readonly options: GroupInviterOptions) {}
 
   /**
-   * Users whose group_confirm is on get an invitation, the others are in at once (rule F4).
+   * Invites the users whose group_confirm is on and adds the others at once (rule F4).
    * @param userIds distinct; locked by the context
-   * @returns as {@link MembershipService.add}; null also for those who are invited
+   * @returns as {@link MembershipService.add}; null also for invited users
    */
   async invite(
     tx: Tx,
@@ -32,7 +32,7 @@ export class GroupInviter {
   ): Promise<ItemOutcome[]> {
     const { invitations, memberships, outbox } = this.options
     const { group, caller, role, now } = context
-    // An admin may bring back a user who was kicked too often, an ordinary member may not.
+    // An admin may bring back a user who was kicked too often; an ordinary member may not.
     const how = { isOwnWill: role === 'member' }
     const cautious = await invitations.findCautious(tx, group.appId, userIds)
     const asked = userIds.filter((userId) => cautious.has(userId))

@@ -20,14 +20,14 @@ export interface GroupQrServiceOptions {
   readonly secretKeys: SecretKeys
 }
 
-/** The text of a QR code and how long it holds, in ms. */
+/** The text of a QR code and its lifetime in ms. */
 export interface SignedGroupQr {
   readonly text: string
   readonly createdAt: number
   readonly expiresAt: number
 }
 
-/** QR codes that let users join a group for as long as the user who made one may invite. */
+/** QR codes that let users join a group as long as the signer may invite. */
 export class GroupQrService {
   readonly #keys: PurposeKeys
 
@@ -50,8 +50,9 @@ export class GroupQrService {
   }
 
   /**
-   * @returns the group that the user is now a member of, whatever its apply_approval
-   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see MembershipService.add
+   * @returns the group that the user has joined, regardless of its apply_approval
+   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group
+   * than the group_id header's, group_not_found, and the refusals of MembershipService.add
    */
   async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
     const { access, memberships } = this.options
@@ -68,7 +69,7 @@ export class GroupQrService {
     return qr.groupId
   }
 
-  /** Whether the user who made the code may still invite. */
+  /** Tests whether the signer may still invite. */
   async #isBacked(tx: Tx, group: Group, { signerId }: GroupQr): Promise<boolean> {
     if (signerId === systemUserId) return true
     const member = await this.options.members.find(tx, group, signerId)

@@ -20,7 +20,7 @@ export interface GroupInvitationServiceOptions {
   readonly outbox: Outbox
 }
 
-/** Inviting users, and their answers. */
+/** Invites users and handles their answers. */
 export class GroupInvitationService {
   constructor(private readonly options: GroupInvitationServiceOptions) {}
 
@@ -42,8 +42,9 @@ export class GroupInvitationService {
   }
 
   /**
-   * A user who accepts but cannot come in keeps the invitation.
-   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.add
+   * Handles an answer. A user who accepts but cannot be added keeps the invitation.
+   * @throws AppError group_not_found, group_invitation_not_open, and the refusals of
+   * MembershipService.add
    */
   async handle(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -58,7 +59,7 @@ export class GroupInvitationService {
       const isNamed = namedUserId === userId || namedUserId === invitation?.inviterId
       if (!invitation || !isNamed) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
-      await invitations.settle(tx, group, [userId], { status: 'rejected', now })
+      await invitations.answer(tx, group, [userId], { status: 'rejected', now })
       outbox.append(
         tx,
         groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
@@ -67,7 +68,7 @@ export class GroupInvitationService {
   }
 
   /**
-   * For an invited user who comes by another way.
+   * Accepts the open invitation of a user who joins in another way.
    * @returns false when no invitation is open
    * @throws AppError as {@link handle}
    */
@@ -78,7 +79,7 @@ export class GroupInvitationService {
   }
 
   /**
-   * What the user received, newest first, handled ones included.
+   * Lists the invitations that the user received, newest first, including answered ones.
    * @param page.limit default 100, maximum 500
    */
   async list(

@@ -51,7 +51,7 @@ const eraseReceived: BulkDelete = {
   deleteFrom: 'group_invitations',
   keys: { app_id: 'text', invitee_id: 'bigint' },
 }
-/** Rows that are locked stay: a transaction that deletes them waits. */
+/** Locks invitations; a transaction that deletes them waits. */
 const lockInvitations: BulkSelect = {
   table: 'group_invitations',
   keys: invitationKey,
@@ -71,7 +71,7 @@ const eraseCount: BulkDelete = {
   deleteFrom: 'group_invitation_counts',
   keys: { app_id: 'text', user_id: 'bigint' },
 }
-/** Exported for the test of its plan. */
+/** Exported for the test of its query plan. */
 export const findLastInvitationChange: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', user_id: 'bigint' },
@@ -126,13 +126,16 @@ const countRow = rowOf(countColumns, (appId: string, userId: Int64, invitations:
   invitations,
 }))
 
-/** Invitations, of each user to each group the latest one, and how many each user has received. */
+/** The latest invitation of each user to each group, and the number that each user has received. */
 export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
   constructor(database: Database) {
     super(database, invitations)
   }
 
-  /** Invites users, also those whose invitation has been answered or has run out. For a transaction that has locked the group. */
+  /**
+   * Invites users, including those whose invitation was answered or has expired. The transaction
+   * has locked the group.
+   */
   async put(
     tx: Tx,
     group: GroupKey,
@@ -154,7 +157,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     await this.#count(tx, group.appId, new Map(added.map((userId) => [userId, 1])))
   }
 
-  /** What the user received, and what the user sent. */
+  /** Deletes the invitations that the user received or sent. */
   override async eraseUser(tx: Tx, user: UserKey): Promise<void> {
     const sent = await tx
       .deleteFrom('group_invitations')
@@ -168,7 +171,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     await super.eraseUser(tx, user)
   }
 
-  /** Whether the user has an invitation that can still be answered. */
+  /** Tests whether the user has an invitation that can still be answered. */
   async isInvited(
     db: Queryable,
     { appId, groupId }: GroupKey,
@@ -178,7 +181,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     return (await this.findInviting(db, appId, userId, [groupId], now)).has(groupId)
   }
 
-  /** Those of the groups to which the user has an invitation that can still be answered. */
+  /** Returns the groups to which the user has an invitation that can still be answered. */
   async findInviting(
     db: Queryable,
     appId: string,
@@ -194,7 +197,10 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     return new Set(open.map(({ groupId }) => groupId))
   }
 
-  /** What a user received, newest first. @param page.before when it was made, group ID */
+  /**
+   * Lists the invitations that a user received, newest first.
+   * @param page.before creation time, group ID
+   */
   async list(
     db: Queryable,
     appId: string,
@@ -204,7 +210,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     return this.listOf(db, appId, [inviteeId], page)
   }
 
-  /** How many there are in {@link list}. */
+  /** Number of entries in {@link list}. */
   async count(db: Queryable, appId: string, inviteeId: Int64): Promise<number> {
     const row = await db
       .selectFrom('group_invitation_counts')
@@ -215,7 +221,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     return row?.invitations ?? 0
   }
 
-  /** Those of the users who want to be asked before they are in a group (group_confirm). */
+  /** Returns the users who confirm each group before they join (group_confirm). */
   async findCautious(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Set<Int64>> {
     const rows = await this.database.bulk<{ user_id: Int64; group_confirm: number }>(
       tx,
@@ -227,7 +233,7 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     )
   }
 
-  /** @param added invitations that users have more, or fewer where negative */
+  /** @param added change of each user's number of invitations */
   async #count(tx: Tx, appId: string, added: ReadonlyMap<Int64, number>): Promise<void> {
     const rows = [...added]
       .sort(([a], [b]) => compare(a, b))

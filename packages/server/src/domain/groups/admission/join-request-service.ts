@@ -24,13 +24,15 @@ export interface JoinRequestServiceOptions {
   readonly outbox: Outbox
 }
 
-/** Asking to become a member, and answering. */
+/** Handles join requests and their answers. */
 export class JoinRequestService {
   constructor(private readonly options: JoinRequestServiceOptions) {}
 
   /**
-   * An invited user is in at once, and so is every user where the group lets all in.
-   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.add
+   * Adds the user at once if invited or if the group needs no approval; otherwise stores a join
+   * request.
+   * @throws AppError group_not_found, join_requests_closed, and the refusals of
+   * MembershipService.add
    */
   async apply(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -52,8 +54,9 @@ export class JoinRequestService {
   }
 
   /**
-   * Lets an applicant in, or not. An applicant who cannot come in stays one.
-   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see MembershipService.add
+   * Accepts or rejects an applicant. An applicant who cannot be added remains one.
+   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and the refusals
+   * of MembershipService.add
    */
   async handle(
     caller: GroupCaller,
@@ -69,14 +72,15 @@ export class JoinRequestService {
         throw new AppError('join_request_not_open')
       if (isApproved)
         requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
-      else await joinRequests.settle(tx, group, [applicantId], { status: 'rejected', now })
+      else await joinRequests.answer(tx, group, [applicantId], { status: 'rejected', now })
       const kind = isApproved ? 'request_accepted' : 'request_declined'
       outbox.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
     })
   }
 
   /**
-   * Join requests to those of the groups that the caller may manage, newest first, handled ones included.
+   * Lists the join requests to those of the groups that the caller may manage, newest first,
+   * including answered ones.
    * @param page.limit default 100, maximum 500
    */
   async list(
@@ -120,7 +124,7 @@ export class JoinRequestService {
       expiresAt: runsOutAt(now, days),
     })
     if (!before) await groups.touch(tx, group, [], now, { joinRequests: 1 })
-    // Asking again makes no second event.
+    // A repeated request makes no second event.
     if (!before || !isAdmissionOpen(before, now))
       outbox.append(tx, groupEvent(group, 'applied', caller.actorId, [], { reason }))
   }

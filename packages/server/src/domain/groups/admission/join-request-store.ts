@@ -37,8 +37,8 @@ const eraseRequests: BulkDelete = {
   keys: { app_id: 'text', applicant_id: 'bigint' },
 }
 /**
- * Both sides are expressions: SQLite looks nothing up in an index of an expression by the value of a column. Exported for the test of
- * its plan.
+ * Both operands are expressions, since SQLite does not use an index on an expression for the value
+ * of a column. Exported for the test of its query plan.
  */
 export const findLastRequestChange: BulkSelect = {
   table: 'groups',
@@ -81,7 +81,7 @@ const requestRow = rowOf(
   }),
 )
 
-/** Join requests; of each user to each group the latest one. The row of the group counts them. */
+/** The latest join request of each user to each group. The row of the group counts them. */
 export class JoinRequestStore extends AdmissionStore<JoinRequestRow, JoinRequest> {
   constructor(database: Database) {
     super(database, joinRequests)
@@ -92,7 +92,10 @@ export class JoinRequestStore extends AdmissionStore<JoinRequestRow, JoinRequest
     await this.putRows(tx, [requestRow(group, request)])
   }
 
-  /** To the groups, newest first. @param page.before when it was made, group ID, applicant ID */
+  /**
+   * Lists the join requests to the groups, newest first.
+   * @param page.before creation time, group ID, applicant ID
+   */
   async list(
     db: Queryable,
     appId: string,

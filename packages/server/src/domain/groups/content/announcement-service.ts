@@ -13,15 +13,15 @@ export interface AnnouncementServiceOptions {
   readonly ids: IdGenerator
 }
 
-/** Lists have no pages, so that a group keeps no more than can be answered at once. */
+/** Limit that keeps the list, which has no pages, small enough for one answer. */
 const keptPerGroup = 500
 
-/** What is announced to a group. */
+/** Announcements of groups. */
 export class AnnouncementService {
   constructor(private readonly options: AnnouncementServiceOptions) {}
 
   /**
-   * Publishes a new one (rule F4a); of more than 500 the oldest give way.
+   * Publishes an announcement (rule F4a) and deletes the oldest ones beyond 500.
    * @throws AppError group_not_found, group_admin_required
    */
   async publish(
@@ -68,7 +68,10 @@ export class AnnouncementService {
     )
   }
 
-  /** Oldest first. @throws AppError group_not_found, member_required */
+  /**
+   * Lists oldest first.
+   * @throws AppError group_not_found, member_required
+   */
   async list(caller: GroupCaller, groupId: Int64): Promise<GroupAnnouncement[]> {
     const { access, announcements } = this.options
     return access.read(caller, groupId, 'read', (db, { group }) => announcements.list(db, group))

@@ -5,7 +5,7 @@ import type { GroupAnnouncementsTable } from '../../../db/schema.js'
 import type { GroupAnnouncement, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 
-/** Announcements of groups; their IDs grow in the order in which they were published. */
+/** Announcements of groups; their IDs grow in the order of publication. */
 export class AnnouncementStore {
   async find(
     db: Queryable,
@@ -32,7 +32,7 @@ export class AnnouncementStore {
     return row ? toAnnouncement(row) : null
   }
 
-  /** Oldest first. */
+  /** Lists oldest first. */
   async list(db: Queryable, group: GroupKey): Promise<GroupAnnouncement[]> {
     const rows = await db
       .selectFrom('group_announcements')
@@ -63,7 +63,7 @@ export class AnnouncementStore {
       .execute()
   }
 
-  /** Deletes the oldest ones beyond the newest `kept`. */
+  /** Deletes all but the newest `kept` announcements. */
   async trim(tx: Tx, group: GroupKey, kept: number): Promise<void> {
     const tooOld = tx
       .selectFrom('group_announcements')

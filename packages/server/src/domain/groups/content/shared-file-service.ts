@@ -20,10 +20,10 @@ export interface SharedFileServiceOptions {
   readonly ids: IdGenerator
 }
 
-/** Lists have no pages, so that a group has no more than can be answered at once. */
+/** Limit that keeps the list, which has no pages, small enough for one answer. */
 const filesPerGroup = 1_000
 
-/** Files that members share: what is known of them, not the files themselves. */
+/** Metadata of files that members share, without the files themselves. */
 export class SharedFileService {
   constructor(private readonly options: SharedFileServiceOptions) {}
 
@@ -63,7 +63,10 @@ export class SharedFileService {
     })
   }
 
-  /** Oldest first. @throws AppError group_not_found, member_required */
+  /**
+   * Lists oldest first.
+   * @throws AppError group_not_found, member_required
+   */
   async list(caller: GroupCaller, groupId: Int64): Promise<GroupFile[]> {
     const { access, files } = this.options
     return access.read(caller, groupId, 'read', (db, { group }) => files.list(db, group))
@@ -120,7 +123,10 @@ export class SharedFileService {
   }
 }
 
-/** Why the caller may not change the file, or null: uploaders may, and callers with the right `files`. */
+/**
+ * Reason why the caller may not change the file, or null. The uploader may, and callers with the
+ * right `files`.
+ */
 function fileRefusalOf(
   { caller, group, role }: GroupContext,
   file: GroupFile | undefined,

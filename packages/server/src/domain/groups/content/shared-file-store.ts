@@ -7,9 +7,9 @@ import { toInt64 } from '../../../lib/ids/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 
-/** What is known of the files that are shared in groups. */
+/** Metadata of the files that are shared in groups. */
 export class SharedFileStore {
-  /** Those of the files that the group has. */
+  /** Returns those of the files that belong to the group. */
   async findMany(
     db: Queryable,
     group: GroupKey,
@@ -25,7 +25,7 @@ export class SharedFileStore {
     return new Map(rows.map((row) => [row.file_id, toSharedFile(row)]))
   }
 
-  /** Oldest first. */
+  /** Lists oldest first. */
   async list(db: Queryable, group: GroupKey): Promise<GroupFile[]> {
     const rows = await db
       .selectFrom('group_files')

@@ -30,19 +30,19 @@ export interface GroupAccessOptions {
   readonly turns: Turns
 }
 
-/** What groups ask of the principal of a call (rules C3 to C5). */
+/** Parts of a call's principal that groups need (rules C3 to C5). */
 export interface GroupCaller {
   readonly appId: string
-  /** The user that the call is made for; null for an Admin token alone. */
+  /** The acting user; null for an Admin token alone. */
   readonly userId: Int64 | null
   readonly isAdminToken: boolean
-  /** The group that an Admin token is an admin of, from the group_id header. */
+  /** The group of which an Admin token is an admin, from the group_id header. */
   readonly adminOf: Int64 | null
-  /** Who is named as the one who did it: the user, or the system. */
+  /** The actor in events: the user, or the system. */
   readonly actorId: Int64
 }
 
-/** A group as one call sees it. */
+/** A group in the context of one call. */
 export interface GroupContext {
   readonly caller: GroupCaller
   readonly group: Group
@@ -53,23 +53,26 @@ export interface GroupContext {
   readonly now: number
 }
 
-/** What was found for a caller. */
+/** A group that was found for a caller. */
 type FoundGroup = Pick<GroupContext, 'caller' | 'member'> & { readonly group: Group | null }
 
-/** A group whose row stays locked until the transaction ends, and so do those of the users. */
+/** A group whose row, with those of the users, stays locked until the transaction ends. */
 export interface LockedGroupContext extends GroupContext {
-  /** The users that were asked for. */
+  /** The users that the call named. */
   readonly users: LockedUsers
 }
 
-/** What every service of groups begins with: it finds the group, checks the caller by the table of rights, and lets changes of one group follow one another. */
+/**
+ * Opens the context of every group operation. It finds the group, checks the caller by the table of
+ * rights, and serializes changes of one group.
+ */
 export class GroupAccess {
   constructor(private readonly options: GroupAccessOptions) {}
 
   /**
    * Runs a change with the group locked. `work` may run more than once.
-   * @param userIds users to be locked before the group, as every change that gives them something must
-   * @throws AppError group_not_found, and what the right asks for
+   * @param userIds users to lock before the group, as every change that adds rows about them must
+   * @throws AppError group_not_found, and the refusal of the right
    */
   async change<T>(
     caller: GroupCaller,
@@ -80,10 +83,11 @@ export class GroupAccess {
   ): Promise<T> {
     const { database, groups, members, users: locker } = this.options
     const key = { appId: caller.appId, groupId }
-    // No row is locked for a caller who may not do it.
+    // A caller without the right locks no row.
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     return database.transaction(async (tx) => {
-      // Bulk statements that are asked for together run in this order, each when the ones before it have their locks.
+      // Bulk statements issued together run in this order, each after the previous one holds its
+      // locks.
       const [users, group, own] = await Promise.all([
         LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds),
         groups.lockForUpdate(tx, key),
@@ -95,7 +99,7 @@ export class GroupAccess {
     })
   }
 
-  /** @throws AppError group_not_found, and what the right asks for */
+  /** @throws AppError group_not_found, and the refusal of the right */
   async read<T>(
     caller: GroupCaller,
     groupId: Int64,
@@ -114,8 +118,9 @@ export class GroupAccess {
   }
 
   /**
-   * Looks into several groups; those that do not exist, or in which the caller has not the right, are left out.
-   * @returns the others, in the order of the list and each once
+   * Reads several groups. Leaves out those that do not exist and those where the caller lacks the
+   * right.
+   * @returns the others, in the order of the list, without repetitions
    */
   async readMany(
     caller: GroupCaller,
@@ -163,7 +168,7 @@ export class GroupAccess {
     })
   }
 
-  /** The caller's role in a group of which the caller's own membership is known. */
+  /** Returns the caller's role in a group, given the caller's membership. */
   roleOf(caller: GroupCaller, { groupId }: GroupKey, member: Member | null): GroupRole {
     const own = ownRole(member)
     if (!caller.isAdminToken) return own
@@ -200,13 +205,13 @@ export class GroupAccess {
   }
 }
 
-/** Why the caller has not the right, or null. */
+/** Reason why the caller lacks the right, or null. */
 export function refusalOf(
   context: Pick<GroupContext, 'group' | 'member' | 'role'>,
   right: GroupRightName,
 ): ErrorName | null {
   const { group, member, role } = context
-  // What a dissolved group was stays readable for those who were members (rule F8).
+  // The information of a dissolved group stays readable for its former members (rule F8).
   if (isGone(group)) return right === 'info' && role !== 'outsider' ? null : 'group_not_found'
   const { isPersonal, refusal }: GroupRight = groupRights[right]
   if (
@@ -223,7 +228,7 @@ function isGone({ status }: Group): boolean {
   return status === groupStatus.dissolved
 }
 
-/** The lowest role that has the right in a group with these settings. */
+/** Returns the lowest role that has the right in a group with these settings. */
 export function lowestRole(right: GroupRightName, flags: GroupFlags): GroupRole {
   const definition: GroupRight = groupRights[right]
   return definition.membersWith !== undefined && flags[definition.membersWith]
@@ -231,12 +236,15 @@ export function lowestRole(right: GroupRightName, flags: GroupFlags): GroupRole 
     : definition.from
 }
 
-/** Whether the first role ranks lower than the second. */
+/** Tests whether the first role ranks lower than the second. */
 export function isBelow(a: GroupRole, b: GroupRole): boolean {
   return groupRoles.indexOf(a) < groupRoles.indexOf(b)
 }
 
-/** Whether a user of this role may do something to the target: only to those of a lower role, so never to oneself. */
+/**
+ * Tests whether a user of this role may act on the target: only on a lower role, so never on
+ * oneself.
+ */
 export function mayActOn(role: GroupRole, target: Member | null): boolean {
   return isBelow(ownRole(target), role)
 }

@@ -7,7 +7,7 @@ import type { MemberStore } from '../membership/member-store.js'
 import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
-/** Groups with all that is in their rows. */
+/** Groups with all columns of their rows. */
 export const groupCache: CacheDefinition<GroupKey, Group> = {
   name: 'groups',
   maxEntries: 20_000,
@@ -43,7 +43,7 @@ export const groupCache: CacheDefinition<GroupKey, Group> = {
   keyOf: ({ appId, groupId }) => `${appId}/${groupId}`,
 }
 
-/** Members, without their marks. */
+/** Members without their read positions. */
 export const memberCache: CacheDefinition<MemberKey, Member> = {
   name: 'group-members',
   maxEntries: 100_000,
@@ -64,16 +64,16 @@ export interface GroupCacheOptions {
   readonly memberCache: InvalidatedCache<MemberKey, Member>
 }
 
-/** What sends and history ask of groups on every call, at most a second old. */
+/** Cached groups and members for sends and history, at most a second old. */
 export class GroupCache {
   constructor(private readonly options: GroupCacheOptions) {}
 
-  /** The group, when it is at hand without asking the database. */
+  /** Returns the group if the cache holds it. */
   knownGroup(group: GroupKey): Group | undefined {
     return this.options.groupCache.get(group)
   }
 
-  /** Also finds dissolved groups; null when no such group ever existed. */
+  /** Finds groups, including dissolved ones; null when the group never existed. */
   findGroup(group: GroupKey): MaybePromise<Group | null> {
     const { database, groups, groupCache: cache } = this.options
     return (
@@ -81,7 +81,7 @@ export class GroupCache {
     )
   }
 
-  /** Also finds those who were members when the group was dissolved. */
+  /** Finds members, including the members of a dissolved group at the time of its end. */
   findMember({ appId, groupId }: GroupKey, userId: Int64): MaybePromise<Member | null> {
     const { database, members, memberCache: cache } = this.options
     const member = { appId, groupId, userId }

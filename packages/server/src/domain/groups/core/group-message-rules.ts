@@ -23,12 +23,13 @@ export interface GroupMessageRulesOptions {
   readonly clock: Clock
 }
 
-/** Who may send to a group, and act on what was sent to it (rules E7, E11, F5). */
+/** Rules on sending to a group and on acting on its messages (rules E7, E11, F5). */
 export class GroupMessageRules {
   constructor(private readonly options: GroupMessageRulesOptions) {}
 
   /**
-   * Why the group takes no message of the sender, or null. An Admin token passes over bans; the system is a member everywhere.
+   * Reason why the sender may not send to the group, or null. Bans do not apply to an Admin token;
+   * the system is a member everywhere.
    * @returns group_not_found, not_group_member, member_banned
    */
   refusal(group: GroupKey, senderId: Int64, isAdminToken: boolean): MaybePromise<ErrorName | null> {
@@ -49,13 +50,14 @@ export class GroupMessageRules {
     return isGroupBanned || isBanned(banExpiresAt, now)
   }
 
-  /** Whether read receipts of the group's messages can be asked for. */
+  /** Tests whether the group offers read receipts. */
   async hasReadAck(group: GroupKey): Promise<boolean> {
     return (await this.options.cache.findGroup(group))?.flags.read_ack ?? false
   }
 
   /**
-   * Checks a user who recalls another's message: owner and admins may recall those of members below them, also of former members.
+   * Checks that a user may recall another user's message: the owner and admins may recall those of
+   * lower members and of former members.
    * @throws AppError group_not_found, member_required, no_permission
    */
   async requireRecall(tx: Tx, group: GroupKey, userId: Int64, senderId: Int64): Promise<void> {

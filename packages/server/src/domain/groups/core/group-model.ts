@@ -8,9 +8,9 @@ import {
 } from '@hermod/protocol/events'
 import { compare } from '../../../lib/compare.js'
 
-/** The end of a ban that does not end. */
+/** End of a permanent ban. */
 export const permanent = -1
-/** A user who was kicked more often comes back only with the help of an admin (rule F6). */
+/** Number of kicks beyond which a user needs an admin to come back (rule F6). */
 export const maxKicks = 3
 
 export interface GroupKey {
@@ -22,12 +22,15 @@ export interface MemberKey extends GroupKey {
   readonly userId: Int64
 }
 
-/** Keys of rows about users in a group, for bulk statements: in one order for all callers. */
+/**
+ * Returns the keys of rows about users in a group, sorted, so that all bulk statements lock in one
+ * order.
+ */
 export function keysIn({ appId, groupId }: GroupKey, userIds: readonly Int64[]): unknown[][] {
   return [...userIds].sort(compare).map((userId) => [appId, groupId, userId])
 }
 
-/** The settings of a group that are on or off, by their names on the wire. */
+/** The boolean settings of a group, by their names on the wire. */
 export interface GroupFlags {
   readonly hide_member_info: boolean
   readonly history_visible: boolean
@@ -48,7 +51,7 @@ export interface Group extends GroupKey {
   readonly capacity: Int64
   readonly memberCount: number
   readonly blockCount: number
-  /** Handled ones included. */
+  /** Includes answered ones. */
   readonly joinRequestCount: number
   readonly applyApproval: number
   readonly flags: GroupFlags
@@ -56,7 +59,7 @@ export interface Group extends GroupKey {
   readonly banExpiresAt: number
   readonly createdAt: number
   readonly updatedAt: number
-  /** The newest change of each list of the group, ms. */
+  /** Time of the newest change of each list of the group, ms. */
   readonly versions: Readonly<Record<GroupList, number>>
 }
 
@@ -86,7 +89,7 @@ export interface GroupAnnouncement {
   readonly createdAt: number
 }
 
-/** What is known of a file that is shared in a group. */
+/** Metadata of a file that is shared in a group. */
 export interface GroupFile {
   readonly groupId: Int64
   readonly fileId: number
@@ -103,7 +106,7 @@ export interface GroupFile {
 
 const roles: readonly GroupRole[] = ['member', 'admin', 'owner']
 
-/** The word for a stored role. */
+/** Returns the name of a stored role. */
 export function roleName(role: number): GroupRole {
   return roles[role] ?? 'member'
 }
@@ -113,13 +116,16 @@ export function isBanned(until: number, now: number): boolean {
   return until === permanent || until > now
 }
 
-/** How many of the members count as banned in their group's row, those included whose bans have ended and are not cleared yet. */
+/**
+ * Number of members that the group's row counts as banned, including ended bans that are not
+ * cleared yet.
+ */
 export function countBans(ends: readonly number[]): number {
   return ends.filter((end) => end !== 0).length
 }
 
 /**
- * When a ban of so many minutes ends, ms; -1 stays -1 (rule F5).
+ * Returns the end of a ban, ms; -1 stays -1 (rule F5).
  * @throws AppError invalid_parameter naming duration
  */
 export function banEnd(minutes: Int64, now: number): number {
@@ -128,12 +134,15 @@ export function banEnd(minutes: Int64, now: number): number {
   return now + Number(minutes) * 60_000
 }
 
-/** What updated_at becomes with a change; every change has an instant of its own, whatever the clock says. */
+/** Returns the next updated_at. It is later than the previous one, whatever the clock says. */
 export function nextUpdate({ updatedAt }: Group, now: number): number {
   return Math.max(now, updatedAt + 1)
 }
 
-/** A group event of rule K14. @param userIds none = the whole group */
+/**
+ * Returns a group event of rule K14.
+ * @param userIds none: the whole group
+ */
 export function groupEvent<K extends GroupEventKind>(
   { appId, groupId }: GroupKey,
   kind: K,
@@ -152,7 +161,7 @@ export function groupEvent<K extends GroupEventKind>(
 export type GroupEventKind =
   Extract<ActorEventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
 
-/** What the payload of a kind says beside who did what to whom in which group. */
+/** Payload of a kind without the actor, the users and the group. */
 export type GroupEventDetails<K extends GroupEventKind> = Omit<
   EventDetails<`group.${K}`>,
   'group_id'

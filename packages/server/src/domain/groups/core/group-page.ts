@@ -1,11 +1,11 @@
-/** The whole list behind a page. */
+/** Totals of the whole list, of which a page shows a part. */
 export interface ListTotals {
   readonly total: number
-  /** The newest change, ms; 0 when there never was one. */
+  /** Time of the newest change, ms; 0 if there was none. */
   readonly version: number
 }
 
-/** One page of a list about groups, with the totals of the whole list. */
+/** One page of a list about groups, with the totals. */
 export interface GroupPage<Entry> extends ListTotals {
   readonly entries: readonly Entry[]
   /** null on the last page */

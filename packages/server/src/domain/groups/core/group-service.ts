@@ -37,17 +37,17 @@ export interface GroupServiceOptions {
   readonly clock: Clock
 }
 
-/** What a group begins with. */
+/** Initial settings of a group. */
 export interface NewGroup {
   readonly type: number
   readonly name: string
   readonly avatar: string
   readonly description: string
-  /** Users to be invited; those who cannot be are left out. */
+  /** Users to invite; those who cannot be invited are left out. */
   readonly userIds: readonly Int64[]
 }
 
-/** A group as a user sees it. */
+/** A group as shown to a user. */
 export interface GroupView {
   readonly group: Group
   /** The viewer's own membership. */
@@ -57,14 +57,15 @@ export interface GroupView {
 const defaultCapacity = 2_000
 const maxPublicGroups = 10_000
 
-/** The groups themselves: making, reading, passing on and dissolving them (rule F2). */
+/** Creates, reads, transfers and dissolves groups (rule F2). */
 export class GroupService {
   constructor(private readonly options: GroupServiceOptions) {}
 
   /**
-   * The caller is the owner and a member.
-   * @param caller for a user
-   * @throws AppError invalid_parameter, user_not_found, user_deleted, app_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
+   * Creates a group; the caller becomes its owner and a member.
+   * @param caller acts for a user
+   * @throws AppError invalid_parameter, user_not_found, user_deleted, app_group_limit_reached,
+   * created_group_limit_reached, joined_group_limit_reached
    */
   async create(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -140,25 +141,29 @@ export class GroupService {
     }))
   }
 
-  /** Those of the groups that the caller may see, in the order of the list and each once. */
+  /**
+   * Returns those of the groups that the caller may see, in the order of the list, without
+   * repetitions.
+   */
   async getMany(caller: GroupCaller, groupIds: readonly Int64[]): Promise<GroupView[]> {
     return this.options.access.readMany(caller, groupIds, 'info')
   }
 
-  /** The newest public groups of the app, newest first. */
+  /** Lists the newest public groups of the app, newest first. */
   async listPublic({ appId }: GroupCaller): Promise<Int64[]> {
     const { database, groups } = this.options
     return database.read((db) => groups.listPublic(db, appId, maxPublicGroups))
   }
 
-  /** The groups that the user is in, oldest first; dissolved ones are left out. */
+  /** Lists the groups of the user, oldest first, without dissolved ones. */
   async listJoined({ appId, userId }: GroupCaller & { readonly userId: Int64 }): Promise<Int64[]> {
     const { database, members } = this.options
     return database.read((db) => members.listGroups(db, appId, userId))
   }
 
   /**
-   * Members and their messages stay, so that those who were members can read what was (rule F8).
+   * Dissolves a group. Members and messages stay, so that former members can read the history (rule
+   * F8).
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
@@ -175,8 +180,10 @@ export class GroupService {
   }
 
   /**
-   * Makes a member the owner and the owner an ordinary member (rule F4a). To whom the group belongs already, nothing changes.
-   * @throws AppError group_not_found, group_owner_required, new_owner_not_member, created_group_limit_reached
+   * Makes a member the owner and the owner an ordinary member (rule F4a). Changes nothing if the
+   * member is the owner already.
+   * @throws AppError group_not_found, group_owner_required, new_owner_not_member,
+   * created_group_limit_reached
    */
   async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {
     const { access, members } = this.options
@@ -214,7 +221,7 @@ export class GroupService {
     outbox.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
   }
 
-  /** Counted under a lock, so that the limit is exact. */
+  /** Checks the limit of groups under a lock, so that it is exact. */
   async #requireRoom(tx: Tx, appId: string): Promise<void> {
     const { apps, groups } = this.options
     const { settings } = await apps.lockForUpdate(tx, appId)

@@ -42,7 +42,10 @@ interface Property {
   readonly of: (group: Group) => PropertyValue | Int64
 }
 
-/** What is changed of a group, by its name on the wire: who may, and what it is now. */
+/**
+ * Changeable properties of a group by name on the wire: the right that each needs, and its present
+ * value.
+ */
 const properties = {
   name: { right: 'modify', of: ({ name }) => name },
   avatar: { right: 'modify', of: ({ avatar }) => avatar },
@@ -59,20 +62,22 @@ const properties = {
 } as const satisfies Record<string, Property>
 
 type PropertyName = keyof typeof properties
-/** Those that take any value of their kind. */
+/** Properties that accept any value of their type. */
 export type PlainProperty = Exclude<PropertyName, 'ban_expire_time' | 'capacity'>
 
-/** A caller for a user, whose own settings are meant. */
+/** A caller who acts for a user and changes that user's own settings. */
 type UserCaller = GroupCaller & { readonly userId: Int64 }
 
 /** A setting of a member, by its name on the wire. */
 type OwnSetting = { readonly msg_mute_mode: number } | { readonly msg_push_mode: number }
 
-/** What a group is like, and what it is like for one member. What is set to what it is already changes nothing. */
+/** Settings of groups, and of single members. Setting the present value changes nothing. */
 export class GroupSettingsService {
   constructor(private readonly options: GroupSettingsServiceOptions) {}
 
-  /** @throws AppError invalid_parameter for a name, group_not_found, and what the right asks for */
+  /**
+   * @throws AppError invalid_parameter for a name, group_not_found, and the refusal of the right
+   */
   async set(
     caller: GroupCaller,
     groupId: Int64,
@@ -96,8 +101,8 @@ export class GroupSettingsService {
   }
 
   /**
-   * Stops all members but the owner and admins from sending (rule F5); takes the place of an earlier ban.
-   * @returns the end of the ban in whole seconds, never too early; -1 = permanent
+   * Stops all members except the owner and admins from sending (rule F5); replaces an earlier ban.
+   * @returns the end of the ban in seconds, rounded up; -1 = permanent
    * @throws AppError invalid_parameter naming duration; group_not_found, group_admin_required
    */
   async ban(caller: GroupCaller, groupId: Int64, minutes: Int64): Promise<number> {
@@ -187,8 +192,9 @@ export class GroupSettingsService {
   }
 
   /**
-   * What the marks become when the member stops receiving messages, or receives them again: what came in between is never unread, what
-   * was unread before stays so (rule F8a). The end of the conversation is locked, so that every send is before the change or after it.
+   * Returns the read positions after the member stops or resumes receiving messages. Messages in
+   * between are never unread; earlier unread messages stay unread (rule F8a). Locks the end of the
+   * conversation, which orders every send before or after the change.
    */
   async #unreadMarks(tx: Tx, member: MemberKey, mode: number): Promise<MemberChanges> {
     const { members, muteGaps, conversations } = this.options
@@ -196,7 +202,7 @@ export class GroupSettingsService {
     const { seenSeq, mutedSeq } = await members.lockUnreadMarks(tx, member)
     await muteGaps.deleteUpTo(tx, member, seenSeq)
     if (mode === muteMode.notReceived) return { muted_seq: seq }
-    // A first message may have come since, to a conversation that had no row to lock yet.
+    // A first message may have started a conversation that had no row to lock.
     if (seenSeq >= mutedSeq) return { seen_seq: Math.max(seenSeq, seq) }
     if (seq === mutedSeq) return {}
     await muteGaps.insert(tx, member, { from: mutedSeq, to: seq })

@@ -14,7 +14,7 @@ export type GroupChanges = Omit<
   'app_id' | 'group_id' | (typeof countColumns)[GroupCount]
 >
 
-/** Rows about users in a group that its own row counts. */
+/** Rows about users that the group's row counts. */
 type GroupCount = 'members' | 'bans' | 'blocks' | 'joinRequests'
 
 const countColumns = {
@@ -32,7 +32,7 @@ const versionColumns = {
 
 const groupsPerStatement = 500
 
-/** Written out, because the indexes that hold normal groups only do not serve a parameter. */
+/** Written as a literal, since partial indexes on normal groups do not serve a parameter. */
 const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
 const findGroups: BulkSelect = {
@@ -42,7 +42,7 @@ const findGroups: BulkSelect = {
 }
 const lockGroups: BulkSelect = { ...findGroups, lock: 'for update' }
 
-/** The groups themselves. */
+/** Rows of groups. */
 export class GroupStore {
   readonly #database: Database
   readonly #cache: Invalidates<GroupKey>
@@ -60,13 +60,13 @@ export class GroupStore {
     )
   }
 
-  /** Also finds dissolved groups. */
+  /** Finds groups, including dissolved ones. */
   async find(db: Queryable, group: GroupKey): Promise<Group | null> {
     const row = await this.#find.first(db, group)
     return row ? toGroup(row) : null
   }
 
-  /** Keeps every other change of the group waiting until the transaction ends. */
+  /** Locks the group: every other change of it waits until the transaction ends. */
   async lockForUpdate(tx: Tx, { appId, groupId }: GroupKey): Promise<Group | null> {
     const rows = await this.#database.bulk<Selectable<GroupsTable>>(tx, lockGroups, [
       [appId, groupId],
@@ -74,7 +74,7 @@ export class GroupStore {
     return rows[0] ? toGroup(rows[0]) : null
   }
 
-  /** Also finds dissolved groups; those that never existed are left out. */
+  /** Finds groups, including dissolved ones; unknown IDs are left out. */
   async findMany(
     db: Queryable,
     appId: string,
@@ -88,7 +88,7 @@ export class GroupStore {
     return new Map(rows.map((row) => [row.group_id, toGroup(row)]))
   }
 
-  /** Newest first; dissolved ones are left out. */
+  /** Lists newest first, without dissolved groups. */
   async listPublic(db: Queryable, appId: string, limit: number): Promise<Int64[]> {
     const rows = await db
       .selectFrom('groups')
@@ -101,7 +101,7 @@ export class GroupStore {
     return rows.map((row) => row.group_id)
   }
 
-  /** How many groups the app, or a user of it, has; dissolved ones are left out. */
+  /** Number of groups of the app, or of one of its users, without dissolved ones. */
   async count(
     tx: Tx,
     { appId, ownerId }: { readonly appId: string; readonly ownerId?: Int64 },
@@ -125,8 +125,9 @@ export class GroupStore {
   }
 
   /**
-   * The groups that count the user, by ID: as a member, blocked, or with a join request; also dissolved ones. For the user's removal from
-   * all of them: every other change of them waits until the transaction ends.
+   * Locks the groups that count the user as a member, as blocked or with a join request, by ID,
+   * including dissolved ones. Used to remove the user from all of them: every other change of the
+   * groups waits until the transaction ends.
    */
   async lockForRemoval(tx: Tx, { appId, userId }: UserKey): Promise<Group[]> {
     const groupsIn = (table: 'group_members' | 'group_blocks') =>
@@ -151,12 +152,12 @@ export class GroupStore {
       )
       .orderBy('group_id')
     const groups = (await lockForUpdate(tx, found).execute()).map(toGroup)
-    // Whatever the removal changes in them; see countOut, passOn and dissolve.
+    // The removal may change any of them; see countOut, passOn and dissolve.
     for (const group of groups) this.#cache.forget(tx, group)
     return groups
   }
 
-  /** Counts the user out of the groups, before the rows of the user are deleted. */
+  /** Subtracts the user from the counts of the groups, before the rows of the user are deleted. */
   async countOut(tx: Tx, { appId, userId }: UserKey, now: number): Promise<void> {
     const rowsOfUser = sql`app_id = ${appId} and user_id = ${userId}`
     await sql`update groups set member_count = member_count - 1, members_changed_at = ${instantAfter('members_changed_at', now)}
@@ -178,7 +179,8 @@ export class GroupStore {
   }
 
   /**
-   * Passes groups that the user owns to the longest-serving admin, else member; their rows among the members are for the caller to change.
+   * Passes groups of the user to the longest-serving admin, else member. The caller changes the
+   * rows of the members.
    * @returns the new owners by group; groups without another member are left out
    */
   async passOn(
@@ -216,7 +218,7 @@ export class GroupStore {
       )
   }
 
-  /** Before the bans of new owners end. */
+  /** Runs before the bans of new owners end. */
   async #countOutBansOfOwners(
     tx: Tx,
     appId: string,
@@ -231,8 +233,8 @@ export class GroupStore {
   }
 
   /**
-   * Says that lists have changed; every change has an instant of its own, whatever the clock says.
-   * @param added of the rows that are counted, those that the same transaction has added, or taken away where negative
+   * Records that lists have changed, at a time later than the last change.
+   * @param added number of counted rows that the transaction has added, negative for deleted ones
    */
   async touch(
     tx: Tx,
@@ -260,7 +262,7 @@ export class GroupStore {
   }
 }
 
-/** Now, or just after the last change, so that every change has an instant of its own, whatever the clock says. */
+/** Returns now, or just after the last change if the clock is behind it. */
 export function instantAfter(
   column: 'updated_at' | (typeof versionColumns)[GroupList],
   now: number,
@@ -268,12 +270,12 @@ export function instantAfter(
   return sql<number>`case when ${sql.ref(column)} < ${now} then ${now} else ${sql.ref(column)} + 1 end`
 }
 
-/** The condition that a row belongs to the group. */
+/** Returns the condition that a row belongs to the group. */
 export function isGroup({ appId, groupId }: { readonly appId: string; readonly groupId: Int64 }) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId}`
 }
 
-/** The group of a row. */
+/** Converts a row to a group. */
 export function toGroup(row: Selectable<GroupsTable>): Group {
   return {
     appId: row.app_id,

@@ -24,10 +24,10 @@ export interface GroupMemberServiceOptions {
 
 const maxPage = 1_000
 
-/** Which page of a list of which group, and for whom. */
+/** The group, the caller and the page of a list. */
 type PageOfGroup = readonly [caller: GroupCaller, groupId: Int64, request: PageRequest]
 
-/** A list of a group by user ID. */
+/** A list of a group, ordered by user ID. */
 interface PagedList<T> {
   readonly list: GroupList
   readonly right: GroupRightName
@@ -39,12 +39,12 @@ interface PagedList<T> {
   readonly count: (db: Queryable, context: GroupContext) => Promise<number>
 }
 
-/** Who is in a group and who must stay out. */
+/** Members and block lists of groups. */
 export class GroupMemberService {
   constructor(private readonly options: GroupMemberServiceOptions) {}
 
   /**
-   * Adds users without asking them (rule F7).
+   * Adds users without their consent (rule F7).
    * @param userIds distinct
    * @returns as {@link MembershipService.add}
    * @throws AppError group_not_found, group_admin_required
@@ -71,9 +71,9 @@ export class GroupMemberService {
   }
 
   /**
-   * By user ID; members as the caller may see them ({@link #asSeen}).
-   * @param page with a limit of by default and at most 1,000
-   * @throws AppError group_not_found, member_required, invalid_parameter for a cursor that this service did not make
+   * Lists by user ID, with members as the caller may see them ({@link #asSeen}).
+   * @param page limit: default and maximum 1,000
+   * @throws AppError group_not_found, member_required, invalid_parameter for an unknown cursor
    */
   list(...page: PageOfGroup): Promise<GroupPage<Member>> {
     const { lists } = this.options
@@ -86,7 +86,7 @@ export class GroupMemberService {
     })
   }
 
-  /** Those whose ban runs, as {@link list}. */
+  /** Lists the members who are banned now, as {@link list}. */
   listBanned(...page: PageOfGroup): Promise<GroupPage<Member>> {
     const { lists } = this.options
     return this.#page(page, {
@@ -99,8 +99,8 @@ export class GroupMemberService {
   }
 
   /**
-   * By user ID.
-   * @throws AppError group_not_found, group_admin_required, invalid_parameter for a cursor that this service did not make
+   * Lists by user ID.
+   * @throws AppError group_not_found, group_admin_required, invalid_parameter for an unknown cursor
    */
   listBlocks(...page: PageOfGroup): Promise<GroupPage<Block>> {
     const { blocks } = this.options
@@ -112,7 +112,7 @@ export class GroupMemberService {
     })
   }
 
-  /** All admins without the owner, otherwise as {@link list}. */
+  /** Lists all admins without the owner, otherwise as {@link list}. */
   async listAdmins(caller: GroupCaller, groupId: Int64): Promise<Member[]> {
     const { access, lists } = this.options
     return access.read(caller, groupId, 'read', async (db, context) =>
@@ -121,7 +121,8 @@ export class GroupMemberService {
   }
 
   /**
-   * In the order asked for and each once; those who are no members are left out. Otherwise as {@link list}.
+   * Returns members in the given order, without repetitions and without users who are not members.
+   * Otherwise as {@link list}.
    * @throws AppError group_not_found, member_required
    */
   async findMany(
@@ -160,7 +161,9 @@ export class GroupMemberService {
     })
   }
 
-  /** A ban that has passed is none, and the names of others may be hidden from ordinary members (rule F9). */
+  /**
+   * Hides ended bans, and the names of others where ordinary members may not see them (rule F9).
+   */
   async #asSeen(
     { caller, group, role, now }: GroupContext,
     found: readonly Member[],

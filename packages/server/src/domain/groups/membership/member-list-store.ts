@@ -5,24 +5,27 @@ import { type GroupKey, type Member, permanent } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import { memberColumns, toMember } from './member-store.js'
 
-/** Where a page of a list by user ID starts, and how long it is at most. */
+/** Start and maximum length of a page of a list by user ID. */
 export interface MemberListRange {
   readonly afterId: Int64
   readonly limit: number
 }
 
-/** The members of groups by user ID, a page at a time: the primary key makes a deep page cost what the first one does. */
+/**
+ * Pages of the members of groups by user ID. The primary key makes a deep page as cheap as the
+ * first.
+ */
 export class MemberListStore {
   list(db: Queryable, group: GroupKey, { afterId, limit }: MemberListRange): Promise<Member[]> {
     return this.#select(db, group, sql`user_id > ${afterId}`, limit)
   }
 
-  /** Without the owner. */
+  /** Lists the admins without the owner. */
   listAdmins(db: Queryable, group: GroupKey): Promise<Member[]> {
     return this.#select(db, group, sql`role <> 0 and role = ${memberRole.admin}`)
   }
 
-  /** Members with a ban that has not ended. */
+  /** Lists the members with a ban that has not ended. */
   listBanned(
     db: Queryable,
     group: GroupKey,
@@ -33,8 +36,8 @@ export class MemberListStore {
   }
 
   /**
-   * How many there are in {@link listBanned}: those whom the group counts, without the few whose bans have ended and are not cleared yet.
-   * One statement, so that no change comes between the two.
+   * Number of entries in {@link listBanned}: the count of the group's row, minus the few ended bans
+   * that are not cleared yet. Uses one statement, so that no change separates the two.
    */
   async countBanned(db: Queryable, group: GroupKey, now: number): Promise<number> {
     const { rows } = await sql<{ count: number | bigint }>`
@@ -44,7 +47,9 @@ export class MemberListStore {
     return Number(rows[0]?.count ?? 0)
   }
 
-  /** Groups that have members whose bans have ended; the bans that ended first, at most so many of them. */
+  /**
+   * Lists at most `limit` groups with members whose bans have ended, the earliest ended bans first.
+   */
   async listWithEndedBans(db: Queryable, now: number, limit: number): Promise<GroupKey[]> {
     const ended = db
       .selectFrom('group_members')
@@ -55,7 +60,7 @@ export class MemberListStore {
     return db.selectFrom(ended.as('ended')).select(['appId', 'groupId']).distinct().execute()
   }
 
-  /** Members whose bans have ended, the first of them. */
+  /** Lists members whose bans have ended, the earliest first. */
   async listBanEnded(db: Queryable, group: GroupKey, now: number, limit: number): Promise<Int64[]> {
     const rows = await db
       .selectFrom('group_members')
@@ -86,12 +91,15 @@ export class MemberListStore {
   }
 }
 
-/** With the condition of the partial indexes, as {@link isBannedAt}. */
+/** Contains the condition of the partial indexes, as {@link isBannedAt}. */
 function isBanEndedAt(now: number) {
   return sql<boolean>`ban_expires_at > 0 and ban_expires_at <= ${now}`
 }
 
-/** With the condition of the partial index, word by word, so that the index is used; as in {@link MemberListStore.listAdmins}. */
+/**
+ * Repeats the condition of the partial index verbatim, so that the index is used; also in {@link
+ * MemberListStore.listAdmins}.
+ */
 function isBannedAt(now: number) {
   return sql<boolean>`ban_expires_at <> 0 and (ban_expires_at = ${permanent} or ban_expires_at > ${now})`
 }

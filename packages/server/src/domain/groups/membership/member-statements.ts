@@ -1,11 +1,14 @@
-/** Statements about many members at once. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
+/**
+ * Bulk statements about members. Rows are sorted in one order for all callers, since concurrent
+ * batches would otherwise deadlock.
+ */
 import { groupStatus } from '@hermod/protocol/enums'
 import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import type { MemberKey } from '../core/group-model.js'
 
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
-/** What {@link lockMemberMarks} is given. */
+/** Row of {@link lockMemberMarks}. */
 export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: MemberKey) => ({
   app_id: appId,
   group_id: groupId,
@@ -13,10 +16,10 @@ export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: Member
 }))
 
 const sentMarks = { read_seq: 'bigint', seen_seq: 'bigint' } as const
-/** What {@link advanceMembers} is given. */
+/** Columns of {@link advanceMembers}. */
 export const advancedMemberColumns = { ...sentMarks, ...memberKey } as const
 
-/** Moves the read marks of members who have sent; one who is no member any more has none. */
+/** Advances the read positions of senders; former members have none. */
 export const advanceMembers: BulkUpdate = {
   module: import.meta.url,
   table: 'group_members',
@@ -30,10 +33,10 @@ const readerMarks = {
   acked_seq: 'bigint',
   delivered_seq: 'bigint',
 } as const
-/** What {@link setMemberMarks} is given. */
+/** Columns of {@link setMemberMarks}. */
 export const writtenMemberMarkColumns = { ...readerMarks, ...memberKey } as const
 
-/** The marks of members, which stay as they are until the transaction ends. */
+/** Locks the positions of members until the transaction ends. */
 export const lockMemberMarks: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
@@ -41,7 +44,7 @@ export const lockMemberMarks: BulkSelect = {
   lock: 'for no key update',
 }
 
-/** Sets the marks of members who are locked. */
+/** Sets the positions of locked members. */
 export const setMemberMarks: BulkUpdate = {
   module: import.meta.url,
   table: 'group_members',
@@ -49,7 +52,7 @@ export const setMemberMarks: BulkUpdate = {
   keys: memberKey,
 }
 
-/** Those of the users who are members. */
+/** Selects those of the users who are members. */
 export const findMembers: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
@@ -57,14 +60,14 @@ export const findMembers: BulkSelect = {
     'group_id, user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
 }
 
-/** Removes those of the users who are members. */
+/** Deletes those of the users who are members. */
 export const deleteMembers: BulkDelete = {
   module: import.meta.url,
   deleteFrom: 'group_members',
   keys: memberKey,
 }
 
-/** What is changed of members. */
+/** Columns of members that change. */
 export const changedColumns = {
   role: 'smallint',
   display_name: 'text',
@@ -78,7 +81,7 @@ export const changedColumns = {
 
 const memberUpdates = new Map<string, BulkUpdate>()
 
-/** The one statement that sets these columns. */
+/** Returns the statement that sets these columns. */
 export function updateMembers(columns: readonly (keyof typeof changedColumns)[]): BulkUpdate {
   const name = columns.join()
   const known = memberUpdates.get(name)
@@ -90,8 +93,8 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
 }
 
 /**
- * In how many groups users are; dissolved ones do not count. A join would make PostgreSQL choose where to begin, and before it has
- * statistics that may be with all groups of the app.
+ * Counts the groups of users, without dissolved ones. A join would let PostgreSQL choose the
+ * starting table; without statistics it may read all groups of the app.
  */
 export const countGroups: BulkSelect = {
   table: 'users',
@@ -100,7 +103,10 @@ export const countGroups: BulkSelect = {
     and (select g.status from groups g where g.app_id = m.app_id and g.group_id = m.group_id) = ${groupStatus.normal}) as groups`,
 }
 
-/** In how many groups users are, also dissolved ones; no further than a limit, of which there are few. */
+/**
+ * Counts the groups of users, including dissolved ones, up to a limit. One statement is prepared
+ * per limit, and limits are few.
+ */
 export function countFewGroups(limit: number): BulkSelect {
   return {
     table: 'users',

@@ -19,10 +19,10 @@ import {
   updateMembers,
 } from './member-statements.js'
 
-/** The columns that a change sets; what is absent stays as it is. */
+/** Columns that a change sets; omitted ones stay unchanged. */
 export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
 
-/** What {@link toMember} needs of a row. */
+/** Columns that {@link toMember} needs. */
 export const memberColumns = [
   'user_id',
   'role',
@@ -37,15 +37,15 @@ export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumn
 
 /** Positions in the conversation of a group. */
 export interface UnreadMarks {
-  /** Nothing up to here is unread. */
+  /** Messages up to this position are read. */
   readonly seenSeq: number
-  /** While msg_mute_mode is 2, nothing after this is unread. */
+  /** While msg_mute_mode is 2, later messages are not unread. */
   readonly mutedSeq: number
 }
 
 const rowsPerStatement = 500
 
-/** Who is in which group, and the marks of members in its conversation. */
+/** Memberships, and the positions of members in the group's conversation. */
 export class MemberStore {
   readonly #database: Database
   readonly #cache: Invalidates<MemberKey>
@@ -69,7 +69,7 @@ export class MemberStore {
     return row ? toMember(row) : null
   }
 
-  /** Those of the users who are members. */
+  /** Returns those of the users who are members. */
   async findMany(
     db: Queryable,
     group: GroupKey,
@@ -79,7 +79,7 @@ export class MemberStore {
     return new Map(rows.map((row) => [row.user_id, toMember(row)]))
   }
 
-  /** The memberships of one user in those of the groups that the user is in, by group. */
+  /** Returns the memberships of one user in the given groups, by group. */
   async findOwn(
     db: Queryable,
     appId: string,
@@ -94,7 +94,7 @@ export class MemberStore {
     return new Map(rows.map((row) => [row.group_id, toMember(row)]))
   }
 
-  /** The groups that the user is in, oldest first; dissolved ones are left out. */
+  /** Lists the groups of the user, oldest first, without dissolved ones. */
   async listGroups(db: Queryable, appId: string, userId: Int64): Promise<Int64[]> {
     const rows = await db
       .selectFrom('group_members as m')
@@ -110,7 +110,7 @@ export class MemberStore {
     return rows.map((row) => row.group_id)
   }
 
-  /** Also dissolved ones. */
+  /** Lists the groups of the user, including dissolved ones. */
   async listAllGroups(tx: Tx, { appId, userId }: UserKey): Promise<Set<Int64>> {
     const rows = await tx
       .selectFrom('group_members')
@@ -142,7 +142,7 @@ export class MemberStore {
     )
   }
 
-  /** Where the member stands in what is unread; it stays so until the transaction ends. */
+  /** Locks the member's unread positions until the transaction ends. */
   async lockUnreadMarks(tx: Tx, member: MemberKey): Promise<UnreadMarks> {
     const found = tx
       .selectFrom('group_members')
@@ -157,7 +157,7 @@ export class MemberStore {
   }
 
   /**
-   * Makes the owners that the groups name their owners among the members; an owner cannot be banned.
+   * Gives the members named as owners of groups the role of owner; an owner cannot be banned.
    * @param owners by group
    */
   async appointOwners(tx: Tx, appId: string, owners: ReadonlyMap<Int64, Int64>): Promise<void> {
@@ -180,11 +180,14 @@ export class MemberStore {
     for (const row of rows) this.#cache.forget(tx, { appId, groupId: row.group_id, userId })
   }
 
-  /** Hides from a member what the conversation holds up to its end. @returns false when there is no such member */
+  /**
+   * Hides the history up to its end from a member.
+   * @returns false when the user is not a member
+   */
   async hide(tx: Tx, member: MemberKey, end: ConversationEnd): Promise<boolean> {
     const { numUpdatedRows } = await tx
       .updateTable('group_members')
-      // Meanwhile the member may have sent or deleted again.
+      // The member may have sent or deleted concurrently.
       .set({
         seen_seq: greater('seen_seq', end.seq),
         hidden_msg_id: greater('hidden_msg_id', end.lastMessageId),
@@ -199,7 +202,7 @@ export class MemberStore {
       .selectFrom('group_members')
       .select(tx.fn.countAll().as('count'))
       .where(isGroup(group))
-    // With the condition of the partial index, word by word, so that the index is used.
+    // Repeats the condition of the partial index verbatim, so that the index is used.
     const { count } = await found
       .where(sql<boolean>`role <> 0 and role = ${memberRole.admin}`)
       .executeTakeFirstOrThrow()
@@ -207,8 +210,8 @@ export class MemberStore {
   }
 
   /**
-   * Those of the users who are in `limit` groups or more; dissolved ones do not count. Few are, so that a rough count, with the dissolved
-   * ones and no further than the limit, answers it for the others.
+   * Returns those of the users who are in `limit` groups or more, without dissolved ones. Few users
+   * are. A rough count, including dissolved groups and up to the limit, excludes all others.
    */
   async findInTooMany(
     tx: Tx,
@@ -239,7 +242,7 @@ function isMember({ appId, groupId, userId }: MemberKey) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
 }
 
-/** The member of a row. */
+/** Converts a row to a member. */
 export function toMember(row: MemberRow): Member {
   return {
     userId: row.user_id,

@@ -37,7 +37,7 @@ interface GroupPins {
   deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
 }
 
-/** What a group remembers of those who were members before. */
+/** Data that a group keeps about former members. */
 type Removals = ReadonlyMap<Int64, Removal>
 
 interface WhatNewcomersFind {
@@ -47,17 +47,20 @@ interface WhatNewcomersFind {
 
 const noRemovals: Removals = new Map()
 
-/** How users come in and go out of a locked group, for all services that decide on it; also the events of that. */
+/** Adds users to a locked group and removes them, with the events. */
 export class MembershipService {
   constructor(private readonly options: MembershipServiceOptions) {}
 
   /**
-   * Adds the users who may come in, as many as there is room for. It settles what was open between them and the group.
+   * Adds the users who may join, up to the room in the group. Answers the open requests and
+   * invitations between them and the group.
    *
    * @param userIds distinct; locked by the context
-   * @param how.isOwnWill they come by themselves, which those who were kicked too often may not (rule F6)
-   * @returns user_not_found, user_deleted, already_group_member, in_group_block_list, kicked_too_often, joined_group_limit_reached,
-   *   group_full
+   * @param how.isOwnWill the users join on their own, which is refused after too many kicks (rule
+   * F6)
+   * @returns user_not_found, user_deleted, already_group_member, in_group_block_list,
+   * kicked_too_often, joined_group_limit_reached,
+   * group_full
    */
   async add(
     tx: Tx,
@@ -82,7 +85,7 @@ export class MembershipService {
     return outcomes
   }
 
-  /** Why users may not come in, apart from the room in the group. As {@link add}. */
+  /** Returns why users may not join, apart from the room in the group; see {@link add}. */
   async check(
     tx: Tx,
     context: LockedGroupContext,
@@ -95,7 +98,7 @@ export class MembershipService {
     return this.#refusals(tx, context, userIds, kicked)
   }
 
-  /** @param kicked whose kicks count */
+  /** @param kicked users whose kicks count */
   async #refusals(
     tx: Tx,
     { group, users }: LockedGroupContext,
@@ -122,7 +125,7 @@ export class MembershipService {
     return userIds.map((userId) => toOutcome(refusalOf(userId)))
   }
 
-  /** Takes members out; the owner must not be among them. */
+  /** Removes members; the owner must not be among them. */
   async remove(
     tx: Tx,
     context: GroupContext,
@@ -171,7 +174,7 @@ export class MembershipService {
       joined_msg_id: lastMessageId,
       seen_seq: seq,
       read_seq: seq,
-      // Where newcomers see the history they can still be the first to read it.
+      // Where newcomers see the history, they can still be its first readers.
       acked_seq: group.flags.history_visible ? 0 : seq,
       delivered_seq: seq,
     }))
@@ -183,7 +186,7 @@ export class MembershipService {
         group,
         userIds.filter((userId) => former.has(userId)),
       ),
-      admissions.settle(tx, group, userIds, { status: 'agreed', now }),
+      admissions.answer(tx, group, userIds, { status: 'agreed', now }),
       groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
         members: userIds.length,
         bans: bansKept,

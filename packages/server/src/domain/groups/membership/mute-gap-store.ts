@@ -11,11 +11,16 @@ const deleteGaps: BulkDelete = {
   keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
 }
 
-/** What members did not receive and so is not unread to them, though something before it is (rule F8a). */
+/**
+ * Ranges that a muted member did not receive. They are not unread although earlier messages are
+ * (rule F8a).
+ */
 export class MuteGapStore {
   constructor(private readonly database: Database) {}
 
-  /** @param gap the positions after `from`, up to and including `to`; above all other gaps of the member */
+  /**
+   * @param gap positions after `from`, up to and including `to`; above all other gaps of the member
+   */
   async insert(
     tx: Tx,
     { appId, groupId, userId }: MemberKey,
@@ -33,7 +38,7 @@ export class MuteGapStore {
       .execute()
   }
 
-  /** Those that end at a position or before it. */
+  /** Deletes the gaps that end at a position or before it. */
   async deleteUpTo(tx: Tx, member: MemberKey, seq: number): Promise<void> {
     await tx
       .deleteFrom('group_mute_gaps')
@@ -43,12 +48,12 @@ export class MuteGapStore {
       .execute()
   }
 
-  /** Those of users who are no members any more. */
+  /** Deletes the gaps of users who are no longer members. */
   async deleteOfMembers(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     await this.database.bulk(tx, deleteGaps, keysIn(group, userIds))
   }
 
-  /** Those of all members of a group in which nothing is unread any more. */
+  /** Deletes the gaps of all members of a group without unread messages. */
   async deleteOfGroup(tx: Tx, group: GroupKey): Promise<void> {
     await tx.deleteFrom('group_mute_gaps').where(isGroup(group)).execute()
   }

@@ -17,13 +17,14 @@ export interface OwnershipTransferOptions {
   readonly clock: Clock
 }
 
-/** What becomes of the groups of a user who is deleted (rule D5). */
+/** Transfers or dissolves the groups of a deleted user (rule D5). */
 export class OwnershipTransfer {
   constructor(private readonly options: OwnershipTransferOptions) {}
 
   /**
-   * Takes a user, whose row the transaction has locked, out of all groups: what the user owned passes to the longest-serving admin, else
-   * member, and what is empty then is dissolved. The rows of the user are left to be deleted in the same transaction.
+   * Removes a user, whose row the transaction has locked, from all groups. Owned groups pass to the
+   * longest-serving admin, else member; groups without members are dissolved. The same transaction
+   * deletes the rows of the user.
    */
   async withdraw(tx: Tx, user: UserKey, actorId: Int64): Promise<void> {
     const { groups, members, admissions, clock } = this.options

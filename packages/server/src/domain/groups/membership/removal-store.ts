@@ -7,7 +7,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member } from '../core/group-model.js'
 
-/** What a group remembers of a former member. */
+/** Data about a former member. */
 export interface Removal {
   readonly kicks: number
   /** Milliseconds; 0 = no ban, -1 = permanent. It may have passed. */
@@ -29,7 +29,7 @@ const setRemovedBans: BulkUpdate = {
   keys: removalKey,
 }
 
-/** What groups remember of those who are no members any more. */
+/** Data that groups keep about former members. */
 export class RemovalStore {
   constructor(private readonly database: Database) {}
 
@@ -44,7 +44,7 @@ export class RemovalStore {
     )
   }
 
-  /** Remembers those whose membership ends: one more kick each, or none, and their bans. */
+  /** Stores the kicks and bans of members who leave; a kick adds one. */
   async remember(
     tx: Tx,
     { appId, groupId }: GroupKey,
@@ -74,7 +74,7 @@ export class RemovalStore {
     }
   }
 
-  /** To be called when the bans are those of members again. */
+  /** Call after the bans have been restored to members. */
   async forgetBans(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     const rows = keysIn(group, userIds).map((key) => [0, ...key])
     await this.database.bulk(tx, setRemovedBans, rows)

@@ -6,7 +6,7 @@ import { type GroupKey, keysIn } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import type { MemberListRange } from '../membership/member-list-store.js'
 
-/** A user whom a group keeps out. */
+/** A user on a group's block list. */
 export interface Block {
   readonly userId: Int64
   readonly createdAt: number
@@ -24,7 +24,7 @@ const deleteBlocks: BulkDelete = {
 export class BlockStore {
   constructor(private readonly database: Database) {}
 
-  /** @param userIds not on the list yet */
+  /** @param userIds not on the list */
   async insert(
     tx: Tx,
     { appId, groupId }: GroupKey,
@@ -44,7 +44,7 @@ export class BlockStore {
     await this.database.bulk(tx, deleteBlocks, keysIn(group, userIds))
   }
 
-  /** Those of the users who are on the block list. */
+  /** Returns those of the users who are on the block list. */
   async findMany(db: Queryable, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
     const rows = await this.database.bulk<{ user_id: Int64 }>(
       db,
@@ -62,7 +62,7 @@ export class BlockStore {
       .execute()
   }
 
-  /** By user ID. */
+  /** Lists by user ID. */
   async list(
     db: Queryable,
     group: GroupKey,

@@ -15,12 +15,12 @@ export interface EndedBansOptions {
 
 const bansPerStep = 500
 const stepsPerRun = 100
-/** The clock of no node is further behind, so that a ban which is cleared runs on none of them. */
+/** Maximum difference between the clocks of nodes: a cleared ban has ended on all of them. */
 const clockToleranceMs = 60_000
 
 /**
- * Clears bans of members that have ended. It changes nothing that a user can see: a ban that has ended is none, cleared or not. But the
- * total of the banned members takes those that are not cleared out of the count, and they are to stay few.
+ * Clears bans of members that have ended. This has no visible effect, since an ended ban does not
+ * apply. The total of banned members subtracts ended bans, so their number is kept small.
  */
 export class EndedBans {
   constructor(private readonly options: EndedBansOptions) {}
@@ -35,7 +35,7 @@ export class EndedBans {
     }
   }
 
-  /** Under the lock of the group, as every change of what it counts. */
+  /** Clears bans under the lock of the group, as every change of its counts. */
   async #clearOf(key: GroupKey, endedBy: number): Promise<void> {
     const { database, groups, members, lists } = this.options
     await database.transaction(async (tx) => {

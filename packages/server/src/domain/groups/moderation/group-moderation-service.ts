@@ -36,7 +36,7 @@ export interface GroupModerationServiceOptions {
   readonly outbox: Outbox
 }
 
-/** Their list has no pages. */
+/** Maximum number of admins, since their list has no pages. */
 const adminsPerGroup = 500
 
 /** A change of members that makes one event. */
@@ -48,22 +48,23 @@ interface MemberChange {
 
 /** The users of a list, in its order. */
 interface CheckedUsers {
-  /** To whom the caller may do what was asked. */
+  /** Members on whom the caller may act. */
   readonly members: readonly Member[]
   readonly strangers: readonly Int64[]
-  /** So far; may be changed. */
+  /** Outcomes so far; may be changed. */
   readonly outcomes: Map<Int64, ItemOutcome>
 }
 
 /**
- * What admins do to members and the owner to admins. Lists of users are distinct, and every user has an outcome: null also when nothing
- * had to change, which makes no event; no_permission for those of equal or higher role and for oneself.
+ * Moderation by admins, and of admins by the owner. Lists of users are distinct, and every user has
+ * an outcome. It is null also when nothing had to change, which makes no event, and no_permission
+ * for users of equal or higher role and for oneself.
  */
 export class GroupModerationService {
   constructor(private readonly options: GroupModerationServiceOptions) {}
 
   /**
-   * Makes members admins, whom no ban stops any more.
+   * Makes members admins and ends their bans.
    * @returns not_group_member, no_permission, admin_limit_reached
    * @throws AppError group_not_found, member_required, group_owner_required
    */
@@ -95,7 +96,7 @@ export class GroupModerationService {
     )
   }
 
-  /** Makes admins ordinary members, as {@link appoint}. */
+  /** Makes admins ordinary members; otherwise as {@link appoint}. */
   dismiss(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
@@ -115,9 +116,10 @@ export class GroupModerationService {
 
   /**
    * Stops members from sending.
-   * @param minutes -1 = until unbanned
+   * @param minutes -1: permanent
    * @returns not_group_member, no_permission
-   * @throws AppError group_not_found, member_required, group_admin_required, invalid_parameter naming duration
+   * @throws AppError group_not_found, member_required, group_admin_required, invalid_parameter
+   * naming duration
    */
   ban(
     caller: GroupCaller,
@@ -142,7 +144,7 @@ export class GroupModerationService {
     )
   }
 
-  /** Ends bans, also those kept for users who have left; otherwise as {@link ban}. */
+  /** Ends bans, including those of users who have left; otherwise as {@link ban}. */
   unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
@@ -161,7 +163,7 @@ export class GroupModerationService {
     )
   }
 
-  /** Removes members, as {@link ban}. */
+  /** Removes members; otherwise as {@link ban}. */
   kick(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
@@ -172,7 +174,8 @@ export class GroupModerationService {
   }
 
   /**
-   * Keeps users out until they are unblocked, members or not; what was open between them and the group is rejected by it.
+   * Blocks users, members or not, until they are unblocked; rejects their open join requests and
+   * invitations.
    * @returns user_not_found, user_deleted, no_permission
    * @throws AppError group_not_found, member_required, group_admin_required
    */
@@ -191,7 +194,7 @@ export class GroupModerationService {
   }
 
   /**
-   * Takes users off the block list.
+   * Removes users from the block list.
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
@@ -208,7 +211,7 @@ export class GroupModerationService {
     })
   }
 
-  /** @returns those of the former members whose bans were remembered */
+  /** @returns former members whose bans were stored */
   async #forgetBans(
     tx: Tx,
     { group, caller, now }: GroupContext,
@@ -238,7 +241,7 @@ export class GroupModerationService {
     outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
-  /** Checks users one by one, and does `work` to the members among them to whom the caller may. */
+  /** Checks each user and applies `work` to the members on whom the caller may act. */
   #toMembers(
     caller: GroupCaller,
     groupId: Int64,
@@ -285,7 +288,7 @@ export class GroupModerationService {
   }
 }
 
-/** An Admin token may stand above the user that it acts for, who is oneself all the same. */
+/** Returns a refusal also when an Admin token acts on the user that it acts for. */
 function refusalOver(
   { caller, role }: GroupContext,
   userId: Int64,

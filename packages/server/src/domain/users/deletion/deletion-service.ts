@@ -21,13 +21,13 @@ export interface DeletionServiceOptions {
   readonly tokens: TokenService
   readonly changing: LoginQueue
   readonly conversations: {
-    /** Ends the conversations of the user with others: no message is stored in them any more. */
+    /** Ends the conversations of the user; they accept no more messages. */
     close(tx: Tx, user: UserKey): Promise<void>
-    /** Ends what the user has broadcast. */
+    /** Ends the broadcasts of the user. */
     closeBroadcasts(tx: Tx, user: UserKey): Promise<void>
   }
   readonly ownership: OwnershipTransfer
-  /** Every store with rows that go with a user, in the order of its locks. */
+  /** Every store with rows of a user, in lock order. */
   readonly personal: readonly UserRows[]
   readonly users: UserStore
   readonly counts: UserCountStore
@@ -36,13 +36,13 @@ export interface DeletionServiceOptions {
   readonly clock: Clock
 }
 
-/** Who deletes whose account. */
+/** Parameters of a deletion. */
 export interface Deletion {
   readonly appId: string
   readonly userId: Int64
   /** The user, or the system for an administrator. */
   readonly actorId: Int64
-  /** null: the caller need not prove it. */
+  /** null: no proof is required. */
   readonly proof: PasswordProof | null
 }
 
@@ -66,7 +66,9 @@ export class DeletionService {
     const { accounts, tokens, ownership, personal, users } = this.options
     const { conversations, counts, outbox, textErasures, clock } = this.options
     const key = { appId, userId }
-    // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
+    // Batches of sends lock conversations before users, so conversations close first, and a
+    // second time
+    // for those that have begun since.
     await conversations.close(tx, key)
     await users.lockInOrder(tx, userId)
     const user = await accounts.lockForUpdate(tx, appId, userId)
@@ -78,7 +80,7 @@ export class DeletionService {
     for (const store of personal) await store.eraseUser(tx, key)
     await users.eraseUser(tx, key, clock.now())
     await textErasures.order(tx, key)
-    // As broadcasts do: the count, and then what the sender has broadcast.
+    // In the order of broadcasts: the count first, then the sender's broadcasts.
     await counts.add(tx, appId, -1)
     await conversations.closeBroadcasts(tx, key)
     outbox.append(tx, actorEvent('user.removed', { appId, actorId, userIds: [userId] }))

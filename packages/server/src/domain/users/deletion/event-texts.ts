@@ -2,8 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import type { ActorEventKind, Event, EventDetails, EventPayloads } from '@hermod/protocol/events'
 
 /**
- * The words from one person to others that events carry, and what takes their place. All other texts of groups belong to the groups, as
- * messages do.
+ * Personal texts of events, with their replacements. All other texts in groups belong to the group,
+ * as messages do.
  */
 const texts: { readonly [K in ActorEventKind]?: Partial<EventDetails<K>> } = {
   'contact.applied': { reason: '' },
@@ -14,11 +14,14 @@ const texts: { readonly [K in ActorEventKind]?: Partial<EventDetails<K>> } = {
   'group.info_updated': { property: '', value: '' },
 }
 
-/** The kinds of events that may carry such words. */
-export const wordyKinds = Object.keys(texts) as readonly ActorEventKind[]
+/** Kinds of events that may contain personal texts. */
+export const personalTextKinds = Object.keys(texts) as readonly ActorEventKind[]
 
-/** The payload of an event without the words to or from these users; null when it has none. */
-export function withoutTexts(
+/**
+ * Returns the payload of an event without the personal texts of these users; null when there are
+ * none.
+ */
+export function redacted(
   event: Event,
   userIds: ReadonlySet<Int64>,
 ): EventPayloads[ActorEventKind] | null {
@@ -31,6 +34,7 @@ function isAbout({ kind, payload }: Event<ActorEventKind>, userIds: ReadonlySet<
   const { actor_id, user_ids } = payload
   if (!kind.startsWith('group.')) return [actor_id, ...user_ids].some(isDeleted)
   const isAboutThem = user_ids.length > 0 && user_ids.every(isDeleted)
-  // A change that names users is about their names in the group, also when an administrator made it.
+  // An event that names users is about their names in the group, even when an administrator
+  // caused it.
   return isAboutThem || (kind !== 'group.info_updated' && isDeleted(actor_id))
 }

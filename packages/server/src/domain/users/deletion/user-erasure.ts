@@ -1,8 +1,8 @@
 import type { Tx } from '../../../db/database.js'
 import type { UserKey } from '../user-model.js'
 
-/** A store whose rows, or some of them, go with a user. */
+/** A store with rows that are deleted with their user. */
 export interface UserRows {
-  /** Deletes them within a transaction that has locked the user's row. */
+  /** Deletes the rows within a transaction that has locked the user's row. */
   eraseUser(tx: Tx, user: UserKey): Promise<void>
 }

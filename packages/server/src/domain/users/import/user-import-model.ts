@@ -11,7 +11,7 @@ import {
   usernameViolation,
 } from '../user-model.js'
 
-/** Profile fields as they are stored and as they are named on the wire; absent ones are left as they are, or empty at first. */
+/** Profile fields by their names on the wire; omitted ones stay unchanged, or start empty. */
 export interface Profile {
   readonly nick_name?: string
   readonly avatar?: string
@@ -22,11 +22,11 @@ export interface Profile {
   readonly private_info?: string
 }
 
-/** A user as another system or the operator names it. */
+/** A user to import, as named by the operator or another system. */
 export interface UserToImport {
   readonly username: string
   readonly password?: string
-  /** As another system made it. Without either the user cannot log in. */
+  /** Hash of another system. Without a hash and a password the user cannot log in. */
   readonly passwordHash?: string
   readonly profile: Profile
   /** 0 normal, 1 disabled */
@@ -35,22 +35,22 @@ export interface UserToImport {
   readonly createdAt?: number
 }
 
-/** What became of a user who is there after the import. */
+/** The imported user. */
 export interface ImportedAs {
   readonly result: 'created' | 'exists' | 'updated'
   readonly userId: Int64
 }
 
-/** What entries are held against. */
+/** Rules for import entries. */
 export interface EntryRules {
   readonly passwordMinLength: number
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
-// Reserved prefixes keep users from choosing such names; the operator may.
+// Reserved prefixes apply to names that users choose, not to the operator's.
 const operatorNames: NameRules = { reservedPrefixes: [] }
-/** How far the clock of the system that the users come from may be ahead of that of this service. */
+/** Maximum lead of the other system's clock over this one's. */
 const maxClockDifferenceMs = 60_000
 
 /** @throws AppError invalid_parameter */
@@ -68,19 +68,19 @@ export function requireGoodEntry(user: UserToImport, { passwordMinLength, now }:
   if (violations.length > 0) throw new AppError('invalid_parameter', violations.join('; '))
 }
 
-/** A password for a user who was given none: 120 random bits. */
+/** Creates a random password of 120 bits. */
 export function createPassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-/** Who has a name that is unique in an app. */
+/** Owner of a name that is unique in an app. */
 export interface NameOwner {
   readonly field: 'username_key' | 'mobile' | 'email_key'
   readonly value: string
   readonly userId: Int64
 }
 
-/** The names that are taken, and by whom. */
+/** Taken names and their owners. */
 export class TakenNames {
   readonly #owners = {
     username_key: new Map<string, Int64>(),
@@ -92,7 +92,7 @@ export class TakenNames {
     for (const { field, value, userId } of owners) this.#owners[field].set(value, userId)
   }
 
-  /** Gives a user the names of an entry. */
+  /** Records the names of an entry as a user's. */
   add(
     { username, profile: { mobile = '', email = '' } }: Pick<UserToImport, 'username' | 'profile'>,
     userId: Int64,
@@ -106,7 +106,10 @@ export class TakenNames {
     return this.#owners.username_key.get(usernameKey(username))
   }
 
-  /** @returns why a user, or a new one, cannot have the addresses of a profile; null when nothing speaks against it */
+  /**
+   * @returns the conflict of a profile's addresses for a user, or for a new one; null without a
+   * conflict
+   */
   conflict({ mobile = '', email = '' }: Profile, userId?: Int64): AppError | null {
     const isTaken = (owner: Int64 | undefined) => owner !== undefined && owner !== userId
     if (isTaken(this.#owners.mobile.get(mobile))) return new AppError('mobile_taken')

@@ -45,13 +45,14 @@ export interface UserImportServiceOptions {
 const maxPageSize = 500
 const maxAttempts = 5
 
-/** Users as the operator makes them and moves them between systems. */
+/** Creates users for the operator and moves them between systems. */
 export class UserImportService {
   constructor(private readonly options: UserImportServiceOptions) {}
 
   /**
-   * @returns the password that was made; '' when one was given
-   * @throws AppError app_not_found, invalid_parameter, user_exists, mobile_taken, email_taken, user_limit_reached
+   * @returns the generated password; '' when one was given
+   * @throws AppError app_not_found, invalid_parameter, user_exists, mobile_taken, email_taken,
+   * user_limit_reached
    */
   async create(
     appId: string,
@@ -69,9 +70,10 @@ export class UserImportService {
   }
 
   /**
-   * Stores those who are not there yet, all in one transaction.
-   * @param update changes the profiles of those who are there
-   * @returns who is there now; invalid_parameter, mobile_taken, email_taken, user_limit_reached, unavailable
+   * Stores the new users in one transaction.
+   * @param update changes the profiles of existing users
+   * @returns the users after the import; invalid_parameter, mobile_taken, email_taken,
+   * user_limit_reached, unavailable
    * @throws AppError app_not_found
    */
   async import(
@@ -88,14 +90,14 @@ export class UserImportService {
       const isStored = await database.transactionUnlessTaken(async (tx) => {
         outcomes = await this.#store(tx, app, { entries, userIds, update })
       })
-      // Else another call took an address between the look and the update; the next look sees it.
+      // Otherwise a concurrent call took an address after the lookup; the next lookup sees it.
       if (isStored) return outcomes
     }
     throw changedMeanwhile()
   }
 
   /**
-   * @param page.cursor `nextCursor` of the page before; '' = the first page
+   * @param page.cursor `nextCursor` of the previous page; '': the first page
    * @param page.limit clamped to 500
    * @returns users by ID; `nextCursor` is '' on the last page
    * @throws AppError app_not_found, invalid_parameter
@@ -126,7 +128,7 @@ export class UserImportService {
     }
   }
 
-  /** With hashes for the passwords of those who are new: a user who is there must not cost one. */
+  /** Hashes the passwords of new users. Existing users are skipped before hashing. */
   async #hashed(
     appId: string,
     entries: readonly ItemOutcome<UserToImport>[],
@@ -176,12 +178,12 @@ export class UserImportService {
         ...importedRow(appId, userId, user, at),
         broadcasts_after: seen,
       }))
-    // By name, so that imports of the same users wait for each other instead of blocking each other.
+    // Sorted by name, so that concurrent imports of the same users do not deadlock.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
     for (const { user_id, avatar } of fresh)
-      if (avatar !== '' && stored.has(user_id)) this.#tellAvatar(tx, appId, user_id)
-    // Those whose name another call took meanwhile, with their namesakes of this call.
+      if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id)
+    // Entries whose names a concurrent call took, with entries of the same name in this call.
     const ours = new Set(userIds)
     const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
     const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
@@ -199,8 +201,8 @@ export class UserImportService {
     })
   }
 
-  /** An avatar may name a file, which stays as long as it is followed that it does (rule J6). */
-  #tellAvatar(tx: Tx, appId: string, userId: Int64): void {
+  /** Records the reference to an avatar file, which keeps the file (rule J6). */
+  #recordAvatar(tx: Tx, appId: string, userId: Int64): void {
     const about = { appId, actorId: systemUserId, userIds: [userId] }
     this.options.outbox.append(
       tx,
@@ -208,7 +210,7 @@ export class UserImportService {
     )
   }
 
-  /** @returns those whose user is gone */
+  /** @returns plans of users that no longer exist */
   async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
     const { users, outbox } = this.options
     const missed = new Set<Plan>()
@@ -240,7 +242,7 @@ export class UserImportService {
 
 interface ImportBatch {
   readonly entries: readonly ItemOutcome<UserToImport>[]
-  /** One for each entry. */
+  /** One per entry. */
   readonly userIds: readonly Int64[]
   readonly update: boolean
 }
@@ -256,7 +258,7 @@ interface Circumstances {
   readonly hasRoom: boolean
 }
 
-/** What becomes of an entry; a user who is to be created has its names from then on. */
+/** Plans an entry; a user to create owns its names from then on. */
 function planned(
   user: UserToImport,
   { names, newId, update, hasRoom }: Circumstances,
@@ -272,7 +274,7 @@ function planned(
   return { result: existing === undefined ? 'created' : 'updated', user, userId }
 }
 
-/** For an entry whose names another call took after it was planned. */
+/** Plans an entry again after a concurrent call took its names. */
 function replanned(user: UserToImport, winners: TakenNames): ItemOutcome<ImportedAs> {
   const userId = winners.ownerOf(user.username)
   if (userId !== undefined) return { result: 'exists', userId }
@@ -280,7 +282,8 @@ function replanned(user: UserToImport, winners: TakenNames): ItemOutcome<Importe
 }
 
 function refusalToCreate({ password }: UserToImport, hasRoom: boolean): AppError | null {
-  // There when the passwords were hashed and gone now: without a hash it could not log in.
+  // The user existed when passwords were hashed and is gone now; without a hash it could not log
+  // in.
   if (password !== undefined) return changedMeanwhile()
   return hasRoom ? null : new AppError('user_limit_reached')
 }

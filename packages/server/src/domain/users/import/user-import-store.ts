@@ -11,7 +11,7 @@ type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
   Partial<Pick<UsersTable, 'mobile' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
-/** A user as it is exported. */
+/** A user as exported. */
 export interface ExportedRow {
   readonly user_id: Int64
   readonly username: string
@@ -29,11 +29,11 @@ export interface ExportedRow {
 
 type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
 
-/** Looks for users by the hundred. */
+/** Looks up users by the hundred. */
 export class UserImportStore {
   /**
-   * Who has a username, mobile number or e-mail address of the entries. One statement, so that a user who appears meanwhile is seen with
-   * all names or with none.
+   * Finds the owners of the usernames, mobile numbers and e-mail addresses of entries. Uses one
+   * statement, so that it sees all names of a concurrently added user or none.
    */
   async findOwners(
     db: Queryable,
@@ -57,7 +57,7 @@ export class UserImportStore {
     )
   }
 
-  /** Users after an ID, by ID; deleted ones are left out. */
+  /** Lists users after an ID, by ID, without deleted ones. */
   async list(
     db: Queryable,
     appId: string,
@@ -86,14 +86,18 @@ export class UserImportStore {
   }
 }
 
-// A subquery for each value: a condition with all values would make PostgreSQL read every user of the app.
+// One subquery per value: a condition with all values would make PostgreSQL read every user of
+// the app.
 function ownersOf(appId: string, field: string, values: readonly string[]): RawBuilder<unknown> {
   const given = sql.join(paddedForPlanCache(values).map((value) => sql`(${value})`))
   const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`
   return sql`select ${sql.lit(field)} as field, k.value, (${owner}) as user_id from (select column1 as value from (values ${given}) as v) as k`
 }
 
-/** The row of a user who is new. @param at the time that it was created, when the import does not say it */
+/**
+ * Builds the row of a new user.
+ * @param at creation time when the import states none
+ */
 export function importedRow(
   appId: string,
   userId: Int64,
@@ -113,7 +117,7 @@ export function importedRow(
   }
 }
 
-/** What is absent is left out. */
+/** Returns the columns of a profile; omitted fields are left out. */
 export function profileColumns({ mobile, email, ...others }: Profile): ProfileColumns {
   return {
     ...others,

@@ -4,7 +4,8 @@ import type { UserStore } from '../user-store.js'
 import type { UserCountStore } from './user-count-store.js'
 
 /**
- * Counts users whom the transaction has added, as the last thing that it does: from then on broadcasts wait for it (rule E9).
+ * Counts the users whom the transaction has added. Call it last: broadcasts wait from then on (rule
+ * E9).
  * @param seen the last broadcast that their rows name
  */
 export async function countNewUsers(
@@ -18,6 +19,6 @@ export async function countNewUsers(
 ): Promise<void> {
   if (userIds.length === 0) return
   const { lastBroadcastId } = await counts.add(tx, appId, userIds.length)
-  // Sent since the rows were written.
+  // A broadcast was sent after the rows were written.
   if (lastBroadcastId > seen) await users.setBroadcastsAfter(tx, appId, userIds, lastBroadcastId)
 }

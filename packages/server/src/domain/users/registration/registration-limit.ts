@@ -4,19 +4,19 @@ import { Bucket, type BucketRate } from '../../../lib/limits/bucket.js'
 import { networkOf } from '../../../lib/limits/network.js'
 import { maxKeys } from '../../../lib/limits/rate-limiter.js'
 
-/** What the limit needs of an app. */
+/** Fields of an app that the limit needs. */
 export interface LimitedApp {
   readonly appId: string
   readonly settings: Pick<AppSettings, 'registration_rate' | 'registration_burst'>
 }
 
-/** How many users one client address registers in an app, as the app's settings say (rule A2b). Each node counts for itself. */
+/** Limits registrations per client address in an app (rule A2b). Each node counts separately. */
 export class RegistrationLimit {
   readonly #buckets = boundedCache<string, Bucket>(maxKeys)
 
   /**
    * Counts a registration.
-   * @returns a function that undoes it, for a registration that failed for a reason that is not the caller's
+   * @returns a function that undoes it, for a failure that is not the caller's
    * @throws AppError address_limited with the time to wait
    */
   take(app: LimitedApp, address: string): () => void {
@@ -35,5 +35,5 @@ function registrationRate({ settings }: LimitedApp): BucketRate {
   return { perSecond: settings.registration_rate / 60, burst: settings.registration_burst }
 }
 
-/** For HERMOD_RATE_LIMIT=off. */
+/** Used with HERMOD_RATE_LIMIT=off. */
 export const noRegistrationLimit: Pick<RegistrationLimit, 'take'> = { take: () => () => {} }

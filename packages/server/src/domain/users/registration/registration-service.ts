@@ -37,7 +37,7 @@ export interface RegistrationServiceOptions {
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
-  /** For the transactions that store users who register one by one. */
+  /** Queue of the transactions that store single registrations. */
   readonly storing: LoginQueue
   readonly limit: Pick<RegistrationLimit, 'take'>
   readonly ids: IdGenerator
@@ -46,30 +46,34 @@ export interface RegistrationServiceOptions {
   readonly passwordMinLength: number
 }
 
-/** Makes a new user and another one contacts of each other. */
+/** Makes a new user and another user contacts of each other. */
 export interface ContactConnector {
-  /** Without asking. @throws AppError user_not_found, user_deleted, contact_limit_reached */
+  /**
+   * Connects without a request.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached
+   */
   connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
   /**
-   * As the peer wants to be asked: at once, or by a contact request that the peer answers.
-   * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
+   * Follows the peer's setting: connects at once, or sends a contact request.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused,
+   * wrong_auth_answer
    */
   request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
 }
 
-/** Gives a push alias to a new user. */
+/** Binds a push alias to a new user. */
 export interface AliasBinder {
   /** @returns false when the alias belongs to another user */
   bindAlias(tx: Tx, user: UserKey, alias: string): Promise<boolean>
 }
 
-/** A user who is to be registered. */
+/** A user to register. */
 export interface Registration {
   readonly username: string
   readonly password: string
 }
 
-/** A registration with what push needs; what is absent is not set. */
+/** A registration with push data; omitted fields are not set. */
 export interface PushRegistration extends Registration {
   readonly alias?: string | undefined
   readonly deviceGuid?: string | undefined
@@ -78,12 +82,12 @@ export interface PushRegistration extends Registration {
   readonly userAgent: string
 }
 
-/** A registration under a name that the service makes. */
+/** A registration under a generated name. */
 export interface AnonymousRegistration {
-  /** What the username begins with. */
+  /** Prefix of the username. */
   readonly prefix: string
   readonly password: string
-  /** A user to become a contact of; 0 = none. */
+  /** A user to connect with; 0: none. */
   readonly contactId?: Int64 | undefined
 }
 
@@ -95,11 +99,11 @@ interface PreparedUser {
 const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
 const suffixLength = 10
 
-/** Who registers a user; an Admin token may do it also where registration is closed. */
+/** Caller of a registration; an Admin token may register users even when registration is closed. */
 export interface Registrar {
   readonly kind: 'anonymous' | 'user' | 'admin'
   readonly appId: string
-  /** The client's network address; an Admin token may register from it without limit. */
+  /** The client's network address. No limit applies to an Admin token. */
   readonly address: string
 }
 
@@ -122,8 +126,9 @@ export class RegistrationService {
   }
 
   /**
-   * Registers together with what push needs: an alias, a device and its push token.
-   * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
+   * Registers a user with an alias, a device and its push token.
+   * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then
+   * nothing is stored
    */
   async registerForPush(
     registrar: Registrar,
@@ -159,8 +164,9 @@ export class RegistrationService {
   }
 
   /**
-   * Registers under a free name that begins as asked for. Only an administrator makes a user a contact unasked.
-   * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is left of it
+   * Registers under a free name with the given prefix. Only an administrator connects the user with
+   * a contact without a request.
+   * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is stored
    */
   async registerAnonymous(
     registrar: Registrar,
@@ -185,7 +191,7 @@ export class RegistrationService {
   }
 
   /**
-   * Registers one by one (rule D9).
+   * Registers each user separately (rule D9).
    * @returns the IDs of the new users; invalid_parameter, user_exists, user_limit_reached
    * @throws AppError app_not_found
    */
@@ -202,14 +208,14 @@ export class RegistrationService {
         : { registration: each, passwordHash: hashes.next().value as string },
     )
     const app = await this.options.apps.get(appId)
-    // Taken when all hashes are ready, so that IDs grow in the order of the entries.
+    // Taken after all hashes are ready, so that IDs grow in the order of the entries.
     const userIds = await this.options.ids.take(prepared.length)
     return this.options.database.transaction((tx) =>
       this.#insert(tx, app, prepared, userIds, async (outcomes) => outcomes),
     )
   }
 
-  /** @throws AppError invalid_parameter when no user may have such a name */
+  /** @throws AppError invalid_parameter when the name is not allowed */
   async isFree(appId: string, username: string): Promise<boolean> {
     const { database, users, names } = this.options
     const violation = usernameViolation(username, names)
@@ -243,7 +249,7 @@ export class RegistrationService {
     })
   }
 
-  /** Counts one who registers alone, but not when there was no room for it. */
+  /** Counts a single registration, unless the queue was full. */
   async #counted<T>(
     { kind, appId, address: from }: Registrar,
     app: App,
@@ -254,13 +260,15 @@ export class RegistrationService {
     try {
       return await work({ appId, address })
     } catch (error) {
-      // Anything else was said after a password had been hashed.
+      // Any other refusal came after a password had been hashed.
       if (!(error instanceof AppError) || error.errorName === 'unavailable') undo?.()
       throw error
     }
   }
 
-  /** Checks what can be checked before the hashes, which cost more than all the rest; the insert decides. */
+  /**
+   * Checks all rules before the hashes, which cost more than everything else; the insert decides.
+   */
   async #checked(
     appId: string,
     registrations: readonly Registration[],
@@ -278,8 +286,8 @@ export class RegistrationService {
   }
 
   /**
-   * @param userIds one for each
-   * @param complete does what belongs to the users before they are counted
+   * @param userIds one per user
+   * @param complete stores further data of the users before they are counted
    */
   async #insert<T>(
     tx: Tx,
@@ -326,7 +334,7 @@ export class RegistrationService {
   }
 }
 
-/** The user whom an anonymous registration made. */
+/** The user of an anonymous registration. */
 export interface Registered {
   readonly userId: Int64
   readonly username: string

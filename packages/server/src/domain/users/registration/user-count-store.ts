@@ -2,15 +2,15 @@ import type { Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 
-/** How many users an app has, deleted ones left out, and the ID of its last broadcast; 0 = none. */
+/** Number of users of an app without deleted ones, and the ID of its last broadcast; 0: none. */
 export interface UserCount {
   readonly users: number
   readonly lastBroadcastId: number
 }
 
 /**
- * The counts of users, with the last broadcast: the row of an app puts registrations, deletions and broadcasts into one order
- * (decision page 028). It is locked last, after every other row but the head of the outbox.
+ * User counts with the last broadcast. The row of an app orders registrations, deletions and
+ * broadcasts (decision page 028). It is locked last, before the head of the outbox only.
  */
 export class UserCountStore {
   constructor(private readonly broadcasts: Invalidates<string>) {}
@@ -25,8 +25,8 @@ export class UserCountStore {
   }
 
   /**
-   * Counts users who were added, or with a negative number deleted, in this transaction. Until it ends nobody else adds or deletes any,
-   * or broadcasts.
+   * Adds to the number of users; negative for deletions. Until the transaction ends, other
+   * additions, deletions and broadcasts wait.
    * @returns the count with them
    */
   async add(tx: Tx, appId: string, users: number): Promise<UserCount> {
@@ -40,12 +40,12 @@ export class UserCountStore {
       .executeTakeFirstOrThrow()
   }
 
-  /** As {@link add} of nobody. */
+  /** Locks the count without a change. */
   async lock(tx: Tx, appId: string): Promise<UserCount> {
     return this.add(tx, appId, 0)
   }
 
-  /** Notes a broadcast, in a transaction that has locked the count. */
+  /** Records a broadcast, in a transaction that has locked the count. */
   async noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void> {
     this.broadcasts.forget(tx, appId)
     await tx

@@ -4,8 +4,8 @@ import type { AppService } from '../../apps/app-service.js'
 import type { UserCountStore } from './user-count-store.js'
 
 /**
- * How many more users the app may have; a limit is kept under a lock of the app.
- * @param known the app as it was before the transaction; without a limit nothing is locked
+ * Returns how many more users the app may have; a limit locks the app.
+ * @param known the app before the transaction; without a limit nothing is locked
  * @throws AppError app_not_found
  */
 export async function userRoom(

@@ -5,7 +5,7 @@ import type { AccountService } from '../account-service.js'
 import { defaultSettings, type StoredSettings } from '../user-model.js'
 import type { SettingsStore } from './settings-store.js'
 
-/** How users want to be found, reached and notified (rule D7). */
+/** User settings for discovery, contact and notification (rule D7). */
 export class SettingsService {
   constructor(
     private readonly options: {
@@ -21,8 +21,8 @@ export class SettingsService {
   }
 
   /**
-   * What is absent stays as it is.
-   * @param field what the caller calls push_nick_name
+   * Changes settings; omitted ones stay unchanged.
+   * @param field wire name of push_nick_name
    * @throws AppError invalid_parameter, user_not_found, user_deleted
    */
   async update(

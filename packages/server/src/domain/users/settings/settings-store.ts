@@ -5,7 +5,7 @@ import { defaultSettings, type StoredSettings, type UserKey } from '../user-mode
 
 const columns = Object.keys(defaultSettings) as (keyof StoredSettings)[]
 
-/** Settings of users who ever changed one. */
+/** Settings of users who have changed one. */
 export class SettingsStore {
   readonly #find
 
@@ -22,7 +22,7 @@ export class SettingsStore {
     )
   }
 
-  /** @returns null when the user never changed a setting */
+  /** @returns null when the user has never changed a setting */
   async find(db: Queryable, appId: string, userId: Int64): Promise<StoredSettings | null> {
     return this.#find.first(db, { appId, userId })
   }

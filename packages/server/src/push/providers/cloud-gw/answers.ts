@@ -11,14 +11,14 @@ import {
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
-/** errorCode of the detail FcmError, else the status of the error. */
+/** Keys are the errorCode of the detail FcmError, else the status of the error. */
 export const cloudCodes = codeTable({
   invalid_token: ['UNREGISTERED'],
   suspect_token: ['SENDER_ID_MISMATCH'],
   auth_expired: ['UNAUTHENTICATED'],
   throttled: ['QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'],
   server_error: ['UNAVAILABLE', 'INTERNAL', 'UNSPECIFIED_ERROR'],
-  // Without a detail the project is not found, which says nothing about the device.
+  // Without a detail the project is unknown, which says nothing about the device.
   config: ['THIRD_PARTY_AUTH_ERROR', 'PERMISSION_DENIED', 'NOT_FOUND'],
   payload: ['INVALID_ARGUMENT'],
 })
@@ -31,20 +31,23 @@ export function cloudOutcome(answer: GatewayAnswer): PushOutcome {
   const detail = detailOf(details, 'FcmError')
   const code = scalarText(detail.errorCode) || scalarText(error.status)
   const reason = scalarText(error.message)
-  // The same code stands for a token that is none and for a message that is faulty, so that it is
-  // believed of the token only where others are accepted.
+  // The same code means an invalid token and a faulty message. It counts against the token only
+  // where the gateway accepts other messages.
   const isToken = 'errorCode' in detail && /token/i.test(reason) && !namesOtherField(details)
   if (code === 'INVALID_ARGUMENT' && isToken)
     return refusalOfClass('suspect_token', { code, reason }, answer)
   return refusalByCode(cloudCodes, { code: code || `http_${answer.status}`, reason }, answer)
 }
 
-/** @param name the end of its type; @returns {} without one */
+/**
+ * @param name end of the detail's type
+ * @returns {} without such a detail
+ */
 function detailOf(details: readonly JsonObject[], name: string): JsonObject {
   return details.find((detail) => scalarText(detail['@type']).endsWith(name)) ?? {}
 }
 
-/** Whether the answer complains of a field of the message that is not its token. */
+/** Tests whether the answer rejects a field of the message other than its token. */
 function namesOtherField(details: readonly JsonObject[]): boolean {
   const { fieldViolations } = detailOf(details, 'BadRequest')
   const fields = Array.isArray(fieldViolations) ? fieldViolations.map(asObject) : []

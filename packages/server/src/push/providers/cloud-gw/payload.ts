@@ -1,4 +1,4 @@
-/** Requests to the HTTP v1 API of FCM: reference of projects.messages. */
+/** Requests to the HTTP v1 API of FCM (reference of projects.messages). */
 import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
@@ -22,7 +22,7 @@ const maxPayloadBytes = 4096
 const maxTtlSeconds = 2_419_200
 const analyticsLabel = /^[\w.~%-]{1,50}$/
 
-/** One request for one device. */
+/** Builds the request for one device. */
 export function cloudRequest(
   batch: PushBatch<CloudCredentials>,
   target: PushTarget,
@@ -79,14 +79,14 @@ function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget
     ...(options.channelId ? { channel_id: options.channelId } : {}),
     ...(isSilent ? {} : { sound: options.sound || 'default' }),
     ...(action === undefined ? {} : { click_action: action }),
-    // In the place of a collapse_key, four of which live for a device at most.
+    // Used instead of collapse_key: a device keeps at most four collapse keys.
     tag: replacingKey(notification),
     ...(count === null ? {} : { notification_count: count }),
     notification_priority: priority === 'high' ? 'PRIORITY_HIGH' : 'PRIORITY_DEFAULT',
   }
 }
 
-/** Keys that the gateway keeps for itself get an underscore before them. */
+/** Prefixes the keys that the gateway reserves with an underscore. */
 function allowedKeys(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(data).map(([name, value]) => [

@@ -15,7 +15,7 @@ const scope = 'https://www.googleapis.com/auth/firebase.messaging'
 const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const assertionSeconds = 3600
 
-/** A signed assertion is exchanged for an access token (RFC 7523). */
+/** Exchanges a signed assertion for an access token (RFC 7523). */
 const cloudAuth: AuthScheme<CloudCredentials> = {
   async issue({ credentials: { clientEmail, keyId, key, tokenUrl }, now, call }) {
     const iat = Math.floor(now / 1000)

@@ -16,12 +16,12 @@ export class ServiceAccount {
       throw badCertificate('is not the JSON file of a service account')
   }
 
-  /** "" when it is not there. */
+  /** Returns a member as text, "" when it is missing. */
   optional(name: string): string {
     return scalarText(this.#members[name]).trim()
   }
 
-  /** A member without which the account is of no use; its absence is noted. */
+  /** Returns a member that the account needs. Records a fault when it is missing. */
   required(name: string): string {
     const value = this.optional(name)
     if (value === '') this.fields.note('certificate', `has no ${name} in its service account`)

@@ -1,4 +1,4 @@
-/** From answers to outcomes, by a table for each gateway. */
+/** Maps answers to outcomes by a table for each gateway. */
 import assert from 'node:assert/strict'
 import { quotaEnd } from '../../../lib/china-time.js'
 import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
@@ -6,7 +6,7 @@ import type { Accepted, PushOutcome, PushTarget, QuotaScope, Refusal } from '../
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { retryAfterMs } from './times.js'
 
-/** Used-up quotas as tables name them, and what they are of. */
+/** Quota classes in the tables, with the scope of each quota. */
 const quotas = {
   certificate_quota: 'certificate',
   command_quota: 'command',
@@ -19,7 +19,8 @@ type QuotaClass = keyof typeof quotas
 
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
- * answers the same. `device_config`: the set-up is refused for one device. `clock`: the gateway
+ * gives the same answer. `device_config`: the set-up is refused for one device. `clock`: the
+ * gateway
  * finds our time wrong.
  */
 export type AnswerClass =
@@ -29,12 +30,12 @@ export type AnswerClass =
   | 'device_config'
   | 'clock'
 
-/** A code, or a range of them, both ends included. */
+/** A code, or an inclusive range of codes. */
 export type CodeEntry = number | string | readonly [number, number]
 
 export type CodeTable = ReadonlyMap<string, AnswerClass>
 
-/** Codes by what they mean; a code belongs to one class. */
+/** Builds a table of codes by meaning. Each code belongs to one class. */
 export function codeTable(
   classes: Partial<Readonly<Record<AnswerClass, readonly CodeEntry[]>>>,
 ): CodeTable {
@@ -53,7 +54,7 @@ function codesOf(entry: CodeEntry): string[] {
   return Array.from({ length: last - first + 1 }, (_, index) => String(first + index))
 }
 
-/** HTTP statuses where a gateway says no more. */
+/** Meaning of HTTP statuses when the answer has no code. */
 export const statusCodes = codeTable({
   auth_expired: [401],
   throttled: [429, 503],
@@ -62,15 +63,15 @@ export const statusCodes = codeTable({
   server_error: [500, 501, 502, 504],
 })
 
-/** What a gateway says of a message or a device. */
+/** The gateway's verdict on a message or a device. */
 export interface Verdict {
   readonly code: string
   readonly reason: string
 }
 
 /**
- * The outcome of a code. One that no table knows is taken for a fault of the gateway: it is tried
- * again a few times, and nothing is thrown away for it.
+ * Returns the outcome of a code. An unknown code counts as a fault of the gateway: the message is
+ * retried a few times, and no token is removed.
  */
 export function refusalByCode(
   table: CodeTable,
@@ -84,7 +85,7 @@ export function refusalByCode(
   return { ...outcome, alarm: { kind: 'unknown_code' } }
 }
 
-/** An outcome of a class, with what the answer says besides. */
+/** Returns an outcome of a class, with further details from the answer. */
 export function refusalOfClass(
   kind: AnswerClass,
   verdict: Verdict,
@@ -123,7 +124,7 @@ function isQuota(kind: AnswerClass): kind is QuotaClass {
   return kind in quotas
 }
 
-/** How far our clock is ahead of the gateway's; null: the answer has no time. */
+/** Seconds that our clock is ahead of the gateway's; null when the answer has no date. */
 function skewOf({ headers, receivedAt }: GatewayAnswer): number | null {
   const theirs = Date.parse(headers.date ?? '')
   return Number.isNaN(theirs) ? null : Math.round((receivedAt - theirs) / 1000)
@@ -135,12 +136,12 @@ function skewText(seconds: number | null): string {
     : `; the clock of this machine is ${seconds} s from the gateway's`
 }
 
-/** The same outcome for every target. */
+/** Returns the same outcome for every target. */
 export function forAll(targets: readonly PushTarget[], outcome: PushOutcome): PushOutcome[] {
   return targets.map(() => outcome)
 }
 
-/** Accepted, except for the tokens that the answer names. */
+/** Returns `accepted` for all targets except those whose tokens the answer names. */
 export function acceptedBut(
   targets: readonly PushTarget[],
   messageId: string,
@@ -150,24 +151,24 @@ export function acceptedBut(
   return targets.map(({ token }) => refused.get(token) ?? accepted)
 }
 
-/** A message that this service finds unfit before any gateway sees it. */
+/** Refusal of a message before any gateway sees it. */
 export function unfit(code: string, reason: string): Refusal {
   return { kind: 'payload', code, reason }
 }
 
-/** Too large, also with the least content. */
+/** Too large even when reduced to the minimum. */
 export const notificationTooLarge = unfit(
   'too_large',
   'the notification is larger than the gateway takes, also without its texts',
 )
 
-/** The channel has no commands, or the vendor has not allowed the app to send them. */
+/** The channel has no commands, or the vendor does not allow the app to send them. */
 export const noPassThrough = unfit(
   'no_pass_through',
   'commands are not passed to the app on this channel',
 )
 
-/** The members of an answer's JSON object; none when it is something else. */
+/** Returns the members of an answer's JSON object; {} when it is not an object. */
 export function jsonObject(text: string): JsonObject {
   try {
     return asObject(parseJson(text))
@@ -176,12 +177,12 @@ export function jsonObject(text: string): JsonObject {
   }
 }
 
-/** @returns {} for what is no object */
+/** @returns {} when the value is not an object */
 export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
 }
 
-/** The texts and numbers of a list as texts, without empty ones; [] for what is no list. */
+/** Returns the non-empty strings and numbers of a list as strings; [] when it is not a list. */
 export function scalarTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.map(scalarText).filter((text) => text !== '') : []
 }

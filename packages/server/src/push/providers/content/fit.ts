@@ -1,7 +1,9 @@
 import type { PushNotification } from '../../sender.js'
 import { cutText, longest } from './text.js'
 
-/** Texts in the order in which they are cut, and how much of each stays at least. */
+/**
+ * Texts in the order in which they are shortened, with the minimum number of characters to keep.
+ */
 const shrinkingTexts = [
   { field: 'bigText', keeps: 0 },
   { field: 'body', keeps: 1 },
@@ -9,11 +11,11 @@ const shrinkingTexts = [
 ] as const
 
 /**
- * Builds the message, with less content when it is too large: first the texts are cut, then members
- * of `ext` are left out, the last first.
+ * Builds the message. Reduces its content when it is too large: shortens the texts first, then
+ * removes members of `ext` from the last on.
  *
  * @param sizeOf bytes that count against the gateway's limit
- * @returns null when even the least content is too large
+ * @returns null when even the minimum is too large
  */
 export function fit<Message>(
   notification: PushNotification,
@@ -32,16 +34,16 @@ export function fit<Message>(
   const shortest = content
   const ext = fittingMembers(shortest.ext ?? {}, (part) => fits({ ...shortest, ext: part }))
   if (!fits({ ...shortest, ext })) return null
-  // What was left out makes room for the texts again.
+  // The removed members make room for the texts again.
   return fit({ ...notification, ext }, build, { sizeOf, maxBytes })
 }
 
-/** In code units: a kept character may take two. */
+/** Minimum length in code units; one character may take two. */
 function leastLength(text: string, keeps: number): number {
   return keeps === 0 ? 0 : (String.fromCodePoint(text.codePointAt(0) ?? 0).length ?? keeps)
 }
 
-/** As many members as fit, from the first on. */
+/** Returns the longest prefix of the members that fits. */
 function fittingMembers(
   ext: Readonly<Record<string, unknown>>,
   fits: (part: Record<string, unknown>) => boolean,

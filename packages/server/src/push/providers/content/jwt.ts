@@ -8,26 +8,26 @@ export interface JwtSigner {
   readonly key: KeyObject
 }
 
-/** @param claims with every time in seconds */
+/** @param claims with all times in seconds */
 export function signJwt({ alg, keyId, key }: JwtSigner, claims: JWTPayload): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg, kid: keyId, typ: 'JWT' }).sign(key)
 }
 
 /**
- * A private key in PEM.
- * @throws CredentialError when it is none, or of another type
+ * Reads a private key in PEM.
+ * @throws CredentialError when the text is no key, or a key of another type
  */
 export function privateKey(pem: string, type: 'ec' | 'rsa'): KeyObject {
   try {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === type) return key
   } catch {
-    // The same as a key of another type.
+    // Handled as a key of another type.
   }
   throw badCertificate(`has no ${type.toUpperCase()} private key that can be read`)
 }
 
-/** When a token that {@link signJwt} made was issued, as it says itself; milliseconds since 1970. */
+/** Returns the time of issue in a token of {@link signJwt}, milliseconds since 1970. */
 export function jwtTimeMs(token: string): number {
   const { iat = 0 } = decodeJwt(token)
   return iat * 1000

@@ -1,4 +1,4 @@
-/** The message of vendor_h, which vendor_n takes in other spelling. */
+/** The message of vendor_h. vendor_n accepts the same message in another spelling. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { BadgeChange, PushNotification } from '../../sender.js'
 import {
@@ -17,21 +17,21 @@ const maxBadge = 99
 
 export type KitChannel = 'vendor_h' | 'vendor_n'
 
-/** Which members of the shared message a vendor has of its own. */
+/** Members of the shared message that differ between the two vendors. */
 export interface KitStyle {
   readonly channel: KitChannel
   readonly importance: 'LOW' | 'NORMAL'
-  /** Members of `android` besides those that both vendors have. */
+  /** Returns members of `android` that only this vendor has. */
   android(notification: PushNotification): Readonly<Record<string, unknown>>
-  /** Members of the displayed notification besides those that both vendors have. */
+  /** Returns members of the displayed notification that only this vendor has. */
   display(notification: PushNotification): Readonly<Record<string, unknown>>
-  /** Whether the body has to be the same as the long text, where there is one. */
+  /** Requires the body to equal the long text, if there is one. */
   readonly isBodyLong: boolean
-  /** Whether pictures are refused. */
+  /** The vendor refuses pictures. */
   readonly refusesImages: boolean
 }
 
-/** In snake case, without the tokens. */
+/** Returns the message in snake case, without the tokens. */
 export function kitMessage(notification: PushNotification, style: KitStyle, now: number) {
   const { kind, receiptTag, attachmentUrl } = notification
   const image = kitImage(notification, style)
@@ -78,13 +78,16 @@ function kitTexts(notification: PushNotification, { isBodyLong }: KitStyle) {
   return { title, body: (isBodyLong && notification.bigText) || body }
 }
 
-/** Both vendors refuse the whole message for an image without https; it goes to the app then, as other attachments do. */
+/**
+ * Both vendors refuse the whole message for an image without https. Such an image goes to the app
+ * as other attachments do.
+ */
 function kitImage(notification: PushNotification, { refusesImages }: KitStyle) {
   const url = refusesImages ? null : imageOf(notification)
   return url !== null && /^https:/i.test(url) ? url : null
 }
 
-/** A number without a class is refused, so without a class the badge stays as it is. */
+/** The vendor refuses a number without a class, so without a class the badge stays as it is. */
 function kitBadge(badge: BadgeChange | null, badgeClass: string | undefined) {
   if (badge === null || !badgeClass) return null
   const count = Math.min(badge.count, maxBadge)

@@ -1,4 +1,4 @@
-/** Tokens that a gateway hands out for a form, as OAuth 2.0 has it (RFC 6749, section 5). */
+/** Access tokens issued for a form, as in OAuth 2.0 (RFC 6749, section 5). */
 
 import { scalarText } from '../../../lib/json.js'
 import type { Refusal } from '../../sender.js'
@@ -10,13 +10,13 @@ import { formRequest } from './requests.js'
 
 const refreshBeforeEndMs = 5 * 60_000
 
-/** When to ask for another token: five minutes before the end, at half its life at the latest. */
+/** Refreshes a token five minutes before it expires, or at half its life if that is later. */
 export function issuedToken(value: string, issuedAt: number, lifeMs: number): GatewayToken {
   const margin = Math.min(refreshBeforeEndMs, lifeMs / 2)
   return { value, issuedAt, refreshAt: issuedAt + lifeMs - margin }
 }
 
-/** Exchanges ID and secret of a client for a token. */
+/** Exchanges a client's ID and secret for a token. */
 export async function clientCredentialsToken(
   url: string,
   { clientId, secret }: { readonly clientId: string; readonly secret: string },
@@ -26,7 +26,7 @@ export async function clientCredentialsToken(
   return oauthToken(await call(formRequest(url, grant)))
 }
 
-/** The token of an answer, or why there is none. */
+/** Returns the token of an answer, or the reason why there is none. */
 export function oauthToken(answer: GatewayAnswer): GatewayToken | Refusal {
   const body = jsonObject(answer.body)
   const value = scalarText(body.access_token)
@@ -37,9 +37,9 @@ export function oauthToken(answer: GatewayAnswer): GatewayToken | Refusal {
 }
 
 /**
- * Why no token was issued: the credentials, unless the status says that trying again may help.
+ * Reason why no token was issued: wrong credentials, unless the status says that a retry may help.
  *
- * @param code the gateway's own; "": none
+ * @param code the gateway's own code; "" without one
  */
 export function tokenRefusal(answer: GatewayAnswer, code: string, reason: string): Refusal {
   const known = statusCodes.get(String(answer.status))

@@ -1,4 +1,4 @@
-/** What a notification says to one channel, in pieces that several vendors need. */
+/** Parts of a channel's message that several vendors share. */
 import { createHash } from 'node:crypto'
 import { definedOnly } from '../../../lib/defined-only.js'
 import { stringifyJson } from '../../../lib/json.js'
@@ -11,7 +11,7 @@ import type {
 
 export type AndroidChannel = Exclude<VendorChannel, 'ios_gw'>
 
-/** The notification, with what the certificate says where it says nothing itself. */
+/** Fills in the certificate's defaults where the notification sets no value. */
 export function withCertificateDefaults(
   notification: PushNotification,
   { channel, channelId, badgeClass }: GatewayCertificate,
@@ -26,7 +26,7 @@ export function withCertificateDefaults(
   }
 }
 
-/** Options of the channel over those of all Android channels, member by member. */
+/** Options of the channel, which override those of all Android channels member by member. */
 export function channelOptions(
   { android, channels }: PushNotification,
   channel: AndroidChannel,
@@ -34,29 +34,29 @@ export function channelOptions(
   return { ...android, ...channels[channel] }
 }
 
-/** The page to open; null: the start of the app. */
+/** The page to open; null opens the start of the app. */
 export function intentOf({ clickAction, intent }: ChannelOptions): string | null {
   return clickAction === 'intent' && intent !== undefined && intent !== '' ? intent : null
 }
 
-/** The URL of the picture to show, or null. */
+/** The URL of the picture to display, or null. */
 export function imageOf({ kind, attachmentUrl }: PushNotification): string | null {
   return kind === 'image' && attachmentUrl !== '' ? attachmentUrl : null
 }
 
-/** Title and body, each standing in for the other where a gateway refuses an empty one. */
+/** Title and body. An empty one is replaced by the other, since gateways refuse empty texts. */
 export function filledTexts({ title, body }: PushNotification): { title: string; body: string } {
   return { title: title || body, body: body || title }
 }
 
-/** The long text where there is one. */
+/** The long text if there is one, else the body. */
 export function longBody({ bigText, body }: PushNotification): string {
   return bigText || body
 }
 
 /**
- * What the app is told besides: the members of `ext`, and `hermod` with what is ours: the task, and
- * what the channel cannot say in a field of its own.
+ * Data for the app: the members of `ext`, and `hermod` with the task and
+ * everything that the channel has no field for.
  */
 export function appData(
   { ext, taskId }: PushNotification,
@@ -72,7 +72,7 @@ export function appData(
   }
 }
 
-/** Values as strings; what is not one already is JSON. */
+/** Converts values to strings; values that are not strings become JSON. */
 export function stringValues(data: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(data).map(([name, value]) => [
@@ -82,22 +82,24 @@ export function stringValues(data: Readonly<Record<string, unknown>>): Record<st
   )
 }
 
-/** Letters, digits, - and _ that stand for a key where a gateway takes short ones only. */
+/**
+ * Replaces a key with a short one of letters, digits, - and _, for gateways with a length limit.
+ */
 export function shortKey(key: string, length: number): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, length)
 }
 
-/** An int32 above 0 that stands for a key. */
+/** Replaces a key with an int32 above 0. */
 export function numberKey(key: string): number {
   return createHash('sha256').update(key).digest().readUInt32BE(0) & 0x7fffffff || 1
 }
 
-/** What a later notification with the same value replaces, or a repeated one. */
+/** Key by which a later notification, or a repeated one, replaces an earlier one. */
 export function replacingKey({ collapseKey, deduplicationId }: PushNotification): string {
   return collapseKey ?? deduplicationId
 }
 
-/** Whole seconds that the notification may still take, within the gateway's range. */
+/** Remaining life of the notification in whole seconds, within the gateway's range. */
 export function ttlSeconds(
   { expiresAt }: PushNotification,
   { now, min = 0, max }: { now: number; min?: number; max: number },

@@ -1,10 +1,10 @@
-/** Requests in the two forms that gateways take. */
+/** Requests in the two formats that gateways accept. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A POST with a value as JSON. */
+/** Builds a POST with a JSON body. */
 export function jsonRequest(url: string, body: unknown, headers: Headers = {}): GatewayRequest {
   return {
     method: 'POST',
@@ -14,7 +14,7 @@ export function jsonRequest(url: string, body: unknown, headers: Headers = {}): 
   }
 }
 
-/** A POST with fields as an HTML form sends them. */
+/** Builds a POST with form fields. */
 export function formRequest(
   url: string,
   fields: Readonly<Record<string, string>>,
@@ -28,7 +28,7 @@ export function formRequest(
   }
 }
 
-/** Bytes of a value as JSON. */
+/** Number of bytes of a value as JSON. */
 export function jsonBytes(value: unknown): number {
   return Buffer.byteLength(stringifyJson(value))
 }

@@ -1,22 +1,22 @@
-/** Cutting texts to what gateways take. */
+/** Shortens texts to the limits of gateways. */
 
-/** The beginning of a text, never with half of a character that takes two code units. */
+/** Returns a prefix of a text that never splits a surrogate pair. */
 export function cutText(text: string, maxCodeUnits: number): string {
   if (text.length <= maxCodeUnits) return text
   const end = Math.max(0, maxCodeUnits)
   return text.slice(0, splitsPair(text, end) ? end - 1 : end)
 }
 
-/** The beginning of a text whose UTF-8 form has at most so many bytes; whole characters only. */
+/** Returns the longest prefix of whole characters with at most `maxBytes` bytes in UTF-8. */
 export function cutBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text
   return longest(text, (part) => Buffer.byteLength(part) <= maxBytes)
 }
 
 /**
- * The longest beginning of a text that fits.
- * @param fits also true of every shorter beginning
- * @returns "" when nothing fits
+ * Returns the longest prefix of a text that fits.
+ * @param fits also true of every shorter prefix
+ * @returns "" when no prefix fits
  */
 export function longest(text: string, fits: (part: string) => boolean): string {
   let enough = 0

@@ -1,6 +1,6 @@
 import type { GatewayAnswer } from '../runtime/transport.js'
 
-/** What the header Retry-After asks for, in seconds or as a date; null: nothing. */
+/** Parses the header Retry-After, in seconds or as a date; null without it. */
 export function retryAfterMs({ headers, receivedAt }: GatewayAnswer): number | null {
   const text = headers['retry-after']?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000

@@ -4,14 +4,18 @@ import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { AuthScheme } from '../runtime/protocol.js'
 import type { IosCredentials } from './credentials.js'
 
-/** The gateway refuses tokens that were made within 20 minutes of one another, and tokens of an hour. */
+/**
+ * The gateway refuses tokens issued within 20 minutes of one another, and tokens older than an
+ * hour.
+ */
 const shortestUseMs = 20 * 60_000
 const periodMs = 36 * 60_000
 
 /**
- * The time of issue is where a period of the clock begins, and a token is used until its period ends:
- * all processes that send with a key show the same time and change it together, without talking to
- * one another.
+ * Issues tokens at the start of a fixed period of the clock and uses them until the period ends.
+ * All
+ * processes that send with a key issue the same token time and change it together, without
+ * coordination.
  */
 export const iosAuth: AuthScheme<IosCredentials> = {
   async issue({ credentials, now, refused }) {
@@ -26,14 +30,14 @@ export const iosAuth: AuthScheme<IosCredentials> = {
   },
 }
 
-/** A refused token is followed by one of another time, with as many minutes between them as the gateway asks for. */
+/** Issues a token after a refused one, with the minutes between them that the gateway requires. */
 function madeAfter({ value }: GatewayToken, begin: number, now: number): number {
   const refusedAt = jwtTimeMs(value)
   if (begin - refusedAt >= shortestUseMs) return begin
   return now - ((now - refusedAt) % shortestUseMs)
 }
 
-/** The client certificate of the connection proves who sends. */
+/** The client certificate of the connection proves the sender's identity. */
 const noToken: GatewayToken = {
   value: '',
   issuedAt: 0,

@@ -8,7 +8,7 @@ import { badCertificate } from '../runtime/credentials.js'
 export interface ClientFile {
   readonly pfx: Buffer
   readonly passphrase: string
-  /** The bundle ID in its subject; "": none. */
+  /** The bundle ID in its subject; "" without one. */
   readonly bundleId: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
@@ -35,7 +35,7 @@ function openFile(pfx: Buffer, passphrase: string): SecureContext {
     return createSecureContext({ pfx, passphrase })
   } catch (error) {
     const { message } = error as Error
-    // OpenSSL 3 names the old RC2 and 3DES forms unsupported.
+    // OpenSSL 3 reports the old RC2 and 3DES forms as unsupported.
     const hint = /unsupported/i.test(message)
       ? '; export it again with AES encryption'
       : '; is it a .p12 file as base64, and app_secret its passphrase?'
@@ -43,7 +43,7 @@ function openFile(pfx: Buffer, passphrase: string): SecureContext {
   }
 }
 
-/** The certificate that a connection would show. */
+/** Returns the certificate that a connection would present. */
 function certificateOf(secureContext: SecureContext): X509Certificate | null {
   const socket = new TLSSocket(new Duplex({ read() {} }), { secureContext, isServer: true })
   try {

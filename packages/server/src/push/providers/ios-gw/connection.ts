@@ -19,11 +19,11 @@ import {
 
 const maxAnswerBytes = 64 * 1024
 
-/** How connections are watched. */
+/** Timing of the checks that a connection is alive. */
 export interface ConnectionCare {
-  /** How long a connection may be idle before it is asked for a sign of life. */
+  /** Idle time after which a connection is pinged. */
   readonly pingAfterMs: number
-  /** How long the answer to that may take. */
+  /** Time limit for the answer to a ping. */
   readonly pingTimeoutMs: number
 }
 
@@ -33,18 +33,21 @@ export interface ConnectionOptions {
   readonly limits: TransportLimits
   readonly care: ConnectionCare
   readonly clock: Clock
-  /** The gateway has said how many streams it allows; it may do so again, as APNs does after its first good answer. */
+  /**
+   * Called when the gateway states its limit of streams. APNs does so again after its first
+   * successful answer.
+   */
   readonly limitChanged?: () => void
 }
 
-/** The gateway has not looked at the request; another connection may carry it. */
+/** The gateway has not processed the request; another connection may carry it. */
 export class StreamRefused extends TransportError {}
 
-/** One connection of HTTP/2: streams up to the gateway's limit, and an end that is noticed. */
+/** One HTTP/2 connection, which obeys the gateway's limit of streams and detects its own end. */
 export class Http2Connection {
-  /** Resolves when the gateway has said how many streams it allows, or the connection is gone. */
+  /** Resolves when the gateway has stated its limit of streams, or the connection has ended. */
   readonly ready: Promise<void>
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection has ended. */
   readonly gone: Promise<void>
   readonly #session: ClientHttp2Session
   readonly #pingTimer: NodeJS.Timeout
@@ -84,24 +87,24 @@ export class Http2Connection {
     })
   }
 
-  /** Keeps a stream for one {@link request}, if one more may be opened now. */
+  /** Reserves a stream for one {@link request}, if the limit allows one more. */
   reserve(): boolean {
     if (this.isClosing || !this.#isReady || this.#streams >= this.#maxStreams) return false
     this.#streams++
     return true
   }
 
-  /** The gateway has answered: it can be sent to, as long as it is not closing. */
+  /** The gateway has answered, so requests may be sent unless the connection is closing. */
   get isReady(): boolean {
     return this.#isReady
   }
 
-  /** No new streams from now on. */
+  /** The connection opens no new streams. */
   get isClosing(): boolean {
     return this.#isClosing || this.#session.closed || this.#session.destroyed
   }
 
-  /** Why it could not be made, or ended. */
+  /** Reason why the connection failed or ended. */
   get error(): TransportError | null {
     const error = this.#error
     if (error === null) return null
@@ -113,8 +116,8 @@ export class Http2Connection {
   }
 
   /**
-   * Uses a stream that was kept.
-   * @throws StreamRefused when the gateway has certainly not handled the request
+   * Sends a request on a reserved stream.
+   * @throws StreamRefused when the gateway has certainly not processed the request
    * @throws TransportError
    */
   async request({ url, headers, body }: GatewayRequest): Promise<GatewayAnswer> {
@@ -127,7 +130,7 @@ export class Http2Connection {
     }
   }
 
-  /** Ends when its last stream has ended. */
+  /** Closes the connection after its last stream has ended. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#endWhenUnused()
@@ -157,7 +160,7 @@ export class Http2Connection {
       const timer = setTimeout(() => {
         isLate = true
         stream.close(constants.NGHTTP2_CANCEL)
-        // A connection on which answers are missing may be dead.
+        // A connection with missing answers may be dead.
         this.#ping()
       }, this.options.limits.requestTimeoutMs)
       stream.on('response', (received) => {
@@ -220,7 +223,7 @@ export class Http2Connection {
     })
   }
 
-  /** Streams up to the last one named are finished; those above it were not looked at. */
+  /** Streams up to the given one finish; the gateway has not processed those above it. */
   #goAway(lastStreamId: number): void {
     this.#isClosing = true
     this.#lastProcessedStream = lastStreamId
@@ -228,8 +231,8 @@ export class Http2Connection {
   }
 
   /**
-   * Node alone would wait for the gateway to end a connection that has sent GOAWAY. The pause: not
-   * while a frame is being read.
+   * Ends a connection after GOAWAY; Node would wait for the gateway to do so. The delay avoids
+   * closing while a frame is being read.
    */
   #endWhenUnused(): void {
     if (!this.#isClosing) return

@@ -41,7 +41,7 @@ function readKey(text: string, topic: string, fields: FieldReader): TokenCredent
   }
 }
 
-/** What is known of credentials that can be read. A signing key is for every app of its team and has no end. */
+/** Inspects readable credentials. A signing key serves every app of its team and never expires. */
 export function inspectIosCredentials(credentials: IosCredentials): CertificateInspection {
   if (credentials.kind === 'token') return { faults: [], expiresAt: null }
   const { topic, bundleId, expiresAt } = credentials
@@ -49,7 +49,7 @@ export function inspectIosCredentials(credentials: IosCredentials): CertificateI
   return { faults: isSameApp(topic, bundleId) ? [] : [{ field: 'app_id', text }], expiresAt }
 }
 
-/** Topics such as that of VoIP have one more part. */
+/** Topics such as that of VoIP have one more part than the bundle ID. */
 function isSameApp(topic: string, bundleId: string): boolean {
   return (
     bundleId === '' || `${topic}.`.startsWith(`${bundleId}.`) || bundleId.startsWith(`${topic}.`)

@@ -16,12 +16,12 @@ const hosts = {
 const maxPayloadBytes = 4096
 const maxCollapseIdBytes = 64
 
-/** The origin that the certificate sends to. */
+/** The origin of sends. */
 export function iosOrigin(certificate: PushBatch<IosCredentials>['certificate']): string {
   return sendUrl(certificate, hosts[certificate.environment])
 }
 
-/** One request for one device. */
+/** Builds the request for one device. */
 export function iosRequest(
   batch: PushBatch<IosCredentials>,
   target: PushTarget,
@@ -38,7 +38,7 @@ export function iosRequest(
 
 function iosHeaders({ credentials, notification, authToken }: PushBatch<IosCredentials>) {
   const isBackground = notification.kind === 'cmd'
-  // A command replaces no other one; a repeated one is known by its own ID alone.
+  // A command replaces no other command; only its own ID identifies a repeated one.
   const collapseId = isBackground
     ? notification.deduplicationId
     : notification.ios.collapseId || replacingKey(notification)
@@ -82,7 +82,7 @@ function iosAlert(notification: PushNotification) {
   }
 }
 
-/** The gateway knows absolute numbers only. */
+/** The gateway accepts absolute numbers only. */
 function iosBadge({ badge }: PushNotification, { badgeCount }: PushTarget): number | null {
   return badge?.mode === 'set' ? badge.count : badge && badgeCount
 }

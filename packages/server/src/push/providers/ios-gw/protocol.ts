@@ -12,7 +12,7 @@ const defaultCare: ConnectionCare = { pingAfterMs: 60_000, pingTimeoutMs: 10_000
 export function iosProtocol(care: ConnectionCare = defaultCare): GatewayProtocol<IosCredentials> {
   return {
     channel: 'ios_gw',
-    // The vendor publishes no rate of an app.
+    // The vendor publishes no rate for an app.
     limits: {
       ...defaultLimits,
       perSecond: 10_000,

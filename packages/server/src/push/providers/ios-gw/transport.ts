@@ -6,7 +6,7 @@ import {
 } from '../runtime/transport.js'
 import { type ConnectionOptions, Http2Connection, StreamRefused } from './connection.js'
 
-/** How often a request that a connection did not look at is given to another one. */
+/** Number of connections that a request may try when each one refuses its stream. */
 const maxConnectionsPerRequest = 3
 
 function endedEarly(): TransportError {
@@ -15,12 +15,15 @@ function endedEarly(): TransportError {
 }
 
 /**
- * Requests over a few lasting connections of HTTP/2. A request waits for a free stream; what a
- * gateway has not looked at when it ends a connection goes over another one.
+ * Sends requests over a few lasting HTTP/2 connections. A request waits for a free stream. If a
+ * gateway ends a connection without processing a request, another connection carries it.
  */
 export class Http2Transport implements Transport {
   readonly #connections = new Set<Http2Connection>()
-  /** For a stream: one goes on when a stream ends, all when there is a connection less or another limit. */
+  /**
+   * Requests that wait for a stream. One continues when a stream ends; all look again when a
+   * connection ends or a limit changes.
+   */
   readonly #waiting: (() => void)[] = []
 
   constructor(private readonly options: Omit<ConnectionOptions, 'limitChanged'>) {}
@@ -42,7 +45,7 @@ export class Http2Transport implements Transport {
     await Promise.all([...this.#connections].map((connection) => connection.close()))
   }
 
-  /** Open connections that still take requests. */
+  /** Number of open connections that accept requests. */
   get connections(): number {
     return [...this.#connections].filter(({ isClosing }) => !isClosing).length
   }
@@ -79,7 +82,7 @@ export class Http2Transport implements Transport {
     return connection
   }
 
-  /** All of them look again: which of them finds room is decided then. */
+  /** Wakes all waiting requests; each then looks for a free stream. */
   #wakeAll(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }

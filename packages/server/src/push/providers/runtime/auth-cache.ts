@@ -1,19 +1,19 @@
 import type { Clock } from '../../../lib/clock.js'
 import type { Refusal } from '../../sender.js'
 
-/** What a gateway is shown to prove who sends. */
+/** A token that proves the sender's identity to a gateway. */
 export interface GatewayToken {
   readonly value: string
   /** Milliseconds since 1970. */
   readonly issuedAt: number
-  /** Milliseconds since 1970: from then on another one is asked for. */
+  /** Time at which to request another token, milliseconds since 1970. */
   readonly refreshAt: number
 }
 
-/** Gets a token; `refused` is the one that the gateway took no longer, if any. */
+/** Requests a token; `refused` is the token that the gateway last rejected, if any. */
 export type IssueToken = (refused: GatewayToken | null) => Promise<GatewayToken | Refusal>
 
-/** One token for all who send with the same credentials; callers that need one wait for one call. */
+/** One token for all senders with the same credentials. Concurrent callers share one request. */
 export class AuthCache {
   #token: GatewayToken | null = null
   #refused: GatewayToken | null = null
@@ -32,7 +32,7 @@ export class AuthCache {
     return this.#issuing
   }
 
-  /** The gateway did not take this token; does nothing when there is a newer one already. */
+  /** Drops a token that the gateway rejected. Does nothing when a newer one exists. */
   drop(token: GatewayToken): void {
     if (this.#token?.value !== token.value) return
     this.#token = null
@@ -49,7 +49,7 @@ export class AuthCache {
   }
 }
 
-/** Tells a token from the refusal of one. */
+/** Tells a token from a refusal. */
 export function isIssued(result: GatewayToken | Refusal): result is GatewayToken {
   return 'value' in result
 }

@@ -17,17 +17,20 @@ import { type GatewayRequest, type Transport, TransportError } from './transport
 
 const maxClients = 500
 
-/** One request's worth of a notification. */
+/** The targets of one request, with the notification. */
 export type Sending = Pick<PushBatch<unknown>, 'certificate' | 'notification' | 'targets' | 'part'>
 
 interface ClientOptions {
   readonly clock: Clock
   readonly circuit: CircuitLimits
-  /** Of the channel. */
+  /** Limits of the channel. */
   readonly limits: ChannelLimits
 }
 
-/** The clients of one channel, by what their certificates say to the gateway; the unused leave first. */
+/**
+ * The clients of one channel, keyed by the contents of their certificates. The least recently used
+ * one closes first.
+ */
 export class CertificateClients<Credentials> {
   readonly #closing = new Set<Promise<void>>()
   readonly #clients = new LRUCache<string, CertificateClient<Credentials>>({
@@ -40,9 +43,10 @@ export class CertificateClients<Credentials> {
     private readonly options: ClientOptions,
   ) {}
 
-  /** @returns a refusal when the certificate cannot be used */
+  /** @returns a refusal when the certificate is invalid */
   open(certificate: GatewayCertificate): CertificateClient<Credentials> | Refusal {
-    // Every certificate has a receipt address of its own, and vendors count all that is sent with the same credentials.
+    // The receipt address differs per certificate, but vendors count by credentials, so it is
+    // not part of the key.
     const { receiptUrl: _, ...shared } = certificate
     const key = createHash('sha256').update(JSON.stringify(shared)).digest('base64')
     const known = this.#clients.get(key)
@@ -52,7 +56,10 @@ export class CertificateClients<Credentials> {
     return client
   }
 
-  /** One that nobody else sends with; the caller closes it. @returns as {@link open} */
+  /**
+   * Opens a client that is not shared; the caller closes it.
+   * @returns as {@link open}
+   */
   openUnshared(certificate: GatewayCertificate): CertificateClient<Credentials> | Refusal {
     try {
       return new CertificateClient(this.protocol, certificate, this.options)
@@ -62,7 +69,7 @@ export class CertificateClients<Credentials> {
     }
   }
 
-  /** How many send nothing for now. */
+  /** Number of clients with an open circuit. */
   get openCircuits(): number {
     return [...this.#clients.values()].filter(({ isCircuitOpen }) => isCircuitOpen).length
   }
@@ -78,16 +85,19 @@ export class CertificateClients<Credentials> {
   }
 }
 
-/** All that sends with one certificate: its connections, token, rate and circuit. */
+/** Sends with one certificate: holds its connections, token, rate limit and circuit breaker. */
 export class CertificateClient<Credentials> {
   readonly limits: ChannelLimits
   readonly #credentials: Credentials
   readonly #transport: Transport
   readonly #limiter: RequestLimiter
   readonly #circuit: CircuitBreaker
-  /** By part; null: every request proves itself. */
+  /** Tokens by part; null when every request carries its own proof. */
   readonly #auth: Map<string, AuthCache> | null
-  /** Until when the gateway takes one device with a request and no lists of them, milliseconds since 1970. */
+  /**
+   * End of the period in which the gateway refuses lists and accepts one device per request,
+   * milliseconds since 1970.
+   */
   #singleUntil = 0
 
   /** @throws CredentialError */
@@ -143,7 +153,6 @@ export class CertificateClient<Credentials> {
     return outcomes
   }
 
-  /** Its circuit is open. */
   get isCircuitOpen(): boolean {
     return this.#circuit.openState() !== null
   }
@@ -164,14 +173,14 @@ export class CertificateClient<Credentials> {
     return outcomes.map((outcome) => this.#untilMended(outcome))
   }
 
-  /** What found the circuit's cause waits as long as what comes after it. */
+  /** Gives the outcome that opened the circuit the same delay as those that follow. */
   #untilMended(outcome: PushOutcome): PushOutcome {
     if (outcome.kind !== 'config' || outcome.isOfDevice) return outcome
     const open = this.#circuit.openState()
     return open ? { ...outcome, retryAfterMs: open.retryAfterMs } : outcome
   }
 
-  /** Tries once more with another token when the gateway takes the first no longer. */
+  /** Retries once with another token when the gateway rejects the first. */
   async #sendAuthenticated(sending: Sending): Promise<readonly PushOutcome[]> {
     const outcomes = await this.#attempt(sending)
     const refused = sending.targets.filter((_, index) => outcomes[index]?.kind === 'auth_expired')
@@ -200,7 +209,7 @@ export class CertificateClient<Credentials> {
     return outcomes
   }
 
-  /** What nobody could tell from another command is not sent a second time. */
+  /** Marks a command as unrepeatable if the app could not recognise its repetition. */
   #unanswered(refusal: Refusal, { notification }: Sending): Refusal {
     const isUnguarded = notification.kind === 'cmd' && !this.protocol.guardsCommands
     if (!isUnguarded || refusal.kind !== 'network' || !refusal.mayBeDelivered) return refusal
@@ -231,7 +240,7 @@ export class CertificateClient<Credentials> {
   readonly #call = (request: GatewayRequest) => this.#transport.request(request)
 }
 
-/** A gateway that does not answer is an outcome as well. */
+/** Converts a transport error to an outcome. */
 async function guarded<T>(work: () => Promise<T>): Promise<T | Refusal> {
   try {
     return await work()
@@ -242,7 +251,7 @@ async function guarded<T>(work: () => Promise<T>): Promise<T | Refusal> {
   }
 }
 
-/** Credentials that are refused twice are wrong, not old. */
+/** Credentials that are rejected twice are wrong, not expired. */
 function finalOutcome(outcome: PushOutcome): PushOutcome {
   return outcome.kind === 'auth_expired' ? { ...outcome, kind: 'config' } : outcome
 }

@@ -1,17 +1,19 @@
 import type { Clock } from '../../../lib/clock.js'
 import type { PushOutcome } from '../../sender.js'
 
-/** When a circuit opens, and for how long. */
+/** Conditions that open a circuit, and how long it stays open. */
 export interface CircuitLimits {
-  /** How long nothing is sent after the gateway refused the credentials or the set-up. */
+  /** Pause after the gateway refused the credentials or the set-up. */
   readonly configPauseMs: number
-  /** Requests that fail one after another before the gateway counts as down. */
+  /** Consecutive failed requests after which the gateway counts as down. */
   readonly failuresToOpen: number
-  /** How long nothing is sent to a gateway that is down. */
+  /** Pause after a gateway is found to be down. */
   readonly outagePauseMs: number
 }
 
-/** May a request be sent? `probe`: alone, to see whether the gateway answers again. */
+/**
+ * State of the circuit for one request. `half_open`: it is the single probe that tests the gateway.
+ */
 export type CircuitState = { readonly kind: 'closed' | 'half_open' } | OpenCircuit
 
 export interface OpenCircuit {
@@ -22,8 +24,8 @@ export interface OpenCircuit {
 }
 
 /**
- * Spares a gateway requests that would fail. After `config` outcomes, or an unbroken row of
- * failures, it lets nothing through for a while and then a single probe, which decides.
+ * Circuit breaker. Opens after a `config` outcome or after consecutive failures. After the pause it
+ * admits a single probe, whose outcome closes it or opens it again.
  */
 export class CircuitBreaker {
   #failures = 0
@@ -35,7 +37,7 @@ export class CircuitBreaker {
     private readonly clock: Clock,
   ) {}
 
-  /** What stands in the way now; null: a request may go on and {@link enter}. */
+  /** Returns the open state; null when {@link enter} would admit a request. */
   openState(): OpenCircuit | null {
     if (this.#opened === null) return null
     const { cause, reason, until } = this.#opened
@@ -53,7 +55,7 @@ export class CircuitBreaker {
     return { kind: 'half_open' }
   }
 
-  /** @param outcomes of one request; [] when it could not be sent at all */
+  /** @param outcomes of one request; [] when it could not be sent */
   leave(state: CircuitState, outcomes: readonly PushOutcome[]): void {
     const isProbe = state.kind === 'half_open'
     if (isProbe) this.#isProbing = false

@@ -1,4 +1,4 @@
-/** How the fields of certificates are read, so that an operator hears of all that is wrong at once. */
+/** Reads the fields of certificates and reports all faults together. */
 import type { CertificateFault, CertificateField, GatewayCertificate } from '../../sender.js'
 
 /** The certificate cannot be used. */
@@ -18,7 +18,7 @@ const values = {
   package_name: 'packageName',
 } as const satisfies Record<CertificateField, keyof GatewayCertificate>
 
-/** Notes what is wrong with fields while they are read. */
+/** Records the faults of fields while they are read. */
 export class FieldReader {
   readonly faults: CertificateFault[] = []
 
@@ -29,9 +29,9 @@ export class FieldReader {
   }
 
   /**
-   * A field that the channel cannot do without; it may go into a header.
+   * Returns a field that the channel requires. Its value may be used in a header.
    *
-   * @param meaning what the field is on this channel
+   * @param meaning meaning of the field on this channel
    */
   required(field: Exclude<CertificateField, 'certificate'>, meaning?: string): string {
     const value = (this.certificate[values[field]] ?? '').trim()
@@ -45,8 +45,8 @@ export class FieldReader {
 /**
  * Reads credentials from the fields of a certificate.
  *
- * @param read may throw CredentialError where nothing can be read on
- * @throws CredentialError with all that was noted
+ * @param read may throw CredentialError when it cannot continue
+ * @throws CredentialError with all recorded faults
  */
 export function readFields<T>(
   certificate: GatewayCertificate,
@@ -63,7 +63,7 @@ export function readFields<T>(
   throw new CredentialError(fields.faults)
 }
 
-/** A fault that leaves nothing to read on. */
+/** Returns the error of a certificate that cannot be read any further. */
 export function badCertificate(text: string): CredentialError {
   return new CredentialError([{ field: 'certificate', text }])
 }

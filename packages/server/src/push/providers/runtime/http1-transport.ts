@@ -11,7 +11,7 @@ import {
 
 const maxAnswerBytes = 1024 * 1024
 
-/** Errors that come before the first byte of a request is written. */
+/** Errors that occur before the first byte of a request is written. */
 const beforeWriting = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -26,10 +26,10 @@ const beforeWriting = new Set([
 
 export interface Http1Options {
   readonly limits: TransportLimits
-  /** How many there may be; each carries one request at a time. */
+  /** Maximum number of connections; each carries one request at a time. */
   readonly connections: number
   readonly clock: Clock
-  /** PEM; unset: the authorities that Node trusts. */
+  /** PEM; defaults to the authorities that Node trusts. */
   readonly ca?: string | undefined
 }
 
@@ -43,7 +43,7 @@ export class Http1Transport implements Transport {
       pipelining: 1,
       keepAliveTimeout: 30_000,
       maxResponseSize: maxAnswerBytes,
-      // The deadline of the whole request takes their place.
+      // The deadline of the whole request replaces it.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: limits.connectTimeoutMs, ...(ca === undefined ? {} : { ca }) },
@@ -89,7 +89,7 @@ function transportError(cause: unknown, isLate: boolean): TransportError {
   if (isLate)
     return new TransportError('no answer in time', { code: 'timeout', mayBeDelivered: true, cause })
   const { code = 'unknown', message } = cause as NodeJS.ErrnoException
-  // A certificate that is not trusted, and other failures of the handshake.
+  // An untrusted certificate, or another failure of the handshake.
   const isHandshake = /CERT|TLS|SSL|VERIFY|ISSUER/.test(code)
   return new TransportError(message, {
     code,

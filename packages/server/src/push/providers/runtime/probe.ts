@@ -3,7 +3,7 @@ import type { PushNotification } from '../../sender.js'
 
 const lifeMs = 60_000
 
-/** A plain text that no device gets to see. */
+/** A plain text for the probe, which no device receives. */
 export function probeNotification(now: number): PushNotification {
   return {
     kind: 'text',

@@ -1,4 +1,4 @@
-/** What the runtime has to know of a gateway to send to it. */
+/** Description of a gateway that the runtime needs to send to it. */
 import type { Clock } from '../../../lib/clock.js'
 import type {
   CertificateInspection,
@@ -14,23 +14,23 @@ import type { GatewayToken } from './auth-cache.js'
 import type { RequestLimits } from './request-limiter.js'
 import type { GatewayAnswer, GatewayRequest, Transport, TransportLimits } from './transport.js'
 
-/** Numbers of one channel; start well below what the vendor publishes. */
+/** Limits of one channel, well below the values that the vendor publishes. */
 export interface ChannelLimits extends RequestLimits, TransportLimits {
-  /** What the rate counts. */
+  /** Unit of the rate. */
   readonly rateUnit: 'request' | 'message'
   readonly targetsPerRequest: number
 }
 
-/** One attempt to send to some targets. */
+/** One attempt to send a notification to some targets. */
 export interface PushBatch<Credentials> {
   readonly credentials: Credentials
   readonly certificate: GatewayCertificate
   readonly notification: PushNotification
-  /** No token twice. */
+  /** Without repeated tokens. */
   readonly targets: readonly PushTarget[]
-  /** What {@link GatewayProtocol.partOf} says of all of them; "" where it is not there. */
+  /** The common result of {@link GatewayProtocol.partOf}; "" without that method. */
   readonly part: string
-  /** "" where the gateway needs none. */
+  /** "" when the gateway needs no token. */
   readonly authToken: string
   /** Milliseconds since 1970. */
   readonly now: number
@@ -39,41 +39,44 @@ export interface PushBatch<Credentials> {
 /** @throws TransportError */
 export type CallGateway = (request: GatewayRequest) => Promise<GatewayAnswer>
 
-/** How tokens are got; the runtime keeps them. */
+/** Obtains tokens; the runtime caches them. */
 export interface AuthScheme<Credentials> {
   issue(context: {
     readonly credentials: Credentials
     readonly certificate: GatewayCertificate
-    /** As in {@link PushBatch}: tokens of one part are not shown in another. */
+    /** As in {@link PushBatch}; a token of one part is not valid for another. */
     readonly part: string
     readonly now: number
-    /** The token that was refused, when that is why another one is asked for. */
+    /** The rejected token that this request replaces, if any. */
     readonly refused: GatewayToken | null
     readonly call: CallGateway
   }): Promise<GatewayToken | Refusal>
 }
 
-/** A gateway: how its credentials read, how it is asked, what its answers mean. */
+/** A gateway: its credentials, requests and answers. */
 export interface GatewayProtocol<Credentials> {
   readonly channel: VendorChannel
   readonly limits: ChannelLimits
-  /** Null: every request proves itself. */
+  /** Null: every request carries its own proof. */
   readonly auth: AuthScheme<Credentials> | null
-  /** @throws CredentialError with what is wrong, for the operator */
+  /** @throws CredentialError with the faults, for the operator */
   readCredentials(certificate: GatewayCertificate): Credentials
-  /** What more can be known of them without asking the gateway; unset: nothing. */
+  /** Further facts about the credentials that need no request; omit for none. */
   inspect?(credentials: Credentials): CertificateInspection
-  /** The right form of a token that no device has; unset: any text will do. */
+  /** A well-formed token that no device has; omit if any text will do. */
   readonly probeToken?: string
-  /** Null: the notification may be sent. */
+  /** Returns null when the notification may be sent. */
   refuse?(notification: PushNotification, certificate: GatewayCertificate): Refusal | null
-  /** What the notification counts as, where quotas tell classes apart. */
+  /** Class of the notification, where quotas distinguish classes. */
   classOf?(notification: PushNotification, certificate: GatewayCertificate): MessageClass | null
-  /** One of a few words that has to be the same for all targets of a request. */
+  /** Returns a word that all targets of one request must share. */
   partOf?(target: PushTarget): string
-  /** Requests of commands carry the `deduplicationId` too. Unset: the app would be passed a repeated one again. */
+  /**
+   * Requests of commands carry the `deduplicationId`. Omit if the app would receive a repeated
+   * command twice.
+   */
   readonly guardsCommands?: true
-  /** Unset: HTTP/1.1. */
+  /** Defaults to HTTP/1.1. */
   openTransport?(credentials: Credentials, options: TransportOptions): Transport
   /**
    * @returns outcomes in the order of the targets
@@ -82,14 +85,14 @@ export interface GatewayProtocol<Credentials> {
   send(batch: PushBatch<Credentials>, call: CallGateway): Promise<readonly PushOutcome[]>
 }
 
-/** What a transport to the gateway of a certificate is made of. */
+/** Options of the transport to the gateway of a certificate. */
 export interface TransportOptions {
   readonly certificate: GatewayCertificate
   readonly limits: TransportLimits
   readonly clock: Clock
 }
 
-/** For channels that say nothing else. */
+/** Limits of channels that set none. */
 export const defaultLimits: ChannelLimits = {
   targetsPerRequest: 1,
   rateUnit: 'request',
@@ -102,12 +105,18 @@ export const defaultLimits: ChannelLimits = {
   requestTimeoutMs: 15_000,
 }
 
-/** What may be sent at once after a pause where the operator has set the rate: little, as vendors count each second by itself. */
+/**
+ * Burst after a pause when the operator has set the rate. It is small because vendors count each
+ * second separately.
+ */
 const burstSeconds = 0.1
-/** A request of more messages would never go while the rate is slowed down: it waits a second at the most. */
+/**
+ * A larger request would never be sent while the rate is slowed down, since it waits at most a
+ * second.
+ */
 const longestRequestSeconds = 0.15
 
-/** The numbers of a channel, and those that the certificate sets in their place. */
+/** Limits of a channel with the overrides of the certificate. */
 export function certificateLimits(
   limits: ChannelLimits,
   { limits: own = {} }: Pick<GatewayCertificate, 'limits'>,
@@ -126,7 +135,7 @@ export function certificateLimits(
 
 type SendBatch<Credentials> = GatewayProtocol<Credentials>['send']
 
-/** Sends to all targets with one request. */
+/** Sends one request for all targets. */
 export function sendTogether<Credentials>(
   build: (batch: PushBatch<Credentials>) => GatewayRequest | Refusal,
   read: (answer: GatewayAnswer, batch: PushBatch<Credentials>) => readonly PushOutcome[],
@@ -138,7 +147,7 @@ export function sendTogether<Credentials>(
   }
 }
 
-/** Sends to each target with a request of its own. */
+/** Sends one request per target. */
 export function sendOneByOne<Credentials>(
   build: (batch: PushBatch<Credentials>, target: PushTarget) => GatewayRequest | Refusal,
   read: (answer: GatewayAnswer) => PushOutcome,
@@ -152,7 +161,7 @@ export function sendOneByOne<Credentials>(
     )
 }
 
-/** The origin of sends: the certificate's own, else the vendor's. */
+/** Returns the origin of sends: the certificate's, else the vendor's. */
 export function sendUrl({ endpoint }: GatewayCertificate, vendorUrl: string): string {
   return endpoint?.sendUrl ?? vendorUrl
 }

@@ -23,11 +23,11 @@ import { type ChannelLimits, certificateLimits, type GatewayProtocol } from './p
 export interface ProviderOptions {
   readonly clock: Clock
   readonly circuit: CircuitLimits
-  /** Over those of the protocol. */
+  /** Overrides the protocol's limits. */
   readonly limits?: Partial<ChannelLimits>
 }
 
-/** Sends to one gateway: whole notifications in, one outcome for each target out. */
+/** Sends to one gateway: takes whole notifications and returns one outcome per target. */
 export class GatewayProvider<Credentials>
   implements PushSender, CertificateInspector, AsyncDisposable
 {
@@ -95,12 +95,12 @@ export class GatewayProvider<Credentials>
     }
   }
 
-  /** Certificates that nothing is sent with for now. */
+  /** Number of certificates with an open circuit. */
   get openCircuits(): number {
     return this.#clients.openCircuits
   }
 
-  /** Ends all connections; what is under way is finished first. */
+  /** Closes all connections after the requests in progress. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#clients.close()
   }
@@ -110,7 +110,7 @@ export class GatewayProvider<Credentials>
     return { perSecond, maxInFlight }
   }
 
-  /** Why nothing is asked of the gateway; null: it may be. */
+  /** Returns the reason why the gateway is paused; null when it is not. */
   #paused(
     { certificate, notification }: Pick<PushRequest, 'certificate' | 'notification'>,
     pauses: QuotaPauses,
@@ -137,7 +137,7 @@ export class GatewayProvider<Credentials>
   }
 }
 
-/** The answer says nothing of a device. */
+/** The answer does not mention a device. */
 const missing: PushOutcome = {
   kind: 'server_error',
   code: 'no_outcome',

@@ -5,13 +5,13 @@ import { TurnPacer } from './turn-pacer.js'
 
 export interface RequestLimits extends BucketRate {
   readonly maxInFlight: number
-  /** Requests that wait for a place among those in flight; more are refused. */
+  /** Requests that wait for a place among those in flight; further requests are refused. */
   readonly maxQueued: number
-  /** How long a request may wait for the rate, and with it the job that it is of. */
+  /** Longest wait for the rate, which also delays the job of the request. */
   readonly maxWaitMs: number
 }
 
-/** Why a request was not let through, and when to come again. */
+/** Reason why a request was refused, and when to retry it. */
 export interface LimiterRefusal {
   readonly code: 'queue_full' | 'rate_exceeded'
   readonly retryAfterMs: number
@@ -20,18 +20,18 @@ export interface LimiterRefusal {
 const queuePauseMs = 1_000
 const longestPauseMs = 300_000
 
-/** A request of one device takes a tenth of a millisecond to make. */
+/** Building a request for one device takes a tenth of a millisecond. */
 const requestsPerTurn = 16
 
-/** Lets a bounded number of requests to one gateway run at once, at a bounded rate. */
+/** Bounds the number of concurrent requests to one gateway, and their rate. */
 export class RequestLimiter {
   readonly #bucket: TokenBucket
   readonly #pacer = new TurnPacer(requestsPerTurn)
   readonly #waiting: (() => void)[] = []
   #inFlight = 0
-  /** What those who wait for a place will take of the rate. */
+  /** Cost of the requests that wait for a place. */
   #unreserved = 0
-  /** When the last one of those that the rate refused is to come again, milliseconds since 1970. */
+  /** Retry time of the last request that the rate refused, milliseconds since 1970. */
   #returnsAt = 0
 
   constructor(
@@ -46,7 +46,7 @@ export class RequestLimiter {
   }
 
   /**
-   * Runs the work when it is its turn, first come, first served.
+   * Runs work in order of arrival.
    * @param cost tokens of the rate
    */
   async run<T>(cost: number, work: () => Promise<T>): Promise<T | LimiterRefusal> {
@@ -77,16 +77,16 @@ export class RequestLimiter {
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Those that are refused come again one behind the other, as fast as the rate allows; together, they would be refused again. */
+  /** Spaces the retries of refused requests at the rate; together they would be refused again. */
   #rateExceeded(cost: number): LimiterRefusal {
     const now = this.clock.now()
     const roomAt = Math.max(this.#returnsAt, now + this.#bucket.waitMs(this.#unreserved))
     this.#returnsAt = Math.min(roomAt + this.#bucket.durationMs(cost), now + longestPauseMs)
-    // Whole seconds, so that several of a batch are sent together.
+    // Whole seconds, so that several requests of a batch are sent together.
     return { code: 'rate_exceeded', retryAfterMs: Math.ceil((this.#returnsAt - now) / 1000) * 1000 }
   }
 
-  /** The place goes to the next that waits. */
+  /** Passes the place to the next waiting request. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next) next()

@@ -1,37 +1,40 @@
-/** What a provider says to a gateway and hears from it, whatever version of HTTP carries it. */
+/** Requests to a gateway and its answers, independent of the HTTP version. */
 
 export interface GatewayRequest {
   readonly method: 'POST'
   readonly url: string
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** An answer of a gateway, of any status; its body is read to the end. */
+/** A gateway's answer of any status, with its complete body. */
 export interface GatewayAnswer {
   readonly status: number
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: string
   /** Milliseconds since 1970. */
   readonly receivedAt: number
 }
 
-/** Connections to gateways, with the trust and the client certificate of one push certificate. */
+/**
+ * Connections to a gateway, with the trusted authorities and the client certificate of one push
+ * certificate.
+ */
 export interface Transport {
   /** @throws TransportError */
   request(request: GatewayRequest): Promise<GatewayAnswer>
-  /** Ends the connections; what is under way is finished first. */
+  /** Closes the connections after the requests in progress. */
   close(): Promise<void>
 }
 
-/** No answer. */
+/** The gateway did not answer. */
 export class TransportError extends Error {
   override readonly name = 'TransportError'
-  /** A word such as `timeout` or a code of the system. */
+  /** A word such as `timeout`, or a code of the operating system. */
   readonly code: string
-  /** False: the request has certainly not been handled. */
+  /** False: the gateway has certainly not processed the request. */
   readonly mayBeDelivered: boolean
 
   constructor(
@@ -44,11 +47,14 @@ export class TransportError extends Error {
   }
 }
 
-/** How long connections and answers may take, and how many connections there may be. */
+/** Timeouts of connections and answers, and the number of connections. */
 export interface TransportLimits {
   readonly connectTimeoutMs: number
   /** From the start of a request to the end of its answer. */
   readonly requestTimeoutMs: number
-  /** Of HTTP/2, whose connections carry many requests at once; default 1. One of HTTP/1.1 carries one at a time. */
+  /**
+   * HTTP/2 only: maximum number of connections, default 1. A connection carries many requests at
+   * once; one of HTTP/1.1 carries one.
+   */
   readonly maxConnections?: number
 }

@@ -1,6 +1,6 @@
 /**
- * Lets only so many begin within one turn of the event loop, so that calls of clients get in between however many requests are to be sent
- * at once.
+ * Bounds the requests that begin within one turn of the event loop, so that calls of clients run
+ * between them.
  */
 export class TurnPacer {
   readonly #waiting: (() => void)[] = []
@@ -9,7 +9,7 @@ export class TurnPacer {
 
   constructor(private readonly perTurn: number) {}
 
-  /** Resolves when it is the caller's turn, first come, first served. */
+  /** Resolves in order of arrival when one more request may begin. */
   async begin(): Promise<void> {
     this.#schedule()
     if (this.#begun < this.perTurn) {

@@ -1,4 +1,4 @@
-/** Answers of vendor_f: one code for the request, and in `value` codes of single devices. */
+/** Answers of vendor_f: one code for the request, and codes of single devices in `value`. */
 
 import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
@@ -22,7 +22,7 @@ export const vendorFCodes = codeTable({
   payload: [1005, 110004, 110032],
 })
 
-/** Codes of single devices; 110010 means something else here than for the request. */
+/** Codes of single devices; 110010 has another meaning for a whole request. */
 export const vendorFDeviceCodes = codeTable({
   invalid_token: [110002, 110003],
   suppressed: [110010, 520],
@@ -50,7 +50,7 @@ export function vendorFOutcomes(
   return acceptedBut(targets, scalarText(body.msgId), refused)
 }
 
-/** Where the gateway wants the request instead; null: it has answered it. */
+/** Returns the address to which the gateway redirects the request; null when it answered. */
 export function vendorFRedirect(answer: GatewayAnswer): string | null {
   const { code, redirect } = jsonObject(answer.body)
   const url = scalarText(redirect)

@@ -1,4 +1,4 @@
-/** Requests of vendor_f: pushes by pushId of its server API. */
+/** Requests of vendor_f: pushes by pushId through its server API. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
@@ -30,7 +30,7 @@ const notifyKeyLength = 8
 /** Delivered and clicked. */
 const wantedReceipts = '3'
 
-/** One request for up to 100 devices. */
+/** Builds the request for up to 100 devices. */
 export function vendorFRequest(batch: PushBatch<VendorFCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets } = batch
   const isData = notification.kind === 'cmd'
@@ -88,7 +88,7 @@ function vendorFData(notification: PushNotification) {
   return appData(notification, { intent, attachmentUrl: notification.attachmentUrl })
 }
 
-/** An intent with a component names an activity; another one is opened as it is. */
+/** An intent with a component names an activity; any other intent is opened unchanged. */
 function clickType(notification: PushNotification) {
   const intent = intentOf(channelOptions(notification, 'vendor_f'))
   const parameters = stringValues(vendorFData(notification))
@@ -99,14 +99,16 @@ function clickType(notification: PushNotification) {
     : { clickType: 1, activity, parameters: { ...stringExtras(intent), ...parameters } }
 }
 
-/** The class of `component=package/class`; one that begins with a dot is in the package. */
+/**
+ * Returns the class of `component=package/class`. A class that begins with a dot is in the package.
+ */
 function componentClass(intent: string): string | null {
   const [, packageName = '', className = ''] = /[;#]component=([^;/]+)\/([^;]+)/.exec(intent) ?? []
   if (className === '') return null
   return className.startsWith('.') ? packageName + className : className
 }
 
-/** The `S.name=value` extras of an intent. */
+/** Returns the `S.name=value` extras of an intent. */
 function stringExtras(intent: string): Record<string, string> {
   const extras = [...intent.matchAll(/;S\.([^=;]+)=([^;]*)/g)]
   return Object.fromEntries(extras.map(([, name = '', value = '']) => [name, decodeUriText(value)]))

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The signature of a form: MD5 of its fields in the order of their names, each as name=value with
- * nothing between them, and the secret after them.
+ * Signs a form: MD5 of its fields in the order of their names, each as name=value without
+ * separators, followed by the secret.
  */
 export function vendorFSign(fields: Readonly<Record<string, string>>, secret: string): string {
   const text = Object.keys(fields)

@@ -35,7 +35,7 @@ export function vendorHOutcomes(
   const messageId = scalarText(body.requestId)
   if (code === success) return acceptedBut(targets, messageId, new Map())
   if (code === partialSuccess) {
-    // The message is itself JSON here.
+    // The message is JSON itself.
     const dead = refusalOfClass('invalid_token', { code, reason: 'illegal token' }, answer)
     const illegal = scalarTexts(jsonObject(reason).illegal_tokens)
     return acceptedBut(targets, messageId, new Map(illegal.map((token) => [token, dead])))

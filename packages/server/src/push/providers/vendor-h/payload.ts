@@ -12,7 +12,7 @@ import type { VendorHCredentials } from './credentials.js'
 const host = 'https://push-api.cloud.huawei.com'
 const maxMessageBytes = 4096
 
-/** One request for up to 1000 devices. */
+/** Builds the request for up to 1000 devices. */
 export function vendorHRequest(batch: PushBatch<VendorHCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets, authToken, now } = batch
   const style = vendorHStyle(certificate)
@@ -36,8 +36,9 @@ function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
     refusesImages: false,
     android: ({ priority }) => ({
       urgency: priority === 'high' ? 'HIGH' : 'NORMAL',
-      // All that wait for the device are kept, and replace one another there by notify_id: there are
-      // 100 groups at most, which conversations of an app would have to share.
+      // Keeps all messages that wait for the device; they replace one another there by
+      // notify_id. The
+      // vendor allows at most 100 collapse groups, which all conversations of an app would share.
       collapse_key: -1,
       target_user_type: environment === 'development' ? 1 : 0,
       ...(category === undefined ? {} : { category }),

@@ -13,7 +13,7 @@ import { vendorHRequest } from './payload.js'
 const tokenUrl = 'https://oauth-login.cloud.huawei.com/oauth2/v3/token'
 const jwtSeconds = 3600
 
-/** Client credentials are exchanged for a token; the key of a service account signs its own. */
+/** Exchanges client credentials for a token; the key of a service account signs its own token. */
 const vendorHAuth: AuthScheme<VendorHCredentials> = {
   async issue({ credentials: { proof }, certificate, now, call }) {
     const url = certificate.endpoint?.authUrl ?? tokenUrl

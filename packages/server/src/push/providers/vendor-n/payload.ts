@@ -1,4 +1,4 @@
-/** Requests of vendor_n: "Sending messages" of its push service. */
+/** Requests of vendor_n ("Sending messages" of its push service). */
 import type { GatewayCertificate, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
@@ -11,7 +11,7 @@ import type { VendorNCredentials } from './credentials.js'
 const host = 'https://push-api.cloud.honor.com'
 const maxMessageBytes = 4096
 
-/** One request for up to 1000 devices. */
+/** Builds the request for up to 1000 devices. */
 export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets, authToken, now } = batch
   const style = vendorNStyle(certificate)
@@ -28,13 +28,13 @@ export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayReq
   )
 }
 
-/** Messages that are no advertising need an approved class. */
+/** Messages other than advertising need an approved class. */
 function vendorNStyle({ environment, category }: GatewayCertificate): KitStyle {
   const importance = category === undefined ? 'LOW' : 'NORMAL'
   return {
     channel: 'vendor_n',
     importance,
-    // The vendor wants both to be the same.
+    // The vendor requires both to be equal.
     isBodyLong: true,
     refusesImages: importance === 'LOW',
     android: () => ({ target_user_type: environment === 'development' ? 1 : 0 }),
@@ -42,7 +42,7 @@ function vendorNStyle({ environment, category }: GatewayCertificate): KitStyle {
   }
 }
 
-/** In camel case, and a class of a badge is a badgeClass. */
+/** Converts to camel case, and renames the class of a badge to badgeClass. */
 function vendorNSpelling(value: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [

@@ -40,7 +40,7 @@ function itemOutcome(item: JsonObject, answer: GatewayAnswer): PushOutcome {
   return refusalByCode(vendorOCodes, verdict, answer)
 }
 
-/** Why a call failed as a whole. */
+/** Returns the refusal of a whole call. */
 export function vendorORefusal(answer: GatewayAnswer): Refusal {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`

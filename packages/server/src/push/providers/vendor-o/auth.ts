@@ -8,7 +8,7 @@ import { vendorORefusal } from './answers.js'
 import type { VendorOCredentials } from './credentials.js'
 import { regionUrl } from './region.js'
 
-/** Tokens are good for a day. */
+/** Tokens are valid for a day. */
 const refreshMs = 12 * 3_600_000
 
 export const vendorOAuth: AuthScheme<VendorOCredentials> = {
@@ -32,7 +32,7 @@ export const vendorOAuth: AuthScheme<VendorOCredentials> = {
   },
 }
 
-/** SHA-256 of key, time in milliseconds and MasterSecret. */
+/** Returns the SHA-256 of key, time in milliseconds and MasterSecret. */
 export function vendorOSign(
   { appKey, masterSecret }: VendorOCredentials,
   timestamp: number,

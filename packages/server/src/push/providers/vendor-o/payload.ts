@@ -1,4 +1,4 @@
-/** Requests of vendor_o: single pushes of its server API, alone or in batches. */
+/** Requests of vendor_o: single pushes through its server API, alone or in batches. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
@@ -24,10 +24,10 @@ const maxContent = { standard: 50, long: 128 }
 const maxParametersLength = 4000
 const maxTtlSeconds = 864_000
 const messageIdLength = 32
-/** Shown in the bar, on the lock screen and on top. */
+/** Displayed in the bar, on the lock screen and on top. */
 const notifyLevelAll = 16
 
-/** One request for one device, or for up to 1000 of one region. */
+/** Builds the request for one device, or for up to 1000 devices of one region. */
 export function vendorORequest(batch: PushBatch<VendorOCredentials>): GatewayRequest | Refusal {
   const { certificate, targets, part, authToken } = batch
   const messages = targets.map((target) => vendorOMessage(batch, target))
@@ -99,7 +99,7 @@ function vendorOClass({ category }: GatewayCertificate) {
   return category === undefined ? {} : { category, notify_level: notifyLevelAll }
 }
 
-/** 0 sets a number, 1 adds one; what adds more is a number of our counter. */
+/** 0 sets a number, 1 adds one. A larger increment becomes an absolute number of our counter. */
 function vendorOBadge({ badge }: PushNotification, { badgeCount }: PushTarget) {
   if (badge === null) return {}
   if (badge.mode === 'set') return { badge_operation_type: 0, badge_message_count: badge.count }

@@ -6,10 +6,10 @@ const hosts = {
   abroad: 'https://api-intl.push.oppomobile.com',
 }
 
-/** Which of the two gateways knows a device. */
+/** The gateway that serves a device. */
 export type Region = keyof typeof hosts
 
-/** China: one part, or CN as the first of two or the second of three parts. */
+/** China: the token has one part, or CN as the first of two or the second of three parts. */
 export function regionOf({ token }: PushTarget): Region {
   const parts = token.split('_')
   const isDomestic =
@@ -19,7 +19,7 @@ export function regionOf({ token }: PushTarget): Region {
   return isDomestic ? 'domestic' : 'abroad'
 }
 
-/** The origin for devices of a region. */
+/** Returns the origin for devices of a region. */
 export function regionUrl(certificate: GatewayCertificate, region: string): string {
   return sendUrl(certificate, region === 'abroad' ? hosts.abroad : hosts.domestic)
 }

@@ -33,12 +33,12 @@ export const vendorVCodes = codeTable({
   ],
 })
 
-/** Status of a device in `invalidUser`; 4 is no test user in test mode. */
+/** Status of a device in `invalidUser`; 4: not a test user in test mode. */
 const deviceCodes = codeTable({ invalid_token: ['user_1', 'user_2'], suppressed: ['user_4'] })
 
 const success = '0'
 const outsideHours = '10071'
-/** When operational messages are taken again, in UTC+8. */
+/** Hour at which the gateway accepts operational messages again, UTC+8. */
 const firstHour = 7
 
 export function vendorVOutcomes(
@@ -55,7 +55,7 @@ export function vendorVOutcomes(
   return acceptedBut(targets, scalarText(body.taskId), refused)
 }
 
-/** Why a call failed as a whole. */
+/** Returns the refusal of a whole call. */
 export function vendorVRefusal(answer: GatewayAnswer): Refusal {
   const body = jsonObject(answer.body)
   const code = scalarText(body.result) || `http_${answer.status}`
@@ -77,7 +77,7 @@ function refusedDevices(body: JsonObject, answer: GatewayAnswer): Map<string, Re
   )
 }
 
-/** The ID of a stored message, or null when it was not stored. */
+/** Returns the ID of a stored message, or null when it was not stored. */
 export function vendorVTaskId(answer: GatewayAnswer): string | null {
   const { result, taskId } = jsonObject(answer.body)
   return scalarText(result) === success ? scalarText(taskId) || null : null

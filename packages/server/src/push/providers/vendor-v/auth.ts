@@ -8,7 +8,7 @@ import { vendorVRefusal } from './answers.js'
 import type { VendorVCredentials } from './credentials.js'
 import { vendorVUrl } from './payload.js'
 
-/** Tokens are good for a day; the vendor wants them refreshed every hour or two. */
+/** Tokens are valid for a day; the vendor asks to refresh them every hour or two. */
 const refreshMs = 2 * 3_600_000
 
 export const vendorVAuth: AuthScheme<VendorVCredentials> = {
@@ -28,7 +28,7 @@ export const vendorVAuth: AuthScheme<VendorVCredentials> = {
   },
 }
 
-/** MD5 of ID, key, time in milliseconds and secret. */
+/** Returns the MD5 of ID, key, time in milliseconds and secret. */
 export function vendorVSign(
   { appId, appKey, secret }: VendorVCredentials,
   timestamp: number,

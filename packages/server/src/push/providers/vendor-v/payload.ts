@@ -36,25 +36,25 @@ const systemCategories = ['IM', 'ACCOUNT', 'TODO', 'DEVICE_REMINDER', 'ORDER', '
 
 type VendorVBatch = PushBatch<VendorVCredentials>
 
-/** Address of one of the gateway's calls. */
+/** Returns the address of one of the gateway's calls. */
 export function vendorVUrl(certificate: GatewayCertificate, call: string): string {
   return `${sendUrl(certificate, host)}/message/${call}`
 }
 
-/** One request for one device. */
+/** Builds the request for one device. */
 export function vendorVSingle(batch: VendorVBatch, target: PushTarget): GatewayRequest | Refusal {
   const message = vendorVMessage(batch, minTtlSeconds.single)
   if (message === null) return notificationTooLarge
   return vendorVCall(batch, 'send', { ...message, regId: target.token })
 }
 
-/** Stores the message, so that a list of devices can be named for it. */
+/** Builds the request that stores the message for a list of devices. */
 export function vendorVStored(batch: VendorVBatch): GatewayRequest | Refusal {
   const message = vendorVMessage(batch, minTtlSeconds.list)
   return message === null ? notificationTooLarge : vendorVCall(batch, 'saveListPayload', message)
 }
 
-/** Sends a stored message to 2 to 1000 devices. */
+/** Builds the request that sends a stored message to 2 to 1000 devices. */
 export function vendorVList(batch: VendorVBatch, taskId: string): GatewayRequest {
   return vendorVCall(batch, 'pushToList', {
     appId: batch.credentials.appId,
@@ -90,7 +90,7 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
   const { attachmentUrl, isSilent, badge } = notification
   return {
     appId: credentials.appId,
-    // 1 none, 4 sound and vibration.
+    // 1: none; 4: sound and vibration.
     notifyType: isSilent ? 1 : 4,
     title: cutText(title, maxTitle),
     content: cutText(body, maxContent),
@@ -101,7 +101,7 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
     pushMode: options.pushMode ?? 0,
     requestId: requestId(batch),
     notifyId: numberKey(replacingKey(notification)),
-    // It can add one, and nothing else.
+    // The gateway can only add one.
     ...(badge?.mode === 'add' && badge.count > 0 ? { addBadge: true } : {}),
     clientCustomMap: stringValues(appData(notification, { intent: null, attachmentUrl })),
     foregroundShow: true,
@@ -109,7 +109,7 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
   }
 }
 
-/** What the vendor takes a message for. */
+/** Class of the message at the vendor. */
 export function vendorVClass(
   notification: PushNotification,
   certificate: GatewayCertificate,
@@ -120,7 +120,7 @@ export function vendorVClass(
     : 'operational'
 }
 
-/** The class is always said, since the vendor's default has changed; both fields must agree. */
+/** Always states the class, since the vendor's default has changed; both fields must agree. */
 function vendorVClassFields(classification: number | undefined, { category }: GatewayCertificate) {
   const ofCategory = category !== undefined && systemCategories.includes(category) ? 1 : 0
   const said = classification ?? ofCategory
@@ -130,7 +130,7 @@ function vendorVClassFields(classification: number | undefined, { category }: Ga
   }
 }
 
-/** Another one for other devices, the same for a repeated try. */
+/** Differs for other devices and is the same for a repeated try. */
 function requestId({ notification, targets }: VendorVBatch): string {
   const tokens = targets.map(({ token }) => token)
   return shortKey(JSON.stringify([notification.deduplicationId, ...tokens]), requestIdLength)

@@ -34,7 +34,7 @@ export const vendorVProtocol: GatewayProtocol<VendorVCredentials> = {
   },
 }
 
-/** The message is stored first, then sent to the devices. */
+/** Stores the message first, then sends it to the devices. */
 async function sendToList(
   batch: PushBatch<VendorVCredentials>,
   call: CallGateway,

@@ -18,10 +18,10 @@ import { vendorXClass } from './payload.js'
 export const vendorXCodes = codeTable({
   invalid_token: [66007, 10029],
   throttled: [10027, 200002, 21303],
-  // Of the class of the message, which the answer does not name.
+  // Depends on the class of the message, which the answer does not name.
   certificate_quota: [200001, 10034],
   config: [21301, 21302, 22000, 22006, 22007, 22022, 10031, 10036, 26006],
-  // A channel that the app does not have: perhaps of this message alone, so nothing else is held up.
+  // The app does not have this channel. Only this message may use it, so others are still sent.
   device_config: [27001],
   server_error: [-1, 1, 10001, 10002, 10003, 10037, 20301, 20607, 22102, 26003, 65029],
   payload: [10008, 10012, 10016, 10017, 10041, 21305, 65009, 65014, 65015, [65036, 65038]],
@@ -37,7 +37,7 @@ export function vendorXOutcomes(
   const code = scalarText(body.code) || `http_${answer.status}`
   const reason = scalarText(body.reason) || scalarText(body.description)
   if (code !== '0') {
-    // One code for two things: the words tell whether it is the targets.
+    // One code has two meanings; the text tells whether the targets are invalid.
     const isTargets = code === sendFailed && /no valid target/i.test(reason)
     const outcome = isTargets
       ? refusalOfClass('suspect_token', { code, reason }, answer)

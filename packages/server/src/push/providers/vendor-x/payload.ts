@@ -24,13 +24,13 @@ const host = 'https://api.xmpush.xiaomi.com'
 const maxTitle = 49
 const maxDescription = 127
 const maxPayloadBytes = 4096
-/** One day: what public messages may live; private ones up to ten. */
+/** One day, the maximum life of public messages; private ones may live ten days. */
 const maxTtlSeconds = 86_400
 const jobKeyLength = 12
 /** Delivered, target invalid, push disabled, daily quota exceeded. */
 const wantedReceipts = 1 + 16 + 32 + 128
 
-/** One request for up to 1000 devices. */
+/** Builds the request for up to 1000 devices. */
 export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets } = batch
   const fields = fit(notification, (content) => vendorXFields(content, batch), {
@@ -43,14 +43,14 @@ export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayReq
     {
       registration_id: targets.map(({ token }) => token).join(','),
       ...fields,
-      // The vendor wants it encoded once more than the form does.
+      // The vendor requires one more encoding than the form's.
       payload: encodeURIComponent(fields.payload),
     },
     { authorization: `key=${credentials.secret}` },
   )
 }
 
-/** A message of a channel that the app has registered is private, another one public. */
+/** A message on a channel that the app has registered is private, any other is public. */
 export function vendorXClass(notification: PushNotification): MessageClass {
   return channelOptions(notification, 'vendor_x').channelId ? 'private' : 'public'
 }
