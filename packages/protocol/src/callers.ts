@@ -1,17 +1,17 @@
-/** Who may call an operation. Every operation names one of these; the pipeline checks it in one place (rule C7). */
+/** Caller rules. Every operation names one; the pipeline checks it in one place (rule C7). */
 
-/** What a token is: `none` stands for a call without one, `ticket` for the ticket of one upload. */
+/** Kind of a token: `none` for a call without one, `ticket` for the ticket of one upload. */
 export type TokenKind = 'none' | 'user' | 'admin' | 'operator' | 'ticket'
 
-/** One rule of who may call, and about whom an operation is. */
+/** A caller rule: the accepted tokens, and the user that the call acts for. */
 export interface Callers {
-  /** Tokens that open the operation. `none`: it may be called without any. */
+  /** Accepted tokens. `none`: the call needs no token. */
   readonly tokens: readonly TokenKind[]
-  /** What an Admin token says about the user it acts for, with the user_id header (rules C3, C5). */
+  /** Use of the user_id header with an Admin token (rules C3, C5). */
   readonly subject: 'unused' | 'optional' | 'required'
   /**
-   * True when the user of an Admin token's user_id header must exist and not be deleted. Where it is false, the operation itself says what
-   * becomes of such a user.
+   * True when the user in an Admin token's user_id header must exist and not be deleted. Otherwise
+   * the operation decides.
    */
   readonly subjectExists: boolean
   /** True when the contract lists the group_id header. It counts in every operation about a group, listed or not (rules C4, C5). */
@@ -20,7 +20,7 @@ export interface Callers {
 }
 
 const rules = {
-  /** No token needed; a token that is sent is not checked, except an Admin token where registration is closed. */
+  /** Needs no token. A token is not checked, except an Admin token where registration is closed. */
   anyone: {
     tokens: ['none', 'user', 'admin'],
     subject: 'unused',
@@ -28,7 +28,7 @@ const rules = {
     groupHeader: false,
     description: 'Anyone who names the application; no token needed.',
   },
-  /** A call about one user: the token's own user, or the user that an Admin token names in the user_id header. */
+  /** Concerns one user: the token's own user, or the user in an Admin token's user_id header. */
   user: {
     tokens: ['user', 'admin'],
     subject: 'required',
@@ -37,8 +37,9 @@ const rules = {
     description: 'A user token, or an Admin token with a user_id header.',
   },
   /**
-   * A call about a conversation of one user, as `user`; where the conversation is a group, an Admin token needs no user, and may be that of
-   * an admin of the group (rules C4, E7). The operation names its parameter as `conversation`.
+   * Concerns a conversation of one user, as `user`. If the conversation is a group, an Admin token
+   * needs no user, and may belong to an admin of the group (rules C4, E7). The operation names its
+   * parameter as `conversation`.
    */
   party: {
     tokens: ['user', 'admin'],
@@ -56,7 +57,7 @@ const rules = {
     groupHeader: false,
     description: 'A user token, or an Admin token for any sender or the system.',
   },
-  /** The parameters say which users the operation is about, and an Admin token may name any. */
+  /** Concerns the users in the parameters; an Admin token may name any user. */
   userOrAdmin: {
     tokens: ['user', 'admin'],
     subject: 'optional',
@@ -80,7 +81,7 @@ const rules = {
     groupHeader: true,
     description: 'A user token, or an Admin token, with or without a user_id or group_id header.',
   },
-  /** Group operations with Std headers that are about the caller: an Admin token must say for whom. */
+  /** Group operations with Std headers that concern the caller: an Admin token must name a user. */
   groupUser: {
     tokens: ['user', 'admin'],
     subject: 'required',
@@ -102,7 +103,7 @@ const rules = {
     groupHeader: false,
     description: 'An Admin token with a user_id header.',
   },
-  /** The upload of a file: the parameter `ticket` says for which application and user it was made (rule J1). */
+  /** The upload of a file; the parameter `ticket` determines application and user (rule J1). */
   ticket: {
     tokens: ['ticket'],
     subject: 'unused',
@@ -119,7 +120,7 @@ const rules = {
   },
 } as const satisfies Record<string, Callers>
 
-/** The rules with their literal types, from which the type of a handler's principal follows. */
+/** The rules with their literal types, which determine the type of a handler's principal. */
 export type CallerRules = typeof rules
 /** The name of a rule; in the OpenAPI document as `x-hermod-callers`. */
 export type CallerRule = keyof CallerRules

@@ -1,6 +1,7 @@
 /**
- * Every value that has a name: the numbers and words that stand for something on the wire, in rows and in rules. Each is written down
- * here once; schemas take their lists and descriptions from it, and code compares with `groupType.chatroom`, never with 2.
+ * All named values: numbers and words on the wire, in rows and in rules. Each is defined here once.
+ * Schemas take lists and descriptions from it, and code compares with `groupType.chatroom`, never
+ * with 2.
  */
 
 const meanings = Symbol('meanings')
@@ -11,17 +12,17 @@ export type Enumeration<
   Meaning extends string = string,
 > = Values & { readonly [meanings]: Readonly<Record<number, Meaning>> }
 
-/** Of each value of an enumeration; of any other number perhaps none. */
+/** Meanings by value; other numbers may have none. */
 export type Meanings<Value extends number, Meaning extends string> = Readonly<
   Record<number, Meaning> & Record<Value, Meaning>
 >
 
-/** A table of numbers: the name in code, the value on the wire, the meaning as the reference tells it. */
+/** A table of numbers: name in code, value on the wire, meaning in the reference. */
 type EnumerationTable = Readonly<Record<string, readonly [value: number, meaning: string]>>
 
 function enumeration<const Table extends EnumerationTable>(table: Table) {
   const values = Object.fromEntries(Object.entries(table).map(([name, [value]]) => [name, value]))
-  // Not enumerable: Object.values(groupType) are the numbers and nothing else.
+  // Not enumerable, so that Object.values(groupType) returns only the numbers.
   Object.defineProperty(values, meanings, { value: Object.fromEntries(Object.values(table)) })
   return Object.freeze(values) as Enumeration<
     { readonly [Name in keyof Table]: Table[Name][0] },
@@ -42,13 +43,13 @@ export function meaningsOf<Values extends Readonly<Record<string, number>>, Mean
 
 // Applications and users
 
-/** Whether an application answers its callers; 40003 while it is disabled. */
+/** Status of an application; calls answer 40003 while it is disabled. */
 export const appStatus = enumeration({ normal: [0, 'normal'], disabled: [1, 'disabled'] })
 
 /** Status of a user; a disabled user can neither log in nor send (rule D4). */
 export const userStatus = enumeration({ normal: [0, 'normal'], disabled: [1, 'ban'] })
 
-/** What a device runs on; `unknown` until a connection says more (rule D6). */
+/** Platform of a device; `unknown` until a connection states it (rule D6). */
 export const platform = enumeration({
   unknown: [0, 'not known'],
   ios: [1, 'ios'],
@@ -59,7 +60,9 @@ export const platform = enumeration({
   web: [6, 'web'],
 })
 
-/** auth_mode: what a user asks of others who want to become a contact (docs/reference/operations.md, "User settings"). */
+/**
+ * auth_mode: how a user confirms contact requests (docs/reference/operations.md, "User settings").
+ */
 export const authMode = enumeration({
   open: [0, 'anyone can add'],
   consent: [1, 'consent required'],
@@ -67,28 +70,34 @@ export const authMode = enumeration({
   closed: [3, 'all refused'],
 })
 
-/** stranger_chat: whether users who are no contacts may write to a user (rule E11); `unset` follows the application. */
+/**
+ * stranger_chat: whether users who are not contacts may write to a user (rule E11); `unset` follows
+ * the application.
+ */
 export const strangerChat = enumeration({
   unset: [0, 'not set'],
   allow: [1, 'allow'],
   reject: [2, 'reject'],
 })
 
-/** stranger_chat_default of an application: what counts for users with {@link strangerChat} unset. */
+/** stranger_chat_default of an application, for users with {@link strangerChat} unset. */
 export const strangerChatDefault = enumeration({
   allow: [strangerChat.allow, 'allow'],
   reject: [strangerChat.reject, 'reject'],
 })
 
-/** What became of one entry of an import; `exists` counts as a success. */
+/** Result of one entry of an import; `exists` counts as a success. */
 export const userImportResults = ['created', 'exists', 'updated', 'failed'] as const
 
-/** What became of one user or file of a group operation (rule F4a). */
+/** Result for one user or file of a group operation (rule F4a). */
 export const itemOutcomes = ['success', 'fail'] as const
 
 // Contacts
 
-/** relation: what another user is to the caller. `blocked` wins over the others; the rest is also what is stored in a row of contacts. */
+/**
+ * relation: relation of another user to the caller. `blocked` takes precedence; a row of contacts
+ * stores the other values.
+ */
 export const relation = enumeration({
   contact: [0, 'contact'],
   former: [1, 'deleted (former contact)'],
@@ -105,14 +114,14 @@ export const contactRequestStatus = enumeration({
 
 // Messages
 
-/** Status of a message as the caller sees it, by how far it got: stored, on a device of the receiver, read (rule E6). */
+/** Status of a message for the caller: stored, on a device of the receiver, or read (rule E6). */
 export const messageStatus = enumeration({
   stored: [0, 'UNREAD'],
   delivered: [1, 'DELIVERED'],
   read: [2, 'READ'],
 })
 
-/** What was done to a message after it was stored, by the kind of its change (rules E7, E8). */
+/** Kinds of changes to a stored message (rules E7, E8). */
 export const alterationKind = enumeration({ edited: [0, 'edited'], recalled: [1, 'recalled'] })
 
 const broadcastContentTable = {
@@ -134,27 +143,36 @@ const operationTable = {
   replace: [12, 'REPLACE'],
 } as const
 
-/** What a broadcast may contain (docs/reference/operations.md, "Messages"). */
+/** Content types of a broadcast (docs/reference/operations.md, "Messages"). */
 export const broadcastContentType = enumeration(broadcastContentTable)
 
-/** What a message may contain: the number is `content_type` of a sent message, the meaning `ctype` of a stored one. */
+/**
+ * Content types of a message: the number is `content_type` of a sent message, the meaning `ctype`
+ * of a stored one.
+ */
 export const contentType = enumeration(contentTable)
 
-/** Values of content_type that are no message but act on another one, which related_mid names (rule E8). 8 is not accepted. */
+/**
+ * Values of content_type that act on another message, which related_mid names (rule E8). 8 is not
+ * accepted.
+ */
 export const operationType = enumeration(operationTable)
 
-/** Everything that content_type of a send may be: {@link contentType} and {@link operationType}. */
+/** All values of content_type of a send: {@link contentType} and {@link operationType}. */
 export const sendContentType = enumeration({ ...contentTable, ...operationTable })
 
-/** type of a send and to_type of an upload: what the target IDs are; one call has targets of one type. */
+/**
+ * type of a send and to_type of an upload: kind of the target IDs. One call has targets of one
+ * kind.
+ */
 export const targetType = enumeration({ user: [1, 'user'], group: [2, 'group'] })
 
-/** type of a broadcast: there is one (docs/reference/operations.md, "Messages"). */
+/** type of a broadcast, with a single value (docs/reference/operations.md, "Messages"). */
 export const broadcastTarget = enumeration({ users: [targetType.user, 'regular user'] })
 
 // Groups
 
-/** Type of a group (rule F1); fixed when the group is made. */
+/** Type of a group (rule F1), fixed at creation. */
 export const groupType = enumeration({
   private: [0, 'private group'],
   public: [1, 'public group'],
@@ -162,7 +180,7 @@ export const groupType = enumeration({
   temporary: [3, 'temporary group'],
 })
 
-/** Status of a group; a dissolved one stays readable for those who were members (rule F8). */
+/** Status of a group; its former members can still read a dissolved one (rule F8). */
 export const groupStatus = enumeration({ normal: [0, 'normal'], dissolved: [1, 'dissolved'] })
 
 /** Role of a member, in ascending order (rule F3). */
@@ -172,7 +190,9 @@ export const memberRole = enumeration({
   owner: [2, 'owner'],
 })
 
-/** apply_approval: what becomes of requests to join a group; invitations do not ask it (rule F4). */
+/**
+ * apply_approval: handling of requests to join a group; does not apply to invitations (rule F4).
+ */
 export const applyApproval = enumeration({
   agree: [0, 'agree all'],
   confirm: [1, 'needs Admin confirmation'],
@@ -186,21 +206,21 @@ export const admissionStatus = enumeration({
   rejected: [2, 'rejected'],
 })
 
-/** {@link admissionStatus} of an invitation, where it is the invited user who answers. */
+/** {@link admissionStatus} of an invitation, which the invited user answers. */
 export const invitationStatus = enumeration({
   pending: [admissionStatus.pending, 'pending'],
   agreed: [admissionStatus.agreed, 'user agreed'],
   rejected: [admissionStatus.rejected, 'user rejected'],
 })
 
-/** msg_mute_mode: what a member receives of a group (rule F8a). */
+/** msg_mute_mode: messages of a group that a member receives (rule F8a). */
 export const muteMode = enumeration({
   none: [0, 'not blocking'],
   silent: [1, 'block local message notifications'],
   notReceived: [2, 'block messages (not received)'],
 })
 
-/** msg_push_mode: which messages of a group are pushed to a member. */
+/** msg_push_mode: messages of a group that are pushed to a member. */
 export const pushMode = enumeration({
   all: [0, 'all pushes'],
   none: [1, 'no pushes'],
@@ -211,7 +231,10 @@ export const pushMode = enumeration({
 
 // Push
 
-/** Channels of push, by the neutral names of the contract; `core` is the service's own. The order is that of the task statistics. */
+/**
+ * Channels of push, by the neutral names of the contract; `core` is the service's own. In the order
+ * of the task statistics.
+ */
 export const pushChannels = [
   'ios_gw',
   'cloud_gw',
@@ -227,7 +250,7 @@ export const pushChannels = [
 /** One of {@link pushChannels}. */
 export type PushChannel = (typeof pushChannels)[number]
 
-/** Channels with a gateway of somebody else, which asks for a certificate. */
+/** Channels of external gateways, which need a certificate. */
 export const gatewayChannels = [
   'ios_gw',
   'vendor_h',
@@ -250,7 +273,7 @@ export const androidChannels = [
   'cloud_gw',
 ] as const satisfies readonly PushChannel[]
 
-/** How far a push task is. */
+/** State of a push task. */
 export const pushTaskState = enumeration({
   waiting: [0, 'waiting'],
   expanding: [1, 'expanding'],
@@ -258,7 +281,10 @@ export const pushTaskState = enumeration({
   cancelled: [3, 'cancelled'],
 })
 
-/** What became of a push on one device: it waits for a try, was taken, was refused for good, or ended without having been sent. */
+/**
+ * State of a push on one device: waiting, accepted, refused for good, or ended without having been
+ * sent.
+ */
 export const pushDeliveryState = enumeration({
   pending: [0, 'pending'],
   accepted: [1, 'accepted'],
@@ -268,7 +294,9 @@ export const pushDeliveryState = enumeration({
   cancelled: [5, 'cancelled'],
 })
 
-/** What ospush_sequence may name: vendor channels, and `ups` for all handset vendors together (rule G2). */
+/**
+ * Values of ospush_sequence: vendor channels, and `ups` for all handset vendors together (rule G2).
+ */
 export const vendorSequence = [
   'ups',
   'cloud_gw',
@@ -280,22 +308,22 @@ export const vendorSequence = [
   'vendor_n',
 ] as const
 
-/** How a push task chooses between the own channel and those of vendors (rule G2). */
+/** Choice of a push task between the own channel and those of vendors (rule G2). */
 export const distributionStrategies = ['combined', 'corepush_only', 'ospush_only'] as const
 
 /** Kinds of push; `cmd` is passed to the app and never displayed. */
 export const pushMessageTypes = ['text', 'image', 'cmd'] as const
 
-/** What a tap on a notification does. */
+/** Action on a tap on a notification. */
 export const clickActions = ['intent', 'open_app'] as const
 
-/** Which side of a push gateway a certificate is for. */
+/** Environment of a push gateway that a certificate is for. */
 export const pushEnvironment = enumeration({
   development: [0, 'development'],
   production: [1, 'production'],
 })
 
-/** provider: the push gateways that ask for a certificate, by number. */
+/** provider: the push gateways that need a certificate, by number. */
 export const pushProvider = enumeration({
   iosGateway: [1, 'ios_gw'],
   vendorH: [2, 'vendor_h'],
@@ -313,7 +341,7 @@ export const vendorPushMode = enumeration({
   testing: [1, 'testing'],
 })
 
-/** classification of vendor_v: how the vendor counts the notification. */
+/** classification of vendor_v: class of the notification at the vendor. */
 export const vendorClassification = enumeration({
   operational: [0, 'operational'],
   system: [1, 'system'],
@@ -321,7 +349,7 @@ export const vendorClassification = enumeration({
 
 // Files
 
-/** file_type of an upload ticket: below 200 for one chat, from 200 up shared in a group. */
+/** file_type of an upload ticket: below 200 for one chat, from 200 on shared in a group. */
 export const fileType = enumeration({
   plain: [100, 'plain chat file'],
   voiceAmr: [101, 'voice (amr)'],
@@ -334,14 +362,14 @@ export const fileType = enumeration({
   sharedVideo: [203, 'shared video'],
 })
 
-/** What a file was uploaded for. */
+/** Purpose of an uploaded file. */
 export const filePurpose = enumeration({
   chat: [0, 'file of a chat'],
   userAvatar: [1, 'avatar of a user'],
   groupAvatar: [2, 'avatar of a group'],
 })
 
-/** What refers to a file, so that it stays. */
+/** Kinds of references that keep a file. */
 export const fileReferenceKind = enumeration({
   message: [0, 'message'],
   userAvatar: [1, 'avatar of a user'],
@@ -349,27 +377,30 @@ export const fileReferenceKind = enumeration({
   sharedFile: [3, 'shared file of a group'],
 })
 
-/** image_type of a download: which rendition of a picture. */
+/** image_type of a download: rendition of a picture. */
 export const imageType = enumeration({
   original: [1, 'original'],
   thumbnail: [2, 'thumbnail'],
   cover: [3, 'cover'],
 })
 
-/** thumbnail_strategy: who makes the thumbnail. */
+/** thumbnail_strategy: origin of the thumbnail. */
 export const thumbnailStrategy = enumeration({
   objectStore: [1, 'produced by the object store'],
   server: [2, 'produced by this server'],
 })
 
-/** format of a voice file that is downloaded. */
+/** format of a downloaded voice file. */
 export const voiceFormats = ['amr', 'mp3'] as const
 
 /** HTTP methods of an upload ticket. */
 export const uploadMethods = ['POST', 'PUT'] as const
 
-/** Where the secret key is kept: secret.key in the data folder, or HERMOD_SECRET_KEY. */
+/** Location of the secret key: secret.key in the data folder, or HERMOD_SECRET_KEY. */
 export const keySources = ['file', 'settings'] as const
 
-/** The user ID of the service itself: sender of what no user sends, actor of what an Admin token does for nobody. */
+/**
+ * User ID of the service itself: sender of messages without a user, actor of an Admin token without
+ * a user.
+ */
 export const systemUserId = 0

@@ -1,6 +1,7 @@
 /**
- * The error catalogue. The numbers up to 40003 of families 1xxxx, 2xxxx and 4xxxx are those that clients of this API family know
- * (rule A3); conditions without a known number got the next free one of their family. A code is never reused or renumbered.
+ * The error catalogue. The numbers up to 40003 of families 1xxxx, 2xxxx and 4xxxx are those known
+ * to clients of this API family (rule A3). Other conditions have the next free number of their
+ * family. A code is never reused or renumbered.
  */
 
 /** One condition that a caller can meet. */
@@ -8,13 +9,13 @@ export interface ErrorEntry {
   readonly code: number
   /** The HTTP class of the failure. Sent only where `always` says so, or with HERMOD_HTTP_STATUS=mirror (rules A1, A2). */
   readonly http: number
-  /** The failure is never the answer of an operation, so its HTTP status is always real (rule A2). */
+  /** The failure never answers an operation, so its HTTP status is always real (rule A2). */
   readonly always: boolean
-  /** The same call may succeed later without a change. */
+  /** The unchanged call may succeed later. */
   readonly retryable: boolean
-  /** What the envelope's `message` says; details may follow it. */
+  /** `message` of the envelope; details may follow it. */
   readonly text: string
-  /** What it means for the caller. */
+  /** Meaning for the caller. */
   readonly meaning: string
 }
 
@@ -36,7 +37,7 @@ function entry(
 }
 
 /**
- * Every condition by its name (rule A3). Numbers and texts are contract: clients compare both (rule
+ * Every condition by name (rule A3). Numbers and texts are contract: clients compare both (rule
  * A5).
  */
 export const errorCatalogue = {
@@ -648,16 +649,17 @@ export const errorCatalogue = {
   ),
 } as const satisfies Record<string, ErrorEntry>
 
-/** The name of a condition in code; the wire has its number. */
+/** The name of a condition in code; the wire carries its number. */
 export type ErrorName = keyof typeof errorCatalogue
 
-/** A failure that the caller of the API will see. The wire shape of it is the envelope, on every transport. */
+/** A failure that the API's caller sees, as an envelope on every transport. */
 export class AppError extends Error {
   readonly entry: ErrorEntry
 
   /**
    * @param errorName entry of the catalogue
-   * @param detail follows the catalogue's text after a colon; shown to the caller, so never a secret or an internal fact
+   * @param detail follows the catalogue's text after a colon; shown to the caller, so never a
+   * secret or an internal fact
    * @param options.retryAfterSeconds sent as Retry-After
    */
   constructor(
@@ -665,7 +667,9 @@ export class AppError extends Error {
     detail?: string,
     readonly options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {},
   ) {
-    // A refusal is an ordinary answer: collecting its stack (V8) would cost more than the rest of the call. A cause keeps its own.
+    // A refusal is an ordinary answer. Collecting its stack (V8) would cost more than the rest of
+    // the
+    // call. A cause keeps its own stack.
     const limited = Error as object as { stackTraceLimit?: number | undefined }
     const { stackTraceLimit } = limited
     limited.stackTraceLimit = 0

@@ -1,2 +1,2 @@
-/** No application can allow larger files: what stores that speak S3 take at once. */
+/** No application can allow larger files: the limit of one upload to stores that speak S3. */
 export const maxFileBytes = 5 * 2 ** 30

@@ -1,45 +1,49 @@
-/** Who may do what in a group (rules F3, F9, F10). All group operations use this one table. */
+/** Rights in a group (rules F3, F9, F10). All group operations use this one table. */
 import type { ErrorName } from './errors.js'
 
-/** In ascending order; an outsider is a user of the application who is no member. */
+/** In ascending order; an outsider is a user of the application who is not a member. */
 export const groupRoles = ['outsider', 'member', 'admin', 'owner'] as const
 /** One of {@link groupRoles}. */
 export type GroupRole = (typeof groupRoles)[number]
 
-/** The error for a caller whose role is below the one that a right asks for. */
+/** Error for a caller whose role is below the required one. */
 export const roleErrors = {
   member: 'member_required',
   admin: 'group_admin_required',
   owner: 'group_owner_required',
 } as const satisfies Record<Exclude<GroupRole, 'outsider'>, ErrorName>
 
-/** Settings of a group that let ordinary members do what is the admins' otherwise. */
+/** Group settings that give ordinary members a right of admins. */
 export type MemberSetting = 'member_invite' | 'member_modify'
 
-/** What a right is, who has it, and what those are told who have it not. */
+/** A right: the roles that have it, and the error for the others. */
 export interface GroupRight {
   readonly meaning: string
   /** The lowest role that has the right. */
   readonly from: GroupRole
-  /** Members have the right too while this setting of the group is on. */
+  /** Members also have the right while this setting of the group is on. */
   readonly membersWith?: MemberSetting
-  /** Outsiders have the right too in public groups and chatrooms, and when they are invited. */
+  /** Outsiders also have the right in public groups and chatrooms, and with an invitation. */
   readonly opensToOutsiders?: true
-  /** It is done to users, and only to users with a lower role than the caller's. */
+  /** The action applies to users with a lower role than the caller's. */
   readonly overLower?: true
-  /** Members have the right too over things that they added; this is the error for things of others. */
+  /**
+   * Members also have the right over things that they added; this error applies to things of
+   * others.
+   */
   readonly ownThings?: ErrorName
-  /** It concerns one user, so that user's own role decides, not the rights of an Admin token. */
+  /** Concerns one user, so that user's own role decides, not the rights of an Admin token. */
   readonly isPersonal?: true
-  /** The error for those without the right, where it is not the error of the role. */
+  /** Error for callers without the right, if other than that of the role. */
   readonly refusal?: ErrorName
 }
 
 const right = <const R extends GroupRight>(definition: R) => definition
 
 /**
- * An Admin token alone has the role of the owner. With a group_id header it has that of an admin of that group, or a higher one that the
- * user of its user_id header has, and no rights in other groups; with a user_id header alone, the role of that user.
+ * An Admin token alone has the role of the owner. With a group_id header it has the role of an
+ * admin of that group, or the higher role of the user in its user_id header, and no rights in other
+ * groups. With a user_id header alone it has the role of that user.
  */
 export const groupRights = {
   info: right({
@@ -88,6 +92,7 @@ export const groupRights = {
 } as const satisfies Record<string, GroupRight>
 
 /**
- * The name of one of {@link groupRights}; operations about a group name the right that they need.
+ * Name of a right in {@link groupRights}; each operation about a group names the right that it
+ * needs.
  */
 export type GroupRightName = keyof typeof groupRights

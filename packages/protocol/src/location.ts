@@ -1,12 +1,12 @@
-/** Where images and files are, as users may write it. */
+/** Schema of the addresses of images and files. */
 import { string } from './schema.js'
 
-/** Clients that show a link must not run it as code, so some schemes are refused. */
+/** Schemes that a client showing the link might run as code; they are refused. */
 const runningSchemes = ['javascript', 'data', 'vbscript']
   .map((scheme) => [...scheme].map((letter) => `[${letter}${letter.toUpperCase()}]`).join(''))
   .join('|')
 
-/** Where an image or a file is (rule F8b). */
+/** Returns the schema of the address of an image or file (rule F8b). */
 export function location(what: string, options: { readonly minLength?: number } = {}) {
   return string({
     description: `${what}: http or https URL, path from /, or name of an uploaded object`,

@@ -6,7 +6,7 @@ import type { Static, TProperties, TSchema, Type } from './schema.js'
 /** The HTTP methods of operations. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** The whole request body is one parameter: a bare string or a bare list, without a field name around it. */
+/** The whole request body is one parameter: a bare string or a bare list without a field name. */
 export interface WholeBody<Name extends string = string, Schema extends TSchema = TSchema> {
   readonly whole: Name
   readonly schema: Schema
@@ -24,12 +24,12 @@ type FieldsOf<B> =
 type ObjectOf<P extends TProperties> = Static<ReturnType<typeof Type.Object<P>>>
 
 /**
- * One operation of the API, as data: what the route, the validation, the reference and the client types are made from.
+ * One operation of the API as data, the source of route, validation, reference and client types.
  *
  * @typeParam Params the decoded parameters, from query and body together
  * @typeParam Data the `data` member of a successful answer
- * @typeParam Extras top-level members beside `data`, such as cursor or msg_ids
- * @typeParam Rule who may call it, from which the type of the principal follows
+ * @typeParam Extras other top-level members, such as cursor or msg_ids
+ * @typeParam Rule the caller rule, which determines the type of the principal
  */
 export interface Operation<
   Params = unknown,
@@ -41,26 +41,29 @@ export interface Operation<
   readonly id: string
   readonly methods: readonly Method[]
   readonly path: string
-  /** The section of the reference that the operation appears in. */
+  /** The operation's section in the reference. */
   readonly tag: string
   readonly summary: string
   readonly description?: string
   readonly callers: Rule
-  /** The right in the group that the operation needs, when it is about one. */
+  /** The required right in the group, for operations about a group. */
   readonly right?: GroupRightName
-  /** The parameter that names a conversation, of operations with the caller rule `party`. */
+  /** Name of the parameter with a conversation, for operations with the caller rule `party`. */
   readonly conversation?: string
   /**
-   * Parameters of which one must repeat the user that the call is about, else it is refused as no_permission; none where it is empty. An
-   * Admin token that needs no user may claim any.
+   * Parameters of which one must repeat the acting user, otherwise the call is refused as
+   * no_permission. Empty: no such check. An Admin token that needs no user may state any.
    */
   readonly claims: readonly string[]
   /**
-   * `query`: access-token and app_id may come in the query too, for elements of a page, which cannot send headers. `ticket`: the parameter
-   * of this name is the only credential.
+   * `query`: access-token and app_id may come in the query too, since elements of a page cannot
+   * send headers. `ticket`: the parameter of this name is the only credential.
    */
   readonly credentials: 'headers' | 'query' | 'ticket'
-  /** The parameter that sdk_sign is about, where store_token and sdk_sign may take the place of access-token; null: they may not. */
+  /**
+   * Parameter that sdk_sign covers, where store_token and sdk_sign may replace access-token; null:
+   * they may not.
+   */
   readonly signedParameter: string | null
   /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (rule B3). */
   readonly query: TProperties
@@ -68,19 +71,25 @@ export interface Operation<
   readonly body: Body
   readonly data: TSchema
   readonly extras: TProperties
-  /** The errors that are particular to the operation; those of every call (parameters, tokens, limits) are not repeated. */
+  /**
+   * Errors particular to the operation. Errors of every call (parameters, tokens, limits) are not
+   * repeated.
+   */
   readonly errors: readonly ErrorName[]
-  /** `extension`: beyond the contract's own two documents. */
+  /** `extension`: not in the contract's own two documents. */
   readonly origin: 'contract' | 'extension' | 'operator'
-  /** The success answer is a file and no envelope. */
+  /** The success answer is a file, not an envelope. */
   readonly answersFile: boolean
-  /** The body is a form of at most so many bytes with a file, and all parameters are in the query; null: the body contains parameters. */
+  /**
+   * The body is a form of at most `maxBytes` bytes with a file, and all parameters are in the
+   * query; null: the body contains parameters.
+   */
   readonly takesFile: { readonly maxBytes: number } | null
-  /** The texts that are stored once for each entry of its list, so that they cost so much more; null: none. */
+  /** Texts that are stored once per entry of a list, which multiplies their cost; null: none. */
   readonly copied: readonly string[] | null
   /**
-   * What the schemas of the parameters cannot say, of the parameters as far as they could be read.
-   * @returns what is wrong, each beginning with the name of the parameter
+   * Checks that the schemas cannot express, on the parameters that could be decoded.
+   * @returns the violations, each beginning with the name of the parameter
    */
   readonly violationsOf: ((params: Readonly<Record<string, unknown>>) => readonly string[]) | null
   /** Carries the types; never present at run time. */
@@ -121,7 +130,7 @@ interface Definition<
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
 type None = {}
 
-/** Defines an operation; parts that are left out are empty, and the origin is the contract. */
+/** Defines an operation. Omitted parts are empty, and the default origin is the contract. */
 export function operation<
   Q extends TProperties = None,
   B extends Body = None,
@@ -148,7 +157,7 @@ export function operation<
   }
 }
 
-/** Whether the body is one parameter without a field name around it. */
+/** Tests whether the body is one parameter without a field name. */
 export function isWholeBody(body: Body): body is WholeBody {
   return typeof (body as WholeBody).whole === 'string'
 }
@@ -157,5 +166,5 @@ export function isWholeBody(body: Body): body is WholeBody {
 export type ParamsOf<O> = O extends Operation<infer P, unknown, unknown> ? P : never
 /** The `data` member of an operation's successful answer. */
 export type DataOf<O> = O extends Operation<unknown, infer D, unknown> ? D : never
-/** The members that stand beside `data` in an operation's successful answer. */
+/** The members next to `data` in an operation's successful answer. */
 export type ExtrasOf<O> = O extends Operation<unknown, unknown, infer X> ? X : never

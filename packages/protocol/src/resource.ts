@@ -1,6 +1,6 @@
 import { int32, int64, object, type TProperties } from './schema.js'
 
-/** An object with a title, under which the OpenAPI document shows it once and refers to it. */
+/** An object with a title; the OpenAPI document defines it once and refers to it. */
 export function resource<P extends TProperties>(title: string, description: string, properties: P) {
   return object(properties, { title, description })
 }

@@ -1,14 +1,15 @@
 /**
- * The schema vocabulary of the contract: TypeBox (JSON Schema) with the few types that the contract needs and JSON Schema lacks.
- * The server's parameter decoder understands exactly what is built here.
+ * Schema types of the contract: TypeBox (JSON Schema) plus the few types that JSON Schema lacks.
+ * The server's parameter decoder supports exactly these.
  */
 import { type Static, type TProperties, type TSchema, Type } from './typebox.js'
 
 export { type Static, type TProperties, type TSchema, Type } from './typebox.js'
 
 /**
- * An exact 64-bit integer: a number when it is a safe integer, else a bigint, never both, so that `===` and Map keys work.
- * Every ID that the service issues is a safe integer (rule B1); a bigint is therefore always an ID that nobody has.
+ * An exact 64-bit integer: a number when it is a safe integer, else a bigint, never both, so that
+ * `===` and Map keys work. Every ID of the service is a safe integer (rule B1), so a bigint is
+ * always an unknown ID.
  */
 export type Int64 = number | bigint
 
@@ -20,7 +21,10 @@ interface IntegerRange extends SchemaNotes {
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: number
-  /** False where a blank value must not count as left out, because leaving it out does more than any value would (rule B3). */
+  /**
+   * False when a blank value must not count as omitted, because omission has the larger effect
+   * (rule B3).
+   */
   readonly blankIsAbsent?: false
 }
 
@@ -39,9 +43,12 @@ export function int32({ blankIsAbsent, ...options }: IntegerRange = {}) {
 interface StringOptions extends SchemaNotes {
   readonly minLength?: number
   readonly maxLength?: number
-  /** A regular expression in the `u` flavour; `form` goes with it. */
+  /** A regular expression with the flag `u`; requires `form`. */
   readonly pattern?: string
-  /** What the pattern asks for, in words that go on after "must be"; callers are told this (rule A4a). */
+  /**
+   * The form that the pattern requires, phrased to follow "must be". Error details contain it (rule
+   * A4a).
+   */
   readonly form?: string
   readonly default?: string
   readonly examples?: readonly string[]
@@ -53,7 +60,9 @@ export function string({ form, ...options }: StringOptions = {}) {
   return Type.String({ maxLength: 1024, ...options, ...words } as never)
 }
 
-/** A string of an answer, without bounds: a stored text can be longer than a limit that was lowered later. */
+/**
+ * A string of an answer, without bounds: a stored text may exceed a limit that was lowered later.
+ */
 export function text(description: string) {
   return Type.String({ description })
 }
@@ -68,7 +77,7 @@ export function boolean(options: SchemaNotes & { readonly default?: boolean } = 
   return Type.Boolean(options)
 }
 
-/** One of a few integers, each with its meaning, such as auth_mode. */
+/** An integer enumeration with meanings, such as auth_mode. */
 export function intEnum(
   meanings: Readonly<Record<number, string>>,
   options: SchemaNotes & { readonly default?: number } = {},
@@ -86,7 +95,7 @@ export function intEnum(
   })
 }
 
-/** One of a few strings. */
+/** A string enumeration. */
 export function stringEnum<const Values extends readonly string[]>(
   values: Values,
   options: SchemaNotes = {},
@@ -94,11 +103,14 @@ export function stringEnum<const Values extends readonly string[]>(
   return Type.Unsafe<Values[number]>({ type: 'string', ...options, enum: [...values] })
 }
 
-/** One entry of a list whose entries succeed or fail one by one: the decoded value, or what is wrong with the entry, and the entry as it was sent. */
+/**
+ * One entry of a list with separate results: the decoded value, or the violation with the raw
+ * entry.
+ */
 export type Item<T> = { readonly value: T } | { readonly violation: string; readonly raw: unknown }
 
 /**
- * A list whose bad entries fail one by one instead of failing the call (rule D9).
+ * A list whose invalid entries fail separately instead of failing the call (rule D9).
  *
  * @param options.maxItems more entries than this fail the call (10002)
  */
@@ -115,13 +127,15 @@ export function itemList<T extends TSchema>(
   })
 }
 
-/** A list that fails as a whole when an entry is bad; at most 500 entries unless said otherwise (rule D9). */
+/**
+ * A list that fails as a whole when an entry is invalid; by default at most 500 entries (rule D9).
+ */
 export function list<T extends TSchema>(
   item: T,
   options: SchemaNotes & {
     readonly maxItems?: number
     readonly minItems?: number
-    /** The entries are only looked up, which costs less than doing something with each. */
+    /** Entries are only looked up, which is cheaper than acting on each. */
     readonly 'x-look-up'?: true
   } = {},
 ) {
@@ -142,7 +156,7 @@ export function freeObject(options: SchemaNotes = {}) {
   })
 }
 
-/** The same properties, each of them optional. */
+/** The same properties, all optional. */
 export function allOptional<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties)).properties
 }

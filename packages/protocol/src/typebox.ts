@@ -1,2 +1,2 @@
-/** What we use of the schema library; one file after the build, see scripts/bundle.mjs. */
+/** The parts of the schema library in use; one file after the build, see scripts/bundle.mjs. */
 export { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'

@@ -3,17 +3,17 @@ import { payload } from './event-schema.js'
 
 const reason = text('What the asking or declining user gave as a reason; "" = none.')
 
-/** Payloads of what happens between a user, `actor_id`, and the one other user in `user_ids`. */
+/** Payloads of events between a user, `actor_id`, and the single other user in `user_ids`. */
 export const contactEvents = {
-  /** The actor made the other a contact without asking. */
+  /** The actor added the other user as a contact without a request. */
   'contact.added': payload({}),
   'contact.removed': payload({}),
-  /** The actor accepted the other's request. */
+  /** The actor accepted the other user's request. */
   'contact.accepted': payload({}),
   'contact.declined': payload({ reason }),
   'contact.blocked': payload({}),
   'contact.unblocked': payload({}),
-  /** The actor asks to become a contact. */
+  /** The actor requested to become a contact. */
   'contact.applied': payload({ reason }),
   'contact.info_updated': payload({
     changed: Type.Object(

@@ -9,22 +9,22 @@ const members = inGroup({})
 const words = inGroup({ reason: text('What the asking or inviting user wrote; "" = nothing.') })
 const file = inGroup({ file_id: int64(), name: text('The name of the shared file.') })
 
-/** Payloads of what happens in a group. */
+/** Payloads of events in a group. */
 export const groupEvents = {
-  /** Members of a chatroom came. */
+  /** Members joined a chatroom. */
   'group.presence': members,
-  /** Members of a chatroom went. */
+  /** Members left a chatroom. */
   'group.absence': members,
   'group.created': members,
   'group.destroyed': members,
   'group.joined': members,
   'group.left': members,
-  /** The actor asks to become a member. */
+  /** The actor requests to become a member. */
   'group.applied': words,
   'group.request_accepted': members,
   'group.request_declined': members,
   'group.invited': words,
-  /** `user_ids` are those who invited. */
+  /** `user_ids` are the inviters. */
   'group.invitation_accepted': members,
   'group.invitation_declined': members,
   'group.kicked': members,
@@ -33,7 +33,7 @@ export const groupEvents = {
   'group.owner_assigned': members,
   'group.admin_granted': members,
   'group.admin_revoked': members,
-  /** A member no longer wants to be disturbed by the group's messages. */
+  /** A member muted the group's messages. */
   'group.muted': members,
   'group.unmuted': members,
   'group.banned': inGroup({ minutes: int64({ description: 'For how long; -1 = permanently.' }) }),

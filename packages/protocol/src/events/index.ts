@@ -1,6 +1,6 @@
 /**
- * The committed events that devices and other systems get to know, as data: for each kind the schema of its payload. The kinds of
- * contact, group and user events are those that rule K14 lists, by name.
+ * The committed events for devices and other systems, as data: the payload schema of each kind.
+ * Rule K14 lists the kinds of contact, group and user events by name.
  */
 
 import type { Int64 } from '../schema.js'
@@ -20,12 +20,12 @@ export const eventSchemas = {
   ...messageEvents,
 } as const
 
-/** For example `contact.added`: what it is about, and what happened, in the past tense. */
+/** Subject and past tense of an event, for example `contact.added`. */
 export type EventKind = keyof typeof eventSchemas
 
 type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
-/** What an event of each kind says. */
+/** Payload of each kind of event. */
 export type EventPayloads = {
   readonly [K in EventKind]: DeepReadonly<Static<(typeof eventSchemas)[K]>>
 }
@@ -39,22 +39,22 @@ export type Event<K extends EventKind = EventKind> = {
   }
 }[K]
 
-/** The kinds that say that somebody did something to users: all but `message.stored`. */
+/** Kinds of events with an actor: all but `message.stored`. */
 export type ActorEventKind = Exclude<EventKind, 'message.stored'>
 
-/** What the payload of a kind says beside who did it to whom. */
+/** Payload of a kind without the actor and the users. */
 export type EventDetails<K extends ActorEventKind> = Omit<EventPayloads[K], 'actor_id' | 'user_ids'>
 
-/** A last parameter that may be left out where it would say nothing. */
+/** A last parameter that may be omitted when it has no required members. */
 export type OptionalWhenEmpty<T extends object> = object extends T ? [details?: T] : [details: T]
 
-/** The event that somebody did something to users. */
+/** Builds an event with an actor and users. */
 export function actorEvent<K extends ActorEventKind>(
   kind: K,
   about: { readonly appId: string; readonly actorId: Int64; readonly userIds: readonly Int64[] },
   ...[details]: OptionalWhenEmpty<EventDetails<K>>
 ): Event {
   const { appId, actorId: actor_id, userIds: user_ids } = about
-  // The compiler cannot follow the payload through a kind that it does not know.
+  // The compiler cannot relate the payload to a kind that is a type parameter.
   return { kind, appId, payload: { actor_id, user_ids, ...details } } as unknown as Event
 }

@@ -1,7 +1,7 @@
 import { boolean, int32, int64, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
-/** A conversation: the pair of its parties, the smaller ID first; a group is its ID twice. */
+/** A conversation: its two parties, the smaller ID first; a group is its ID twice. */
 export const eventConversation = Type.Object({
   low_id: int64({
     description:
@@ -13,9 +13,11 @@ export const eventConversation = Type.Object({
 
 const ofMessage = payload({ conversation: eventConversation, msg_id: int64() })
 
-/** Payloads of what happens to messages. */
+/** Payloads of events about messages. */
 export const messageEvents = {
-  /** A message was sent. Its texts are those at the time of reading; a message that was recalled meanwhile is left out. */
+  /**
+   * A message was sent. Its texts are those at the time of reading; a recalled message is left out.
+   */
   'message.stored': Type.Object({
     conversation: eventConversation,
     msg_id: int64(),
@@ -36,6 +38,9 @@ export const messageEvents = {
   'message.appended': ofMessage,
   'message.replaced': ofMessage,
   'message.delivered': ofMessage,
-  /** Messages up to this one were removed because of their age; told where one of them may have named a file. */
+  /**
+   * Retention removed the messages up to this one. Sent where one of them may have referred to a
+   * file.
+   */
   'message.expired': ofMessage,
 }

@@ -3,7 +3,7 @@ import { payload } from './event-schema.js'
 
 const device = payload({ device_sn: int32() })
 
-/** Payloads of what happens to accounts and their devices. */
+/** Payloads of events about accounts and their devices. */
 export const userEvents = {
   'user.password_changed': payload({}),
   'user.frozen': payload({}),

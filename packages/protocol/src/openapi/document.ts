@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the API, made from the operations and nothing else. */
+/** The OpenAPI 3.1 document of the API, derived from the operations alone. */
 import { callerRules } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
@@ -7,7 +7,7 @@ import { operations, tags } from '../operations/index.js'
 import { object, optional, string, type TProperties, type TSchema } from '../schema.js'
 import { limitationOf } from './partial.js'
 
-/** A JSON Schema as it stands in the document: references instead of titled schemas, no symbols. */
+/** A JSON Schema in the document: with references instead of titled schemas, without symbols. */
 export interface OpenApiSchema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -47,7 +47,7 @@ export interface OpenApiResponse {
 }
 
 /**
- * One method of an operation; members that begin with x-hermod are for our own pages and command.
+ * One method of an operation; members that begin with x-hermod are for our own pages and commands.
  */
 export interface OpenApiOperation {
   readonly operationId: string
@@ -60,10 +60,13 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
   /** The id of the operation, the same for each of its methods. */
   readonly 'x-hermod-operation': string
-  /** The operation's own description, without the sentences about callers, errors and status that `description` adds. */
+  /**
+   * The operation's own description, without the generated sentences about callers, errors and
+   * status.
+   */
   readonly 'x-hermod-notes'?: string
   readonly 'x-hermod-callers': string
-  /** The right in the group that the caller needs, of operations about a group; a key of groupRights. */
+  /** Required right in the group, for operations about a group; a key of groupRights. */
   readonly 'x-hermod-right'?: GroupRightName
   readonly 'x-hermod-errors': readonly {
     readonly name: string
@@ -72,12 +75,12 @@ export interface OpenApiOperation {
   }[]
   readonly 'x-hermod-origin': Operation['origin']
   /** Present only on operations that answer code 50100 so far. */
-  /** What it cannot do yet, of operations that work in part. */
+  /** Limitation of an operation that works in part. */
   readonly 'x-hermod-limitation'?: string
   readonly 'x-hermod-status'?: 'planned'
 }
 
-/** The document as it is served: OpenAPI 3.1 with the parts that we use. */
+/** The served document: OpenAPI 3.1, restricted to the parts in use. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: Readonly<Record<string, unknown>> & {
@@ -96,18 +99,18 @@ export interface OpenApiDocument {
   }
 }
 
-/** What the document says beyond the operations. */
+/** Contents of the document besides the operations. */
 export interface OpenApiOptions {
   /** Version of the service, not of the API. */
   readonly version: string
-  /** Ids of the operations that work; all others answer code 50100. */
+  /** Ids of the available operations; all others answer code 50100. */
   readonly builtOperationIds: ReadonlySet<string>
-  /** Where clients reach the service; absent means relative to the document. */
+  /** Address of the service; omitted: relative to the document. */
   readonly serverUrl?: string
 }
 
 /**
- * Makes the document. The same operations give the same text, so that pages made from it can be
+ * Builds the document. The same operations give the same text, so that pages made from it can be
  * compared.
  */
 export function openApiDocument({
@@ -151,13 +154,13 @@ const introduction = [
   'Every operation answers HTTP 200 with the envelope `code`, `data`, `message`: code 200 is success with message null; any other code is a failure with data null.',
   'Only what is not the answer of an operation has another HTTP status: an unknown path or method, a body that is too large, too many requests from an address, an error or overload of the service. With HERMOD_HTTP_STATUS=mirror failures carry their own HTTP status too.',
   'Integers are exact over the whole int64 range and may be sent as numbers or digit strings; booleans as true and false, 0 and 1, or their strings. A scalar parameter of the query may come in the JSON body and the other way round. Unknown body fields are ignored.',
-  'Beside the errors that an operation lists, every call may answer those of parameters (10002), tokens (402, 10003, 10008, 10010), the user in the user_id header (10000, 10021), the application (40000, 40003) and limits (42900).',
+  'Besides the errors that an operation lists, every call may answer those of parameters (10002), tokens (402, 10003, 10008, 10010), the user in the user_id header (10000, 10021), the application (40000, 40003) and limits (42900).',
 ].join('\n\n')
 
 const plannedSentence = 'Not available yet in this version: answers code 50100.'
 
 interface Surroundings {
-  /** Component schemas seen so far; titled schemas are added as they are met. */
+  /** Component schemas collected so far. */
   readonly schemas: Record<string, OpenApiSchema>
   readonly planned: boolean
 }
@@ -206,7 +209,10 @@ function describeMethod(
   }
 }
 
-/** The id itself for POST, or for the only method; the other method of a pair gets a suffix, as operationIds are unique. */
+/**
+ * The id itself for POST, or for the only method. The other method of a pair gets a suffix, since
+ * operationIds are unique.
+ */
 function operationIdOf(operation: Operation, method: Method): string {
   return operation.methods.length === 1 || method === 'POST'
     ? operation.id
@@ -268,7 +274,7 @@ function headersOf(operation: Operation): OpenApiReference[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-/** Of operations whose callers may be unable to send headers. */
+/** Query credentials, for operations whose callers may be unable to send headers. */
 const queryCredentials: TProperties = {
   'access-token': optional(string({ description: 'stands in for the header' })),
   app_id: optional(string({ description: 'stands in for the header', maxLength: 32 })),
@@ -325,7 +331,7 @@ function requestBodyOf(
   }
 }
 
-/** The schema as plain JSON, with a reference in place of every titled schema, which moves to the components. */
+/** Converts a schema to plain JSON. Moves titled schemas to the components and refers to them. */
 function convert(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
   const title = schema.title as string | undefined
   if (title === undefined) return convertMembers(schema, schemas)
@@ -334,7 +340,7 @@ function convert(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenA
 }
 
 function convertMembers(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
-  // TypeBox keeps what only it needs under symbols, which entries do not list.
+  // TypeBox keeps internal members under symbols, which Object.entries omits.
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {
       if (keyword === 'items') return [keyword, convert(value as TSchema, schemas)]
@@ -418,7 +424,7 @@ const failureSchema: OpenApiSchema = {
   required: ['code', 'data', 'message'],
 }
 
-/** The errors whose HTTP status is always real (rule A2). */
+/** Errors whose HTTP status is always real (rule A2). */
 const alwaysRealErrors = Object.values<ErrorEntry>(errorCatalogue).filter((entry) => entry.always)
 const realStatuses = [...new Set(alwaysRealErrors.map((entry) => entry.http))].sort((a, b) => a - b)
 
@@ -440,7 +446,7 @@ function describeStatus(status: number): OpenApiResponse {
   }
 }
 
-/** References to the answers that the path of an operation may give beside its own; an unknown path or method has none. */
+/** References to the other answers of an operation's path; an unknown path or method has none. */
 function statusReferences(hasBody: boolean): Record<string, OpenApiReference> {
   const possible = realStatuses.filter(
     (status) => status !== 404 && status !== 405 && (hasBody || (status !== 413 && status !== 501)),

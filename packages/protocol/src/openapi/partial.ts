@@ -1,4 +1,4 @@
-/** What operations that are available cannot do yet, because a part of the service is missing. */
+/** Limitations of available operations, caused by missing parts of the service. */
 import type { Operation } from '../operation.js'
 import {
   getOnlineStatus,
@@ -8,14 +8,14 @@ import {
   startPushTask,
 } from '../operations/index.js'
 
-/** A part of the service that is not there yet, and the operations that need it. */
+/** A missing part of the service, and the operations that need it. */
 export interface MissingPart {
-  /** What its operations do until the part is there; one or two sentences. */
+  /** Behaviour of the operations without the part, in one or two sentences. */
   readonly effect: string
   readonly operations: readonly Operation[]
 }
 
-/** Each with the operations that cannot tell the whole truth without it. */
+/** Missing parts, each with the operations that are incomplete without it. */
 export const missingParts: readonly MissingPart[] = [
   {
     effect: 'No client can connect to a realtime gateway yet, so the answer is always false.',
@@ -23,21 +23,21 @@ export const missingParts: readonly MissingPart[] = [
   },
   {
     effect:
-      'There is no realtime gateway yet: receivers see a message when they ask for it. Typing signals and messages with online_only are answered with success and reach nobody.',
+      'There is no realtime gateway yet: receivers see a message when they request it. Typing signals and messages with online_only are answered with success and reach no device.',
     operations: [sendMessage, sendNotification],
   },
   {
     effect:
-      'There is no realtime gateway yet, so no device is connected to the own channel: combined goes through vendor channels alone, corepush_only reaches nobody, and the core_ counts stay 0.',
+      'There is no realtime gateway yet, so no device is connected to the own channel: combined goes through vendor channels alone, corepush_only reaches no device, and the core_ counts stay 0.',
     operations: [startPushTask, listPushTaskStatistics],
   },
 ]
 
-/** What all operations have in common. */
+/** Limitation of all operations. */
 export const missingEvents =
-  'Events of changes (contacts, groups, users) are recorded, and nobody delivers them before there is a realtime gateway.'
+  'Events of changes (contacts, groups, users) are recorded, but not delivered before there is a realtime gateway.'
 
-/** @returns what the operation cannot do yet, or null when it does all that it says */
+/** @returns the operation's limitation, or null */
 export function limitationOf(operationId: string): string | null {
   const part = missingParts.find(({ operations }) =>
     operations.some(({ id }) => id === operationId),

@@ -1,4 +1,7 @@
-/** The operations of an OpenAPI document as a reader looks for them: by section, the methods of one operation together, nested fields flat. */
+/**
+ * The operations of an OpenAPI document for readers: by section, with the methods of one operation
+ * together and nested fields flattened.
+ */
 import { callerRules } from '../callers.js'
 import type {
   OpenApiDocument,
@@ -14,21 +17,21 @@ export interface ReferenceField {
   readonly type: string
   readonly required: boolean
   readonly description: string
-  /** Bounds of the value beyond its type; "" without any. */
+  /** Bounds of the value beyond its type; "" for none. */
   readonly bounds: string
 }
 
-/** An operation as the reference shows it, its methods together. */
+/** An operation in the reference, with all its methods. */
 export interface ReferenceOperation {
   readonly id: string
   readonly methods: readonly string[]
   readonly path: string
   readonly summary: string
-  /** "" when the summary says it all. */
+  /** "" when the summary is complete. */
   readonly notes: string
   readonly callers: string
   readonly planned: boolean
-  /** What it cannot do yet; "" when it does all that it says. */
+  /** The operation's limitation; "" for none. */
   readonly limitation: string
   readonly headers: readonly ReferenceField[]
   readonly query: readonly ReferenceField[]
@@ -36,7 +39,7 @@ export interface ReferenceOperation {
   readonly answer: readonly ReferenceField[]
   readonly answersFile: boolean
   readonly errors: OpenApiOperation['x-hermod-errors']
-  /** A call as a shell line. */
+  /** A call as a shell command. */
   readonly example: string
 }
 
@@ -47,9 +50,7 @@ export interface ReferenceSection {
   readonly operations: readonly ReferenceOperation[]
 }
 
-/**
- * The sections in the order of the tags; within one the operations in the order of the document.
- */
+/** Returns the sections in the order of the tags; operations keep the order of the document. */
 export function referenceSections(document: OpenApiDocument): ReferenceSection[] {
   const entries = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
@@ -77,7 +78,7 @@ interface MethodEntry {
   readonly operation: OpenApiOperation
 }
 
-/** One operation from the entries of all its methods, which differ in nothing else. */
+/** Merges the entries of all methods of one operation, which are equal otherwise. */
 function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): ReferenceOperation {
   const [first] = entries
   if (first === undefined) throw new Error('an operation has at least one method')
@@ -160,7 +161,7 @@ function parameterField(document: OpenApiDocument, parameter: OpenApiParameter):
   }
 }
 
-/** The whole body, when it is no object, is shown as a field of its own. */
+/** Shows a body that is not an object as a single field. */
 function bodyFields(document: OpenApiDocument, schema: OpenApiSchema): ReferenceField[] {
   if (schema.properties) return nestedFields(document, schema)
   return [
@@ -184,7 +185,7 @@ function nestedFields(
   })
 }
 
-/** What is inside an object, a list of objects, or either of several shapes. */
+/** Members of an object, of a list of objects, or of either of several shapes. */
 function innerFields(
   document: OpenApiDocument,
   schema: OpenApiSchema,
@@ -202,7 +203,7 @@ function referenceField(
   schema: OpenApiSchema,
 ): Omit<ReferenceField, 'required'> {
   const options = schema.anyOf?.filter((option) => option.type !== 'null') ?? []
-  // A nullable schema is told by its one real option.
+  // A nullable schema is described by its only other option.
   const told = options.length === 1 && options[0] !== undefined ? options[0] : schema
   const description = told.description ?? resolve(document, told).description ?? ''
   return { path, type: typeName(told), description, bounds: boundsOf(told) }
@@ -300,14 +301,14 @@ function exampleValue(document: OpenApiDocument, schema: OpenApiSchema): unknown
   }
 }
 
-/** An ID for what looks like one, else the smallest number that makes sense. */
+/** Returns an example ID for an ID, else the smallest sensible number. */
 function exampleInteger(schema: OpenApiSchema): number {
   const { minimum } = schema
   if (typeof minimum === 'number' && minimum >= 0) return minimum
   return schema.format === 'int64' && minimum === undefined ? 1001 : 1
 }
 
-/** The required members and those with an example; the first one when there are none. */
+/** Returns the required members and those with an example; without any, the first member. */
 function exampleObject(document: OpenApiDocument, schema: OpenApiSchema): Record<string, unknown> {
   const members = Object.entries(schema.properties ?? {})
   const shown = members.filter(

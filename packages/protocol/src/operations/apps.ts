@@ -23,7 +23,7 @@ import { appId, done, get, id, operatorOperation, post, username } from './field
 const tag = 'Applications'
 
 /**
- * The flags have the values of the application's settings, or their defaults. The answer is the
+ * The flags are the application's settings, or their defaults. The answer is the
  * same for every platform. Source: rule K12.
  */
 export const getAppFlags = operation({
@@ -39,7 +39,7 @@ export const getAppFlags = operation({
 })
 
 /**
- * Looks only: the name is not reserved, so a registration a moment later may still answer 10004. A
+ * Checks only: the name is not reserved, so a later registration may still answer 10004. A
  * name that breaks rule D1, or starts with a reserved prefix, is not free. Source: rule K12.
  */
 export const checkUsername = operation({
@@ -102,7 +102,7 @@ export const updateApp = operation({
     registration_secret: optional(
       string({
         description:
-          'key of `sign` in /user/register/push, never shown again; "": `sign` is not asked for',
+          'key of `sign` in /user/register/push, never shown again; "": `sign` is not required',
         maxLength: 256,
       }),
     ),

@@ -34,7 +34,7 @@ const lookUpErrors = ['user_not_found', 'user_deleted'] as const
 
 /**
  * Atomic for both users. When the other user has an open request to the caller, both become
- * contacts at once. The other user is told. Rule K11.
+ * contacts at once. The other user is notified. Rule K11.
  */
 export const applyToContact = operation({
   id: 'contact.apply',
@@ -66,7 +66,8 @@ export const applyToContact = operation({
 })
 
 /**
- * Each request is decided alone and in order; auth_answer cannot be sent, so users with a question
+ * Each request is decided separately, in order. auth_answer cannot be sent, so users with a
+ * question
  * refuse. Rule K11.
  */
 export const applyToContacts = operation({
@@ -103,7 +104,7 @@ export const listContactRequests = operation({
 
 /**
  * Atomic: both become contacts, and an open request in the other direction counts as accepted. The
- * one who asked is told. A request is answered once: 10007 afterwards. Rule K11.
+ * applicant is notified. A request is answered once: 10007 afterwards. Rule K11.
  */
 export const acceptContact = operation({
   id: 'contact.accept',
@@ -119,7 +120,7 @@ export const acceptContact = operation({
 })
 
 /**
- * The one who asked is told, with the reason. A request is answered once: 10007 afterwards. Rule
+ * The applicant is notified, with the reason. A request is answered once: 10007 afterwards. Rule
  * K11.
  */
 export const declineContact = operation({
@@ -136,8 +137,8 @@ export const declineContact = operation({
 })
 
 /**
- * Clears what the caller kept about the user; on the other side only the relation changes, to 1.
- * The other user is told. Rule K11.
+ * Deletes the caller's data about the user; on the other side only the relation changes, to 1.
+ * The other user is notified. Rule K11.
  */
 export const deleteContact = operation({
   id: 'contact.delete',
@@ -195,7 +196,8 @@ export const listContacts = operation({
 })
 
 /**
- * In the order asked for, each user once; unknown and deleted users are left out. At most 10,000
+ * In the order of the list, without repetitions; unknown and deleted users are left out. At most
+ * 10,000
  * (rule D9). Rule K11.
  */
 export const findContacts = operation({
@@ -204,7 +206,7 @@ export const findContacts = operation({
   path: '/roster/list',
   tag,
   summary: 'Looks up any users of the application, contacts or not; unknown ones are left out.',
-  description: 'In the order asked for, each user once; at most 10,000.',
+  description: 'In the order of the request, each user once; at most 10,000.',
   callers: 'user',
   body: { list: lookUpList('user IDs') },
   data: array(RosterEntry),
@@ -228,7 +230,7 @@ export const blockUser = operation({
   origin,
 })
 
-/** Safe to repeat, also for users who were never blocked or do not exist any more. */
+/** Safe to repeat, also for users who were never blocked or no longer exist. */
 export const unblockUser = operation({
   id: 'contact.unblock',
   methods: deleteOrPost,
@@ -254,7 +256,7 @@ export const listBlockedUsers = operation({
   origin,
 })
 
-/** Tells deleted users (10021) from those who never existed (10000). */
+/** Distinguishes deleted users (10021) from IDs that never existed (10000). */
 export const findUserById = operation({
   id: 'contact.find.id',
   methods: get,
@@ -268,7 +270,7 @@ export const findUserById = operation({
   origin,
 })
 
-/** Without regard to case (rule D1). A deleted user's name is free, so it answers 10000. */
+/** Ignores case (rule D1). A deleted user's name is free, so it answers 10000. */
 export const findUserByUsername = operation({
   id: 'contact.find.name',
   methods: get,
@@ -282,7 +284,7 @@ export const findUserByUsername = operation({
   origin,
 })
 
-/** The number must be written as it is stored. */
+/** The number must be written as stored. */
 export const findUserByMobile = operation({
   id: 'contact.find.mobile',
   methods: get,
@@ -297,7 +299,8 @@ export const findUserByMobile = operation({
 })
 
 /**
- * Looks at blocks, strangers and the state of both; a disabled sender may not. The answer may be 1
+ * Checks blocks, the settings for strangers and the state of both; a disabled sender may not. The
+ * answer may be 1
  * s old. Rule E11.
  */
 export const mayMessage = operation({
@@ -315,8 +318,8 @@ export const mayMessage = operation({
 })
 
 /**
- * All of them or none; nobody is asked, blocks stay. Those who are contacts already stay so.
- * Everyone who became one is told. Rule C6a.
+ * All of them or none; no consent is needed, and blocks stay. Existing contacts stay contacts.
+ * Every new contact is notified. Rule C6a.
  */
 export const addContacts = operation({
   id: 'contact.add',
@@ -333,7 +336,7 @@ export const addContacts = operation({
 
 /**
  * By user ID, always the whole list. From an older guide; {@link listContacts} and
- * {@link findContacts} tell more.
+ * {@link findContacts} return more.
  */
 export const listContactNames = operation({
   id: 'contact.names',

@@ -63,8 +63,8 @@ export const kickDevices = operation({
 })
 
 /**
- * A vendor token belongs to the device that bound it last: it is taken from any other. The
- * certificate may come later. Rule D6.
+ * A vendor token belongs to the device that bound it last, and is unbound from any other. The
+ * certificate may be set later. Rule D6.
  */
 export const bindPushToken = operation({
   id: 'user.token.bind',
@@ -103,7 +103,7 @@ export const unbindPushToken = operation({
   errors: ['device_not_found'],
 })
 
-/** Of the user of the call: a token's own user, or the one in the user_id header. */
+/** Concerns the acting user: a token's own user, or the user in the user_id header. */
 export const getOnlineStatus = operation({
   id: 'user.online_status',
   methods: get,

@@ -2,38 +2,38 @@
 import { location } from '../location.js'
 import { boolean, int32, int64, list, optional, string, text } from '../schema.js'
 
-/** Methods of what the contract lists as PUT|POST (rule B4). */
+/** Methods of operations that the contract lists as PUT|POST (rule B4). */
 export const putOrPost = ['PUT', 'POST'] as const
-/** Methods of what the contract lists as DELETE|POST (rule B4). */
+/** Methods of operations that the contract lists as DELETE|POST (rule B4). */
 export const deleteOrPost = ['DELETE', 'POST'] as const
-/** Methods of what is read. */
+/** Methods of operations that read. */
 export const get = ['GET'] as const
-/** Methods of what has POST only. */
+/** Methods of operations with POST only. */
 export const post = ['POST'] as const
 
 /** The answer of an operation without a result: true. */
 export const done = boolean({ description: 'true' })
 
-/** Most entries of a look-up that clients send in full (rule D9). */
+/** Maximum entries of a lookup that clients send in full (rule D9). */
 const maxLookUpItems = 10_000
 
-/** A required int64 that names something. */
+/** A required int64 ID. */
 export function id(description: string) {
   return int64({ description })
 }
 
-/** IDs that something is done to: at least one, at most 500. */
+/** IDs to act on: at least one, at most 500. */
 export function idList(description: string) {
   return list(int64(), { description, minItems: 1 })
 }
 
-/** IDs that are looked up: any number up to 10,000. */
+/** IDs to look up: up to 10,000. */
 export function lookUpList(description: string) {
   return list(int64(), { description, maxItems: maxLookUpItems, 'x-look-up': true })
 }
 
 /**
- * A username as it is sent; its letters are checked by the service, which has the reserved prefixes
+ * A username as sent. The service checks its characters, since it knows the reserved prefixes
  * (rule D1).
  */
 export const username = string({
@@ -43,28 +43,28 @@ export const username = string({
   maxLength: 64,
   examples: ['alice'],
 })
-/** The least length of a new password is configuration, so it is checked by the service. */
+/** The service checks the minimum length of a new password, since it is configurable. */
 export const password = string({
   description: 'password; a new one has at least 6 characters (a setting of the server)',
   minLength: 1,
   maxLength: 128,
   examples: ['correct horse battery'],
 })
-/** What makes a device of a login (rule D6). */
+/** Identifies the device of a login (rule D6). */
 export const deviceGuid = string({
   description: 'stable text that names the installation',
   maxLength: 128,
 })
-/** A push token as the service gave it. */
+/** A push token issued by the service. */
 export const pushToken = string({ description: 'push token', maxLength: 1024 })
-/** An alias that a user is pushed by; "" clears it (rules D1a, G7). */
+/** Alias of a user for pushes; "" clears it (rules D1a, G7). */
 export const pushAlias = string({
   description: 'alias of the user for pushes; "": none',
   maxLength: 128,
 })
 const mobileForm = '+ and at least 8 digits, or 11 digits that start with 13 to 19'
 const mobilePattern = '\\+[0-9]{8,}|1[3-9][0-9]{9}'
-/** A mobile number that users are looked up by (rule K13). */
+/** A mobile number to look up (rule K13). */
 export const knownMobile = string({
   description: `mobile number: ${mobileForm}`,
   maxLength: 32,
@@ -72,7 +72,7 @@ export const knownMobile = string({
   form: mobileForm,
   examples: ['+15551234567'],
 })
-/** A mobile number that is set; "" clears it (rules D1a, K13). */
+/** A mobile number to set; "" clears it (rules D1a, K13). */
 export const mobile = string({
   description: `mobile number: ${mobileForm}; "": none`,
   maxLength: 32,
@@ -80,7 +80,7 @@ export const mobile = string({
   form: `${mobileForm}, or empty`,
   examples: ['+15551234567'],
 })
-/** An e-mail address; its domain is checked by the service; "" clears it (rule D1a). */
+/** An e-mail address; the service checks its domain; "" clears it (rule D1a). */
 export const email = string({
   description: 'e-mail address, compared without regard to case; "": none',
   maxLength: 254,
@@ -91,31 +91,31 @@ export const email = string({
 
 /** The avatar of a user or a group. */
 export const avatar = location('avatar; "": none')
-/** A text about a user or group, which others see. */
+/** A text about a user or group, visible to others. */
 export const description = string({ description: 'description', maxLength: 1024 })
-/** What a name may be that others see; the service checks it (rule D1b). */
+/** Form of names that others see; the service checks it (rule D1b). */
 export const nameForm =
   'one line of which something is seen, and which ends every change of the direction of its text; "": none'
-/** The name that others see. */
+/** Nickname, visible to others. */
 export const nickName = string({ description: `nickname: ${nameForm}`, maxLength: 256 })
-/** Text of the application, for the user alone. */
+/** Text of the application, visible to the user only. */
 export const privateInfo = string({
   description: 'private information, visible only to the user',
   maxLength: 8192,
 })
-/** Text of the application, for everybody. */
+/** Text of the application, visible to all users. */
 export const publicInfo = string({
   description: 'public information, visible to contacts and strangers',
   maxLength: 8192,
 })
-/** Text of the application that the service does not look into. */
+/** Text of the application that the service does not interpret. */
 export const ext = string({ description: 'extension data', maxLength: 8192 })
-/** What a user calls a contact. */
+/** The caller's name for a contact. */
 export const contactAlias = string({
   description: `remark name for this user: ${nameForm}`,
   maxLength: 128,
 })
-/** What the other side is told beside a request or a refusal. */
+/** Text to the other party with a request or a refusal. */
 export const reason = optional(string({ description: 'text for the other side', maxLength: 1024 }))
 
 /** The group that the call is about. */
@@ -126,19 +126,22 @@ export const groupName = string({
   maxLength: 128,
   examples: ['Team'],
 })
-/** A group and the users of it that something is done to. */
+/** A group, and the users of it to act on. */
 export const groupAndUsers = { group_id: groupId, user_list: idList('user IDs') }
 
-/** The longest ban in minutes: far beyond any life, and yet its end is an exact number of milliseconds. */
+/**
+ * The longest ban in minutes. It exceeds any lifetime, and its end is still an exact number of
+ * milliseconds.
+ */
 const maxBanMinutes = 100_000_000_000
-/** How long a ban runs (rule F5). */
+/** Duration of a ban (rule F5). */
 export const banDuration = int64({
   description: `minutes from 1 to ${maxBanMinutes}; -1: permanent`,
   minimum: -1,
   maximum: maxBanMinutes,
 })
 
-/** Where a page starts and how long it is; a longer page than the maximum is cut to it (rule B6b). */
+/** Start and length of a page; a length above the maximum is reduced to it (rule B6b). */
 export const pageParameters = {
   cursor: optional(
     string({ description: 'where to start; absent or "": from the start', maxLength: 512 }),
@@ -148,7 +151,8 @@ export const pageParameters = {
   ),
 }
 /**
- * As {@link pageParameters}, with the version that the contract lists; it is read and changes nothing (rule
+ * Same as {@link pageParameters}, with the version that the contract lists. It is decoded and has
+ * no effect (rule
  * B7).
  */
 export const versionedPage = {
@@ -156,28 +160,31 @@ export const versionedPage = {
   version: optional(id('version of an earlier answer; may be left out')),
 }
 
-/** The cursor beside a page: absent on the last one (rule A6). */
+/** The cursor of the next page: absent on the last page (rule A6). */
 export const nextCursor = {
   cursor: optional(text('where the next page starts; absent on the last page')),
 }
-/** The version beside a list (rule B7). */
+/** The version of a list (rule B7). */
 export const version = { version: int64({ description: 'the newest change in the list, ms' }) }
-/** What stands beside a page of a list that has a version. */
+/** Fields next to a page of a list with a version. */
 export const cursorAndVersion = { ...nextCursor, ...version }
-/** What stands beside a page of a list of a group. */
+/** Fields next to a page of a list of a group. */
 export const totals = {
   ...nextCursor,
   total: int64({ description: 'number of entries in the whole list' }),
   ...version,
 }
 
-/** What all operations of operators have in common. */
+/** Common parts of all operations of operators. */
 export const operatorOperation = {
   tag: 'Operator',
   callers: 'operator',
   origin: 'operator',
 } as const
-/** Which page of a list that begins with the newest. @param entries what is in it, for the description */
+/**
+ * Page parameters of a list that begins with the newest entry. @param entries kind of entries, for
+ * the description
+ */
 export const newestFirst = (entries: string) => ({
   cursor: optional(
     string({
@@ -189,7 +196,7 @@ export const newestFirst = (entries: string) => ({
     int32({ description: `how many ${entries}, default 50 and at most 200`, minimum: 1 }),
   ),
 })
-/** The ID of an application as an operator chooses it (rule C6). */
+/** The ID of an application, chosen by an operator (rule C6). */
 export const appId = string({
   description: '2 to 32 of a-z, 0-9, _ and -',
   maxLength: 32,
@@ -198,12 +205,12 @@ export const appId = string({
   examples: ['demo'],
 })
 
-/** A parameter that is on or off. */
+/** A boolean parameter. */
 export function flag(description: string) {
   return boolean({ description })
 }
 
-/** Which push is explained, and for whom. */
+/** Push and user to explain. */
 export const pushTraceParameters = {
   task_id: optional(id('the task; or msg_id')),
   msg_id: optional(id('the message that was pushed; or task_id')),

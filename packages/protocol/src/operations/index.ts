@@ -33,7 +33,9 @@ function byTagAndPath(a: Operation, b: Operation): number {
   )
 }
 
-/** Every operation of the API, once, by tag and path. The modules of the domains export operations and nothing else. */
+/**
+ * Every operation of the API by tag and path. The modules of the domains export only operations.
+ */
 export const operations: readonly Operation[] = [
   apps,
   contacts,
@@ -50,7 +52,7 @@ export const operations: readonly Operation[] = [
   .flatMap((module): Operation[] => Object.values(module))
   .sort(byTagAndPath)
 
-/** The same by their IDs. */
+/** The operations by ID. */
 export const operationsById: ReadonlyMap<string, Operation> = new Map(
   operations.map((each) => [each.id, each]),
 )

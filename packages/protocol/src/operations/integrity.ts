@@ -3,8 +3,8 @@ import { CheckReport } from '../resources/operator/integrity.js'
 import { operatorOperation, post } from './fields.js'
 
 /**
- * Reads only. Facts that change while they are checked can show as differences once; a second run
- * tells. At most 100 differences of each check are listed.
+ * Reads only. Data that changes during the check can show as a difference once; repeat the check.
+ * At most 100 differences of each check are listed.
  */
 export const checkIntegrity = operation({
   ...operatorOperation,

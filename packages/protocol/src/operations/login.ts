@@ -24,8 +24,8 @@ function tokenOperation<B extends TProperties>(
 }
 
 /**
- * A new token each time; earlier ones stay valid until they expire or are ended (rule C6). Failed
- * attempts are slowed down (rule D2).
+ * A new token each time; earlier ones stay valid until they expire or are revoked (rule C6). Failed
+ * attempts slow down later ones (rule D2).
  */
 export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in with a user ID.', {
   user_id: id('user ID'),
@@ -33,7 +33,7 @@ export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in w
 
 /**
  * A name with @ is an e-mail address, one of digits alone (with or without +) a mobile number,
- * anything else a username. Else as {@link issueTokenById}.
+ * anything else a username. Otherwise as {@link issueTokenById}.
  */
 export const issueTokenByLogin = tokenOperation(
   'token.login',
@@ -49,7 +49,7 @@ export const issueTokenByLogin = tokenOperation(
   },
 )
 
-/** Usernames are compared without regard to case (rule D1). Else as {@link issueTokenById}. */
+/** Usernames are compared without regard to case (rule D1). Otherwise as {@link issueTokenById}. */
 export const issueTokenByUsername = tokenOperation(
   'token.user',
   '/token/user',
@@ -58,7 +58,8 @@ export const issueTokenByUsername = tokenOperation(
 )
 
 /**
- * Password and end of the other tokens in one commit; the token of the call stays. File credentials
+ * Sets the password and ends the other tokens in one commit; the token of the call stays. File
+ * credentials
  * end too (rule D3).
  */
 export const changePassword = operation({
@@ -73,7 +74,10 @@ export const changePassword = operation({
   errors: ['password_incorrect'],
 })
 
-/** Password and end of all tokens in one commit (rule D3). For the operator's own support tools. */
+/**
+ * Sets the password and ends all tokens in one commit (rule D3). For the operator's own support
+ * tools.
+ */
 export const changePasswordAsAdmin = operation({
   id: 'user.password.change_admin',
   methods: post,

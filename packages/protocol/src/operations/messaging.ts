@@ -27,8 +27,8 @@ const messageLimit =
   'content, attachment, config and ext together at most 65,536 bytes of UTF-8 (a setting of the server)'
 
 /**
- * Without a length of its own: the four texts of a message are checked together, against a configured limit and with an error of its own
- * (rules A4, E12).
+ * Has no length limit: the four texts of a message are checked together, against a configured limit
+ * and with a separate error (rules A4, E12).
  */
 function messageText(description: string, examples?: readonly [string]) {
   return optional(
@@ -51,7 +51,7 @@ const typingSignal =
 const sendBody = {
   ...messageTexts,
   content: messageText(
-    'message content; may be left out beside an attachment and from content_type 9 up',
+    'message content; may be omitted with an attachment and from content_type 9 up',
     ['Hello'],
   ),
   content_type: intEnum(meaningsOf(sendContentType), { description: 'what the message holds' }),
@@ -88,9 +88,9 @@ const sendExtras = {
 }
 
 /**
- * All targets that take the message are stored in one commit. A repeat with the same transaction_id
+ * All accepted targets are stored in one commit. A repeat with the same transaction_id
  * within 24 hours answers the first result and delivers nothing (rule E4). Inside a conversation
- * msg_id strictly grows (rule E3). Rules E2, E8a and E11 say what is refused.
+ * msg_id strictly grows (rule E3). Rules E2, E8a and E11 list the refusals.
  */
 export const sendMessage = operation({
   id: 'message.send',
@@ -125,7 +125,7 @@ export const sendMessage = operation({
 })
 
 /**
- * As {@link sendMessage}, but it passes over blocks, strangers and bans, and carries is_system.
+ * Same as {@link sendMessage}, but ignores blocks, strangers and bans, and carries is_system.
  * Rules E5, E9 and E11a.
  */
 export const sendNotification = operation({
@@ -153,8 +153,8 @@ export const sendNotification = operation({
 })
 
 /**
- * For all users who exist when it is sent, each of whom has it in the conversation with its sender; at a
- * cost that does not depend on their number. Not for those who come later (rule E9).
+ * For all users who exist when it is sent. Each has it in the conversation with its sender; the
+ * cost does not depend on their number. Users who register later do not see it (rule E9).
  */
 export const sendBroadcast = operation({
   id: 'message.broadcast',
@@ -181,9 +181,10 @@ export const sendBroadcast = operation({
 })
 
 /**
- * Marks only move forward, so it is safe to repeat and to send late. Other devices of the caller,
- * and senders who asked for a receipt, are told. Rule E5 says what each combination of parameters
- * reads.
+ * Positions only move forward, so it is safe to repeat and to send late. Other devices of the
+ * caller,
+ * and senders who requested a receipt, are notified. Rule E5 defines the effect of each combination
+ * of parameters.
  */
 export const acknowledgeMessages = operation({
   id: 'message.ack',
@@ -204,8 +205,8 @@ export const acknowledgeMessages = operation({
 })
 
 /**
- * Takes the message from history, latest_msg_id and unread counts at once, and leaves a mark that
- * it was there. A second recall answers 13000. Rule E7.
+ * Removes the message from history, latest_msg_id and unread counts at once, and leaves a record of
+ * its removal. A second recall answers 13000. Rule E7.
  */
 export const recallMessage = operation({
   id: 'message.recall',
@@ -248,7 +249,7 @@ export const readHistory = operation({
 })
 
 /**
- * Hides, for the caller on all devices; nobody else sees a difference. The next message brings the
+ * Hides for the caller on all devices; other users see no difference. The next message brings the
  * conversation back with that message only (rule E13).
  */
 export const deleteConversation = operation({
@@ -265,7 +266,7 @@ export const deleteConversation = operation({
 
 /**
  * Conversations without a message that the caller can see are left out. The cursor is a message ID,
- * so a conversation that becomes active during a walk may be met twice.
+ * so a conversation that becomes active during a walk may appear twice.
  */
 export const listConversations = operation({
   id: 'message.conversation.list',
@@ -284,8 +285,9 @@ export const listConversations = operation({
 })
 
 /**
- * Counted from the log, never from a counter, so the numbers cannot drift (rule E5). Chatrooms and
- * dissolved groups are left out, and what came while msg_mute_mode was 2 (rule F8a).
+ * Counted from the log, never from a counter, so the numbers cannot drift (rule E5). Leaves out
+ * chatrooms,
+ * dissolved groups, and messages that arrived while msg_mute_mode was 2 (rule F8a).
  */
 export const listUnread = operation({
   id: 'message.unread',
@@ -330,7 +332,7 @@ export const unpinConversation = operation({
   data: done,
 })
 
-/** The one pinned last comes first. */
+/** The most recently pinned conversation comes first. */
 export const listPinnedConversations = operation({
   id: 'user.conversation.pin_list',
   methods: get,

@@ -2,7 +2,7 @@ import { operation } from '../operation.js'
 import { SecretKeyRotation } from '../resources/operator/secrets.js'
 import { operatorOperation, post } from './fields.js'
 
-/** All secrets or none: a rotation that was interrupted is finished by the next call. */
+/** All secrets or none: the next call finishes an interrupted rotation. */
 export const rotateSecretKey = operation({
   ...operatorOperation,
   id: 'operator.secret.rotate',
@@ -15,7 +15,7 @@ export const rotateSecretKey = operation({
   data: SecretKeyRotation,
 })
 
-/** What was signed with the retired key is refused from then on. */
+/** Everything signed with the retired key is refused from then on. */
 export const retireSecretKey = operation({
   ...operatorOperation,
   id: 'operator.secret.retire',

@@ -1,4 +1,4 @@
-/** The sections of the reference, in order, and what each is about. */
+/** The sections of the reference, in order, with their subjects. */
 export const tags = {
   Tokens: 'Logging in.',
   Users: 'Registration, profiles and the state of users.',

@@ -4,7 +4,7 @@ import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
 
-/** Data of /app/config, by the names that clients know (rule K12). */
+/** Data of /app/config, by the field names of clients (rule K12). */
 export const ApplicationFlags = resource(
   'ApplicationFlags',
   'The flags of an application that clients need.',
@@ -18,10 +18,10 @@ export const ApplicationFlags = resource(
     }),
   },
 )
-/** The flags, with defaults where the operator set nothing. */
+/** The flags, with defaults for unset ones. */
 export type ApplicationFlags = Static<typeof ApplicationFlags>
 
-/** The settings of an application; they have the same names on the wire, in the store and in the code. */
+/** The settings of an application, with the same names on the wire, in the store and in code. */
 export const appSettingFields = {
   contact_application_days: int32({
     minimum: 1,
@@ -117,10 +117,10 @@ export const AppSettings = resource(
   'Settings of an application.',
   appSettingFields,
 )
-/** Settings with their values, never partial. */
+/** All settings with their values. */
 export type AppSettings = Static<typeof AppSettings>
 
-/** An application as operators see it; never with its registration secret. */
+/** An application for operators, without its registration secret. */
 export const Application = resource('Application', 'An application of this service.', {
   app_id: text('application ID, the value of the app_id header'),
   name: text('display name'),
@@ -133,7 +133,7 @@ export const Application = resource('Application', 'An application of this servi
 /** An application; times in ms. */
 export type Application = Static<typeof Application>
 
-/** The one answer that shows the first Admin token (rule C6). */
+/** The only answer that shows the first Admin token (rule C6). */
 export const CreatedApp = resource(
   'CreatedApplication',
   'A new application with its first Admin token.',
@@ -159,10 +159,10 @@ export const AdminToken = resource('AdminToken', 'An Admin token, without the to
   created_at: instant('creation time'),
   revoked_at: instant('when it was revoked, 0 not'),
 })
-/** An Admin token as it is listed; a revoked one has revoked_at. */
+/** A listed Admin token; a revoked one has revoked_at. */
 export type AdminToken = Static<typeof AdminToken>
 
-/** The one answer that shows the token (rule C6). */
+/** The only answer that shows the token (rule C6). */
 export const CreatedAdminToken = resource('CreatedAdminToken', 'A new Admin token.', {
   ...adminTokenFields,
   token: text('the token; shown this once'),

@@ -22,7 +22,7 @@ export const RosterEntry = resource('RosterEntry', 'A user as the caller sees th
   user_id: int64({ description: 'user ID of that user' }),
   username: text('username'),
 })
-/** Another user, or the caller, as the caller sees them. */
+/** Another user, or the caller, from the caller's view. */
 export type RosterEntry = Static<typeof RosterEntry>
 
 /** A contact request that the caller received. */
@@ -35,7 +35,7 @@ export const RosterApplication = resource('RosterApplication', 'A request to bec
 /** A contact request; expired_time in ms, also of handled ones. */
 export type RosterApplication = Static<typeof RosterApplication>
 
-/** Why one request of a batch was refused. */
+/** Reason why one request of a batch was refused. */
 export const RosterApplicationFailure = resource(
   'RosterApplicationFailure',
   'A contact request that did not go through.',
@@ -47,7 +47,9 @@ export const RosterApplicationFailure = resource(
 /** The refusal of one user. */
 export type RosterApplicationFailure = Static<typeof RosterApplicationFailure>
 
-/** The results of several contact requests: every user of the batch is in exactly one of the two lists. */
+/**
+ * Results of several contact requests: every user of the batch is in exactly one of the two lists.
+ */
 export const RosterBatchResult = resource(
   'RosterBatchResult',
   'The results of several contact requests.',

@@ -16,5 +16,5 @@ export type DeviceEntry = Static<typeof DeviceEntry>
 export const OnlineStatus = resource('OnlineStatus', 'Whether the user is online.', {
   online: boolean({ description: 'true while a device of the user is connected' }),
 })
-/** Whether a device of the user is connected at this moment. */
+/** Tells whether a device of the user is connected at this moment. */
 export type OnlineStatus = Static<typeof OnlineStatus>

@@ -16,5 +16,5 @@ export const UploadTicket = resource('UploadTicket', 'Where and how to send one 
     'address to store in a message attachment, avatar or shared file; ends with its signature',
   ),
 })
-/** Where to send one file; oss_body_param is {} where no fields are needed. */
+/** Address and fields of one upload; oss_body_param is {} when no fields are needed. */
 export type UploadTicket = Static<typeof UploadTicket>

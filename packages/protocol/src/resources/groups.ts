@@ -18,14 +18,14 @@ const groupModes = {
   msg_push_mode: intEnum(meaningsOf(pushMode), { description: 'of the caller' }),
 }
 
-/** Data of /group/msg/mute_mode, whose shape the contract leaves open. */
+/** Data of /group/msg/mute_mode; the contract leaves its shape open. */
 export const MuteMode = resource('MuteMode', "The caller's message blocking in a group.", {
   msg_mute_mode: groupModes.msg_mute_mode,
 })
 /** The caller's msg_mute_mode after the call. */
 export type MuteMode = Static<typeof MuteMode>
 
-/** Data of /group/msg/push_mode, whose shape the contract leaves open. */
+/** Data of /group/msg/push_mode; the contract leaves its shape open. */
 export const PushMode = resource('PushMode', "The caller's pushes of a group.", {
   msg_push_mode: groupModes.msg_push_mode,
 })
@@ -87,7 +87,7 @@ export type GroupSummary = Static<typeof GroupSummary>
 export const GroupBan = resource('GroupBan', 'A group-wide ban.', {
   ban_expire_time: banExpireTime,
 })
-/** When a group-wide ban ends; -1 never. */
+/** End of a group-wide ban; -1: permanent. */
 export type GroupBan = Static<typeof GroupBan>
 
 const memberFields = {
@@ -97,7 +97,7 @@ const memberFields = {
   user_id: int64({ description: 'user ID' }),
 }
 
-/** Group member entry of the contract. Times in ms; a ban that has run out shows as 0. */
+/** Group member entry of the contract. Times in ms; an ended ban shows as 0. */
 export const GroupMember = resource('GroupMember', 'A member of a group.', memberFields)
 /** A member; display_name is "" when unset or hidden (rule F9). */
 export type GroupMember = Static<typeof GroupMember>
@@ -110,13 +110,13 @@ export const GroupMemberInfo = resource('GroupMemberInfo', 'A member of a group 
 /** A member with its role. */
 export type GroupMemberInfo = Static<typeof GroupMemberInfo>
 
-/** Blacklist entry of the contract, whose created_at is a string (rule B6a). */
+/** Blacklist entry of the contract; created_at is a string (rule B6a). */
 export const BlacklistEntry = resource('BlacklistEntry', 'A user on the block list of a group.', {
   created_at: text('when the user was blocked, ISO 8601 in UTC with milliseconds'),
   group_id: int64({ description: 'group ID' }),
   user_id: int64({ description: 'user ID' }),
 })
-/** A user whom a group keeps out. */
+/** A user on a group's block list. */
 export type BlacklistEntry = Static<typeof BlacklistEntry>
 
 /** Announcement of the contract; it never changes once published (rule F4a). */
@@ -131,7 +131,7 @@ export const Announcement = resource('Announcement', 'An announcement to a group
 /** An announcement; created_at in ms. */
 export type Announcement = Static<typeof Announcement>
 
-/** A join request; group_id tells the groups of one list apart. */
+/** A join request; group_id distinguishes the groups of one list. */
 export const GroupApplication = resource('GroupApplication', 'A request to become a member.', {
   applicant_id: int64({ description: 'applicant' }),
   expired_time: instant('when the request expires'),
@@ -142,7 +142,7 @@ export const GroupApplication = resource('GroupApplication', 'A request to becom
 /** A join request; expired_time in ms, also of answered ones. */
 export type GroupApplication = Static<typeof GroupApplication>
 
-/** Invitation entry of the contract, whose updated_at is a string (rule B6a). */
+/** Invitation entry of the contract; updated_at is a string (rule B6a). */
 export const GroupInvitation = resource('GroupInvitation', 'An invitation to become a member.', {
   expired_time: instant('when the invitation expires'),
   group_id: int64({ description: 'group ID' }),
@@ -167,7 +167,7 @@ export const SharedFile = resource('SharedFile', 'A file shared in a group.', {
   uploader: int64({ description: 'who shared it' }),
   url: text('where the file is'),
 })
-/** What a group knows of a file; times in ms. */
+/** Metadata of a shared file; times in ms. */
 export type SharedFile = Static<typeof SharedFile>
 
 /** {@link UserResult} for shared files. */
@@ -184,10 +184,10 @@ export const GroupQrSignature = resource('GroupQrSignature', 'What a group QR co
   create_at: instant('creation time'),
   expire_at: instant('expiry time'),
 })
-/** A signed text for a QR code and how long it is good. */
+/** A signed text for a QR code, and its lifetime. */
 export type GroupQrSignature = Static<typeof GroupQrSignature>
 
-/** {@link GroupQrSignature} as /app/qrcode/group_sign names its fields. */
+/** {@link GroupQrSignature} with the field names of /app/qrcode/group_sign. */
 export const GroupQrText = resource(
   'GroupQrText',
   'What a group QR code holds, in the older form.',
@@ -203,5 +203,5 @@ export type GroupQrText = Static<typeof GroupQrText>
 export const JoinedGroup = resource('JoinedGroup', 'The group that the caller joined.', {
   group_id: int64({ description: 'group ID' }),
 })
-/** The group that the caller is in now. */
+/** The group that the caller joined. */
 export type JoinedGroup = Static<typeof JoinedGroup>

@@ -1,6 +1,7 @@
 /**
- * The resources that answers carry. A title names the schema in the OpenAPI document. An unset string is "", an unset number 0, an unset
- * boolean false; a field is optional only where the contract ties it to a condition (rule A6).
+ * Resources in answers. A title names the schema in the OpenAPI document. An unset string is "", an
+ * unset number 0, an unset boolean false; a field is optional only where the contract ties it to a
+ * condition (rule A6).
  */
 export * from './apps.js'
 export * from './contacts.js'

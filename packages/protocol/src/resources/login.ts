@@ -15,5 +15,5 @@ export const TokenRecord = resource('TokenRecord', 'The tokens and credentials o
   token: text('access token; the value to send later in the access-token header'),
   user_id: int64({ description: 'user ID' }),
 })
-/** What a login gives; push_token is absent without device_guid (rule A6). */
+/** Result of a login; push_token is absent without device_guid (rule A6). */
 export type TokenRecord = Static<typeof TokenRecord>

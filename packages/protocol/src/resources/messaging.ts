@@ -7,11 +7,11 @@ export const Xid = resource('Xid', 'One end of a message.', {
   device_sn: int32({ description: 'device serial number; 0 when no device is meant' }),
   uid: int64({ description: 'user or group ID; 0 is the system' }),
 })
-/** A user or group and, of a sender, the device. */
+/** A user or group; a sender also has a device. */
 export type Xid = Static<typeof Xid>
 
 /**
- * Message of the contract, with is_system and edit_timestamp beside it (rules E8, E9). Recalled
+ * Message of the contract, plus is_system and edit_timestamp (rules E8, E9). Recalled
  * messages are not shown (rule E7).
  */
 export const Message = resource('Message', 'A message as the caller sees it.', {
@@ -32,9 +32,7 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,
 })
-/**
- * A message as the caller sees it: status depends on who asks (rule E6), texts are "" when unset.
- */
+/** A message from the caller's view: status depends on the caller (rule E6), unset texts are "". */
 export type Message = Static<typeof Message>
 
 /** A page of history by descending msg_id (rule E8b). */
@@ -46,7 +44,7 @@ export const MessagePage = resource('MessagePage', 'A page of history, newest me
 /** At most `limit` messages; next_msg_id 0 when is_last. */
 export type MessagePage = Static<typeof MessagePage>
 
-/** How the contract wraps the ID of a conversation. */
+/** The contract's wrapper around the ID of a conversation. */
 export const ConversationRef = resource('ConversationRef', 'Names a conversation.', {
   uid: int64({ description: 'conversation ID: the other user, or the group' }),
 })
@@ -85,7 +83,7 @@ export const UnreadEntry = resource('UnreadEntry', 'A conversation with unread m
   conversation_id: ConversationRef,
   num: int32({ description: 'unread message number' }),
 })
-/** A conversation and how many messages are unread, at least 1. */
+/** A conversation and its number of unread messages, at least 1. */
 export type UnreadEntry = Static<typeof UnreadEntry>
 
 /** Data of /message/broadcast (rule E9). */
@@ -95,10 +93,10 @@ export const BroadcastResult = resource('BroadcastResult', 'The result of a broa
   }),
   success: boolean({ description: 'success or not' }),
 })
-/** How many users a broadcast is for. */
+/** Number of users that a broadcast is for. */
 export type BroadcastResult = Static<typeof BroadcastResult>
 
-/** A target that did not take a message (rule E11). */
+/** A target that did not accept a message (rule E11). */
 export const FailedTarget = resource(
   'FailedTarget',
   'A target that did not take the message, and why.',
@@ -117,5 +115,5 @@ export const PinnedConversations = resource(
     conversation_ids: array(int64(), { description: 'IDs of users and groups' }),
   },
 )
-/** IDs of pinned conversations, the one pinned last first. */
+/** IDs of pinned conversations, the most recently pinned first. */
 export type PinnedConversations = Static<typeof PinnedConversations>

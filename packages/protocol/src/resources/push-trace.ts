@@ -3,7 +3,7 @@ import { instant, resource } from '../resource.js'
 import { array, boolean, int32, int64, intEnum, optional, type Static, text } from '../schema.js'
 import { PushTaskProgress } from './push.js'
 
-/** One step of a delivery; which of the fields a step has depends on what it is. */
+/** One step of a delivery; its fields depend on the kind of step. */
 export const PushTraceStep = resource(
   'PushTraceStep',
   'One step of what happened to a push on a device.',
@@ -24,7 +24,7 @@ export const PushTraceStep = resource(
 /** A step with its sentence. */
 export type PushTraceStep = Static<typeof PushTraceStep>
 
-/** What became of the push on a device (rule G9). */
+/** Delivery of the push to a device (rule G9). */
 export const PushTraceDelivery = resource(
   'PushTraceDelivery',
   'What became of a push on a device.',
@@ -42,7 +42,7 @@ export const PushTraceDelivery = resource(
 /** The delivery of a push to a device. */
 export type PushTraceDelivery = Static<typeof PushTraceDelivery>
 
-/** What a device can be reached by; the token itself is never shown. */
+/** A push binding of a device; the token itself is never shown. */
 export const PushTraceBinding = resource(
   'PushTraceBinding',
   'A device token that is bound now; the token itself is not shown.',
@@ -65,10 +65,10 @@ export const PushTraceDevice = resource('PushTraceDevice', 'A push, as one devic
   delivery: optional(PushTraceDelivery),
   text: text('what became of the push on this device, as a sentence'),
 })
-/** A device and its delivery; without one, `text` says why as far as can be told. */
+/** A device and its delivery; without one, `text` gives the reason as far as it is known. */
 export type PushTraceDevice = Static<typeof PushTraceDevice>
 
-/** Why a push arrived or did not, for one user (rule G9). */
+/** Explains why a push arrived or not, for one user (rule G9). */
 export const PushTrace = resource('PushTrace', 'What became of a push for one user.', {
   task: PushTaskProgress,
   user_id: int64({ description: 'the user' }),

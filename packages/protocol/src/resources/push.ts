@@ -2,26 +2,26 @@ import { meaningsOf, type PushChannel, pushChannels, pushTaskState } from '../en
 import { instant, resource } from '../resource.js'
 import { array, int64, intEnum, type Static, stringEnum, text } from '../schema.js'
 
-/** Push certificate of the contract; what is secret is "" with a user token (rule G6). */
+/** Push certificate of the contract; secret fields are "" with a user token (rule G6). */
 export const PushCertificate = resource(
   'PushCertificate',
   'Credentials of an application at a push gateway.',
   {
     app_id: text('application ID at the gateway'),
     app_key: text('application key at the gateway'),
-    app_secret: text('secret; "" unless asked for with an Admin token'),
-    certificate: text('certificate; "" unless asked for with an Admin token'),
+    app_secret: text('secret; "" unless requested with an Admin token'),
+    certificate: text('certificate; "" unless requested with an Admin token'),
     name: text('certificate name'),
   },
 )
-/** What a device needs to register with its gateway. */
+/** Data that a device needs to register with its gateway. */
 export type PushCertificate = Static<typeof PushCertificate>
 
-/** Data of /push/notify. Older clients expected true; the ID is what statistics are asked with. */
+/** Data of /push/notify. Older clients expected true; statistics are requested with the ID. */
 export const PushTask = resource('PushTask', 'A push task that was started.', {
   task_id: int64({ description: 'push task ID' }),
 })
-/** A push task that is on disk. */
+/** A stored push task. */
 export type PushTask = Static<typeof PushTask>
 
 const pushCounts = {
@@ -55,7 +55,7 @@ export const PushTaskStatistics = resource(
 /** Counts of one task, in devices. */
 export type PushTaskStatistics = Static<typeof PushTaskStatistics>
 
-/** The counts of a task on one channel, for a list of the channels that it uses (rule G1). */
+/** The counts of a task on one of its channels (rule G1). */
 export const PushChannelCounts = resource(
   'PushChannelCounts',
   'The counts of a push task on one channel, in devices.',
@@ -69,11 +69,11 @@ export const PushChannelCounts = resource(
 /** Counts on one channel, in devices. */
 export type PushChannelCounts = Static<typeof PushChannelCounts>
 
-/** What operators see of a task. */
+/** A push task for operators. */
 export const PushTaskProgress = resource('PushTaskProgress', 'How far a push task is.', {
   app_id: text('application ID'),
   task_id: int64({ description: 'task ID' }),
-  msg_id: int64({ description: 'the message that is pushed; 0: the task was asked for' }),
+  msg_id: int64({ description: 'the message that is pushed; 0: the task was requested' }),
   request_id: text('request ID; "": none'),
   state: intEnum(meaningsOf(pushTaskState), { description: 'how far it is' }),
   audience: text('whom it is for, in words'),
@@ -86,7 +86,7 @@ export const PushTaskProgress = resource('PushTaskProgress', 'How far a push tas
     description: 'by channel; channels without a device are left out',
   }),
 })
-/** How far a task is, and what it counts. */
+/** State of a task, and its counts. */
 export type PushTaskProgress = Static<typeof PushTaskProgress>
 
 /** A page of the tasks of an application. */

@@ -2,7 +2,7 @@ import { itemOutcomes } from '../enums.js'
 import { resource } from '../resource.js'
 import { array, boolean, int64, optional, type Static, stringEnum, text } from '../schema.js'
 
-/** Fields of a per-item result, for those that add more. */
+/** Fields of a per-item result, for results with further fields. */
 export const itemResultFields = {
   user_id: int64({ description: 'user the item refers to; 0 when there is none' }),
   success: boolean({ description: 'success or not' }),
@@ -25,16 +25,17 @@ export const outcomeFields = {
 }
 
 /**
- * Per-user result of the contract for groups, with a word where {@link ItemResult} has a boolean.
+ * Per-user result of the contract for groups, with a word instead of the boolean of {@link
+ * ItemResult}.
  */
 export const UserResult = resource('UserResult', 'The result for one user of a group operation.', {
   user_id: int64({ description: 'user ID' }),
   ...outcomeFields,
 })
-/** The result for one user; a list of them is in the order asked for, each user once. */
+/** The result for one user; lists have the order of the request, without repetitions. */
 export type UserResult = Static<typeof UserResult>
 
-/** Data of /group/admin/member_join, whose shape the contract leaves open (rule F7). */
+/** Data of /group/admin/member_join; the contract leaves its shape open (rule F7). */
 export const UserResults = resource(
   'UserResults',
   'The results for the users of a group operation.',
@@ -42,10 +43,10 @@ export const UserResults = resource(
     list: array(UserResult, { description: 'one entry per user' }),
   },
 )
-/** The results in the order asked for, each user once. */
+/** The results in the order of the request, without repetitions. */
 export type UserResults = Static<typeof UserResults>
 
-/** Data of operations whose contract says "object" and no more (rules D8, F7). */
+/** Data of operations for which the contract states only "object" (rules D8, F7). */
 export const Nothing = resource('Nothing', 'An object without members.', {})
 /** An empty object. */
 export type Nothing = Static<typeof Nothing>

@@ -14,7 +14,7 @@ import {
 } from '../schema.js'
 import { itemResultFields } from './results.js'
 
-/** {@link ItemResult} with the username, which the contract has in batch registration only. */
+/** {@link ItemResult} with the username, in batch registration only. */
 export const RegistrationResult = resource(
   'RegistrationResult',
   'The result of one entry of a batch registration.',
@@ -47,10 +47,13 @@ export const UserListEntry = resource('UserListEntry', 'One user of the applicat
   user_id: int64({ description: 'user ID' }),
   username: text('username'),
 })
-/** A user as /user/list shows it. */
+/** A user in the list of /user/list. */
 export type UserListEntry = Static<typeof UserListEntry>
 
-/** The settings of a user without the user's ID; `words` makes a string field from its description and greatest length. */
+/**
+ * Setting fields of a user without the ID; `words` builds a string field from description and
+ * maximum length.
+ */
 function settingFields<S extends ReturnType<typeof text>>(
   words: (description: string, maxLength: number) => S,
 ) {
@@ -93,7 +96,7 @@ export const UserSettings = resource(
 /** All settings of a user, defaults included. */
 export type UserSettings = Static<typeof UserSettings>
 
-/** The settings as a caller changes them: what is absent stays as it is. */
+/** Changes of settings; omitted ones stay unchanged. */
 export const userSettingChanges = allOptional(
   settingFields((description, maxLength) => string({ description, maxLength })),
 )
@@ -103,12 +106,12 @@ export const AnonymousUser = resource('AnonymousUser', 'A user whose full name t
   user_id: int64({ description: 'user ID' }),
   username: text('the full username: the prefix that was sent and what the server added'),
 })
-/** The new user and its full name, which a login needs. */
+/** The new user with its full name, which a login needs. */
 export type AnonymousUser = Static<typeof AnonymousUser>
 
 const ownedBy = { user_id: int64({ description: 'user ID' }), username: text('username') }
 
-/** A user as operators see it after a change of its state. */
+/** A user for operators, after a change of its state. */
 export const OperatorUser = resource('OperatorUser', 'A user and whether it may log in.', {
   ...ownedBy,
   status: intEnum(meaningsOf(userStatus)),
@@ -116,29 +119,29 @@ export const OperatorUser = resource('OperatorUser', 'A user and whether it may 
 /** A user and its status (rule D4). */
 export type OperatorUser = Static<typeof OperatorUser>
 
-/** The one answer that may show a password. */
+/** The only answer that may show a password. */
 export const UserWithPassword = resource('UserWithPassword', 'A user whose password was set.', {
   ...ownedBy,
   password: text(
     'the password that the service made, shown this once; "" when the caller chose it',
   ),
 })
-/** A user whose password was set. */
+/** A user with a new password. */
 export type UserWithPassword = Static<typeof UserWithPassword>
 
-/** Tells a deletion from its repetition. */
+/** Distinguishes a deletion from its repetition. */
 export const DeletedUser = resource('DeletedUser', 'A user that is deleted.', {
   user_id: ownedBy.user_id,
   deleted: boolean({ description: 'true: by this call; false: before it' }),
 })
-/** A user that is deleted by now. */
+/** A deleted user. */
 export type DeletedUser = Static<typeof DeletedUser>
 
 /** The result of one entry of an import; user_id and reason exclude each other. */
 export const ImportedUser = resource('ImportedUser', 'The result of one entry of an import.', {
   username: text('the username as it was sent'),
   result: stringEnum(userImportResults, {
-    description: 'exists: a user with this username is there already and stays as it is',
+    description: 'exists: a user with this username exists already and stays unchanged',
   }),
   user_id: optional(int64({ description: 'user ID; absent when the entry failed' })),
   reason: optional(text('why the entry failed; absent otherwise')),
@@ -146,7 +149,7 @@ export const ImportedUser = resource('ImportedUser', 'The result of one entry of
 /** A result; a list of them is in the order of the entries. */
 export type ImportedUser = Static<typeof ImportedUser>
 
-/** The fields that an import takes; password_hash only when it was asked for. */
+/** The fields that an import accepts; password_hash only on request. */
 export const ExportedUser = resource('ExportedUser', 'A user as an import takes it.', {
   ...ownedBy,
   nick_name: text('nickname'),
@@ -159,14 +162,15 @@ export const ExportedUser = resource('ExportedUser', 'A user as an import takes 
   status: intEnum(meaningsOf(userStatus)),
   created_at: instant('creation time'),
   password_hash: optional(
-    text('PHC string or bcrypt; "" for a user without a password; absent unless asked for'),
+    text('PHC string or bcrypt; "" for a user without a password; absent unless requested'),
   ),
 })
 /** A user as a line of an export. */
 export type ExportedUser = Static<typeof ExportedUser>
 
 /**
- * A page of /operator/v1/user/export. Not the envelope's cursor: next_cursor is always there, "" on
+ * A page of /operator/v1/user/export. Its cursor is not the envelope's: next_cursor is always
+ * present, "" on
  * the last page.
  */
 export const UserExport = resource('UserExport', 'A page of users by user ID.', {

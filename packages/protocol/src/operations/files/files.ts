@@ -29,7 +29,7 @@ const fileSign = {
   }),
 }
 
-/** Why one may not write to the recipient of a file. */
+/** Reasons why the caller may not write to the recipient of a file. */
 const recipientErrors = [
   'user_not_found',
   'user_deleted',
@@ -72,7 +72,7 @@ export const getChatUploadTicket = operation({
   origin,
 })
 
-/** As {@link getChatUploadTicket}, for the avatar of the acting user (rule K8). */
+/** Same as {@link getChatUploadTicket}, for the avatar of the acting user (rule K8). */
 export const getUserAvatarUploadTicket = operation({
   id: 'file.upload.avatar.user',
   methods: get,
@@ -85,7 +85,10 @@ export const getUserAvatarUploadTicket = operation({
   origin,
 })
 
-/** Browsers ask for it without headers, so both credentials are taken from the query too (rule K8). */
+/**
+ * Browsers request it without headers, so both credentials are also accepted in the query (rule
+ * K8).
+ */
 export const getGroupAvatarUploadTicket = operation({
   id: 'file.upload.avatar.group',
   methods: get,
@@ -116,7 +119,7 @@ const uploadErrors = [
 ] as const
 
 /**
- * Clients take the address from upload_url of a ticket, so it is not in the contract. The form has the
+ * Not in the contract, since clients take the address from upload_url of a ticket. The form has the
  * fields of oss_body_param, and after them the file in the field `file` (rules K8, J2).
  */
 export const uploadFile = operation({
@@ -134,7 +137,10 @@ export const uploadFile = operation({
   takesFile: { maxBytes: maxFileBytes },
 })
 
-/** Where a store that takes files itself sends the client afterwards; the answer is that of {@link uploadFile}. */
+/**
+ * Redirect target after an upload directly to an object store; the answer is that of {@link
+ * uploadFile}.
+ */
 export const finishUpload = operation({
   id: 'file.upload.done',
   methods: get,
@@ -149,7 +155,7 @@ export const finishUpload = operation({
   origin,
 })
 
-/** Nothing is copied: the address is signed anew for its new recipient (rule K8). */
+/** Copies nothing: the address is signed again for its new recipient (rule K8). */
 export const forwardFile = operation({
   id: 'file.upload.forward',
   methods: get,
@@ -165,7 +171,7 @@ export const forwardFile = operation({
 })
 
 /**
- * Answers bytes, and the envelope only for a failure. Credentials may come in the query (rules K8,
+ * Answers with bytes; a failure answers the envelope. Credentials may come in the query (rules K8,
  * J5).
  */
 export const downloadChatFile = operation({
@@ -198,7 +204,7 @@ export const downloadChatFile = operation({
 })
 
 /**
- * Answers bytes, and the envelope only for a failure. Credentials may come in the query (rules K8,
+ * Answers with bytes; a failure answers the envelope. Credentials may come in the query (rules K8,
  * J5).
  */
 export const downloadAvatar = operation({

@@ -8,7 +8,7 @@ const whichFile = {
   file_id: string({ description: 'file ID', minLength: 1, maxLength: 64 }),
 }
 
-/** Newest first. A walk over the pages sees every file that exists throughout exactly once. */
+/** Newest first. A walk over the pages returns every file that exists throughout exactly once. */
 export const listFiles = operation({
   ...operatorOperation,
   id: 'operator.file.list',
@@ -23,7 +23,7 @@ export const listFiles = operation({
   errors: ['app_not_found'],
 })
 
-/** What names a file is noted a moment after it was sent or set (rule J6). */
+/** References to a file are recorded shortly after it was sent or set (rule J6). */
 export const getFile = operation({
   ...operatorOperation,
   id: 'operator.file.get',
@@ -45,7 +45,7 @@ export const getFileUsage = operation({
   data: array(FileUsage, { description: 'by application ID' }),
 })
 
-/** Whatever names it: its addresses answer file_not_found from then on (rule J8). */
+/** Ignores references: the file's addresses answer file_not_found from then on (rule J8). */
 export const deleteFile = operation({
   ...operatorOperation,
   id: 'operator.file.delete',
@@ -58,8 +58,9 @@ export const deleteFile = operation({
 })
 
 /**
- * On this node at once, on others within 1 s; addresses that they make meanwhile end too. Files stay, and
- * avatars may still be had, since that takes no signature (rule J3).
+ * On this node at once, on others within 1 s; addresses that they issue until then end too. Files
+ * stay, and
+ * avatars remain available, since they need no signature (rule J3).
  */
 export const revokeFileLinks = operation({
   ...operatorOperation,

@@ -25,8 +25,8 @@ import { adminErrors, group, joiningErrors, oneGroupErrors } from './fields.js'
 const admission = 'Group admission'
 
 /**
- * Rule F4 says what apply_approval makes of it: a member at once, an open request, or 20019. Admins
- * and owner are told about an open one, once. An invitation that is open is accepted by it.
+ * apply_approval decides (rule F4): a member at once, an open request, or 20019. Admins
+ * and owner are notified of an open request once. An open invitation is accepted by it.
  */
 export const applyToGroup = operation({
   id: 'group.apply',
@@ -42,7 +42,7 @@ export const applyToGroup = operation({
 })
 
 /**
- * Atomic. A request is answered once: 20014 afterwards and when it has expired. The user is told.
+ * Atomic. A request is answered once: 20014 afterwards and after expiry. The user is notified.
  * Rule F4.
  */
 export const handleJoinRequest = operation({
@@ -63,8 +63,8 @@ export const handleJoinRequest = operation({
 })
 
 /**
- * Newest first, by default 100, at most 500 a page. Groups that the caller may not manage are
- * passed over, since clients send all that they know (rule K10).
+ * Newest first, by default 100, at most 500 a page. Skips groups that the caller may not manage,
+ * since clients send all that they know (rule K10).
  */
 export const listJoinRequests = operation({
   id: 'group.application_list',
@@ -83,7 +83,8 @@ export const listJoinRequests = operation({
 })
 
 /**
- * One commit; each user is decided alone, in order. apply_approval is not asked. Inviting again
+ * One commit; each user is decided separately, in order. apply_approval does not apply. Inviting
+ * again
  * renews an open invitation. Rule F4.
  */
 export const inviteToGroup = operation({
@@ -101,8 +102,8 @@ export const inviteToGroup = operation({
 })
 
 /**
- * Atomic. The invitation is found by group and caller, since clients name either side (rule F4).
- * Answered once: 20015 afterwards and when it has expired. The inviter is told.
+ * Atomic. The invitation is found by group and caller, since clients name either party (rule F4).
+ * Answered once: 20015 afterwards and after expiry. The inviter is notified.
  */
 export const handleGroupInvitation = operation({
   id: 'group.invite.handle',
@@ -148,8 +149,8 @@ const qrErrors = [
 ] as const
 
 /**
- * Nothing is stored: the text is signed, names its maker, and is good for group_application_days
- * while the maker may still invite.
+ * Stores nothing: the text is signed, names its signer, and is valid for group_application_days
+ * while the signer may still invite.
  */
 export const signGroupQrCode = operation({
   id: 'group.qrcode.sign',
@@ -166,8 +167,9 @@ export const signGroupQrCode = operation({
 })
 
 /**
- * As an invitation that is accepted at once: apply_approval is not asked. Kicked too often and
- * blocked users are refused (rule F6).
+ * Acts like an invitation that is accepted at once: apply_approval does not apply. Users who were
+ * kicked too often or
+ * blocked are refused (rule F6).
  */
 export const joinByQrCode = operation({
   id: 'group.qrcode.invite',

@@ -11,7 +11,7 @@ const sharedFiles = 'Group files'
 
 const announcementId = { announcement_id: id('announcement ID') }
 
-/** One that gave way to newer ones answers 20020. */
+/** A deleted old announcement answers 20020. */
 export const getAnnouncement = operation({
   id: 'group.announcement.get',
   methods: get,
@@ -39,9 +39,7 @@ export const getLastAnnouncement = operation({
   errors: [...memberErrors, 'announcement_not_found'],
 })
 
-/**
- * Always the whole list: at most 500. Clients turn it round to show the newest first (rule K10).
- */
+/** Always the whole list: at most 500. Clients reverse it to show the newest first (rule K10). */
 export const listAnnouncements = operation({
   id: 'group.announcement.list',
   methods: get,
@@ -57,8 +55,8 @@ export const listAnnouncements = operation({
 })
 
 /**
- * Never changes an earlier one, although its path says edit (rule F4a). Of more than 500 the oldest
- * give way. The group is told.
+ * Never changes an earlier announcement, although its path says edit (rule F4a). Deletes the oldest
+ * beyond 500. The group is notified.
  */
 export const publishAnnouncement = operation({
   id: 'group.announcement.edit',
@@ -77,7 +75,7 @@ export const publishAnnouncement = operation({
   errors: adminErrors,
 })
 
-/** The group is told. A second call answers 20020. The answer is an empty object (rule F7). */
+/** The group is notified. A second call answers 20020. The answer is an empty object (rule F7). */
 export const deleteAnnouncement = operation({
   id: 'group.announcement.delete',
   methods: deleteOrPost,
@@ -95,7 +93,7 @@ const fileName = string({ description: 'file name', minLength: 1, maxLength: 256
 
 const fileUrl = location('where the file is, as the download_url of its ticket', { minLength: 1 })
 
-/** What is known of the file, not the file: `url` says where that is. */
+/** Metadata of the file; `url` is its address. */
 export const getSharedFile = operation({
   id: 'group.file.get',
   methods: get,
@@ -125,7 +123,8 @@ export const listSharedFiles = operation({
 })
 
 /**
- * The file itself is not looked at. The same file may be shared more than once. The group is told.
+ * The file itself is not checked. The same file may be shared more than once. The group is
+ * notified.
  * Rule F8b.
  */
 export const shareFile = operation({
@@ -147,7 +146,7 @@ export const shareFile = operation({
   errors: [...memberErrors, 'shared_file_limit_reached'],
 })
 
-/** By the one who shared it, admins and the owner. The group is told. */
+/** Allowed to the user who shared it, admins and the owner. The group is notified. */
 export const renameSharedFile = operation({
   id: 'group.file.update_name',
   methods: putOrPost,
@@ -162,8 +161,9 @@ export const renameSharedFile = operation({
 })
 
 /**
- * One commit; each file is decided alone, results in the order of file_list, duplicates once. The
- * file behind `url` stays. The group is told.
+ * One commit; each file is decided separately, results in the order of file_list, duplicates once.
+ * The
+ * file behind `url` stays. The group is notified.
  */
 export const deleteSharedFiles = operation({
   id: 'group.file.delete',

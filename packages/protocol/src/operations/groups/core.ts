@@ -19,7 +19,7 @@ import {
 import { adminErrors, group, memberErrors, ownerErrors } from './fields.js'
 
 /**
- * Atomic: group, owner and those who join at once. Users of user_list are invited as by
+ * Atomic: group, owner and users who join at once. Users of user_list are invited as by
  * {@link inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
  */
 export const createGroup = operation({
@@ -43,7 +43,8 @@ export const createGroup = operation({
 })
 
 /**
- * Cannot be undone. Open requests and invitations end, members are told, their rows and messages
+ * Cannot be undone. Open requests and invitations end, members are notified, their rows and
+ * messages
  * stay (rule F8).
  */
 export const destroyGroup = operation({
@@ -61,8 +62,9 @@ export const destroyGroup = operation({
 })
 
 /**
- * msg_mute_mode and msg_push_mode are the caller's own. Public groups, chatrooms and groups with an
- * invitation are open to outsiders too.
+ * msg_mute_mode and msg_push_mode are the caller's own. Outsiders may read public groups, chatrooms
+ * and groups with an
+ * invitation for them.
  */
 export const getGroup = operation({
   id: 'group.info',
@@ -78,7 +80,8 @@ export const getGroup = operation({
 })
 
 /**
- * In the order asked for, each once; groups that the caller may not see are left out. At most
+ * In the order of the list, without repetitions; groups that the caller may not see are left out.
+ * At most
  * 10,000 (rule D9).
  */
 export const listGroups = operation({
@@ -87,7 +90,7 @@ export const listGroups = operation({
   path: '/group/info/batch',
   tag: 'Groups',
   summary: 'Reads the short form of several groups; unknown ones are left out.',
-  description: 'In the order asked for, each group once; at most 10,000.',
+  description: 'In the order of the request, each group once; at most 10,000.',
   callers: 'groupMember',
   right: 'info',
   body: { group_list: lookUpList('group IDs') },
@@ -120,8 +123,8 @@ export const listJoinedGroups = operation({
 })
 
 /**
- * Atomic. A new owner who was banned is so no more. Transfer to the present owner succeeds and
- * changes nothing. Members are told. Rule F4a.
+ * Atomic. A ban of the new owner ends. Transfer to the present owner succeeds and
+ * changes nothing. Members are notified. Rule F4a.
  */
 export const transferGroup = operation({
   id: 'group.transfer',
@@ -152,10 +155,10 @@ function groupText(name: string, path: string, summary: string, value: typeof de
   })
 }
 
-/** The same value again changes nothing and tells nobody; a change is told to the whole group. */
+/** The present value changes nothing and notifies no member; a change notifies the whole group. */
 export const setGroupName = groupText('name', '/group/info/name', 'Names a group.', groupName)
 
-/** As {@link setGroupName}; "" removes it. Rule F8b. */
+/** Same as {@link setGroupName}; "" removes it. Rule F8b. */
 export const setGroupAvatar = groupText(
   'avatar',
   '/group/info/avatar',
@@ -163,7 +166,7 @@ export const setGroupAvatar = groupText(
   avatar,
 )
 
-/** As {@link setGroupName}. */
+/** Same as {@link setGroupName}. */
 export const setGroupDescription = groupText(
   'description',
   '/group/info/description',
@@ -171,7 +174,7 @@ export const setGroupDescription = groupText(
   description,
 )
 
-/** As {@link setGroupName}. The service does not look into it. */
+/** Same as {@link setGroupName}. The service does not interpret it. */
 export const setGroupExt = groupText(
   'ext',
   '/group/info/ext',

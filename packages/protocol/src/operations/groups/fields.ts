@@ -7,16 +7,16 @@ export const group = { group_id: groupId }
 /** Errors of every call about one group. */
 export const oneGroupErrors = ['group_not_found'] as const
 
-/** Errors of what members may do. */
+/** Errors of operations for members. */
 export const memberErrors = [...oneGroupErrors, 'member_required'] as const
 
-/** Errors of what admins may do. */
+/** Errors of operations for admins. */
 export const adminErrors = [...memberErrors, 'group_admin_required'] as const
 
-/** Errors of what only the owner may do. */
+/** Errors of operations for the owner. */
 export const ownerErrors = [...memberErrors, 'group_owner_required'] as const
 
-/** Why a user cannot become a member. */
+/** Reasons why a user cannot become a member. */
 export const joiningErrors = [
   'already_group_member',
   'group_full',

@@ -33,8 +33,9 @@ export const listGroupAdmins = operation({
 })
 
 /**
- * By user ID, default and maximum of a page 1,000; a page deep in a large group costs what the
- * first one does. Display names may be hidden (rule F9).
+ * By user ID, default and maximum of a page 1,000; a deep page of a large group costs as much as
+ * the
+ * first. Display names may be hidden (rule F9).
  */
 export const listGroupMembers = groupList(
   'member_list',
@@ -44,7 +45,8 @@ export const listGroupMembers = groupList(
 )
 
 /**
- * In the order asked for, each member once. Clients send every member of a group at once (rule D9).
+ * In the order of the list, without repetitions. Clients send every member of a group at once (rule
+ * D9).
  * Display names may be hidden (rule F9).
  */
 export const listDisplayNames = operation({
@@ -53,7 +55,7 @@ export const listDisplayNames = operation({
   path: '/group/members/display_name',
   tag: members,
   summary: 'Looks up members of a group; users who are not members are left out.',
-  description: 'In the order asked for, each member once; at most 10,000.',
+  description: 'In the order of the request, each member once; at most 10,000.',
   callers: 'groupMember',
   right: 'read',
   body: { ...group, user_list: lookUpList('user IDs') },
@@ -62,8 +64,8 @@ export const listDisplayNames = operation({
 })
 
 /**
- * As {@link listDisplayNames}, with roles. The contract gives this operation no shape; rule F7
- * does.
+ * Same as {@link listDisplayNames}, with roles. Rule F7 gives the shape, since the contract gives
+ * none.
  */
 export const listMemberInfo = operation({
   id: 'group.members.info',
@@ -71,7 +73,7 @@ export const listMemberInfo = operation({
   path: '/group/members/info',
   tag: members,
   summary: 'Looks up members of a group with their role; users who are not members are left out.',
-  description: 'In the order asked for, each member once; at most 10,000.',
+  description: 'In the order of the request, each member once; at most 10,000.',
   callers: 'groupMember',
   right: 'read',
   body: { ...group, user_list: lookUpList('user IDs') },
@@ -80,8 +82,8 @@ export const listMemberInfo = operation({
 })
 
 /**
- * Each user is decided alone, the call is one commit. Results are in the order of user_list,
- * duplicates once. Passes over group_confirm and earlier kicks, not over the block list and the
+ * Each user is decided separately, the call is one commit. Results are in the order of user_list,
+ * duplicates once. Ignores group_confirm and earlier kicks, but not the block list and the
  * capacity. Rule F7.
  */
 export const addGroupMembers = operation({
@@ -97,9 +99,7 @@ export const addGroupMembers = operation({
   errors: adminErrors,
 })
 
-/**
- * A ban that runs goes on if the user comes back. The group is told.
- */
+/** A ban continues if the user comes back. The group is notified. */
 export const leaveGroup = operation({
   id: 'group.leave',
   methods: deleteOrPost,

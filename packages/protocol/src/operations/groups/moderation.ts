@@ -9,7 +9,7 @@ import { groupList, memberAction } from './shapes.js'
 const members = 'Group members'
 
 /**
- * One commit; users who are not members fail alone, those who are admins already succeed. Promotion
+ * One commit; users who are not members fail separately, existing admins succeed. Promotion
  * ends a ban of the member. At most 500 admins (20028). Rule F3.
  */
 export const addGroupAdmins = memberAction({
@@ -20,7 +20,7 @@ export const addGroupAdmins = memberAction({
   errors: ownerErrors,
 })
 
-/** One commit; users who are not members fail alone, ordinary members succeed. Rule F3. */
+/** One commit; users who are not members fail separately, ordinary members succeed. Rule F3. */
 export const removeGroupAdmins = memberAction({
   id: 'group.admin.remove',
   right: 'appoint',
@@ -31,7 +31,8 @@ export const removeGroupAdmins = memberAction({
 })
 
 /**
- * One commit; each user is decided alone, and only members of a lower role can be kicked. After
+ * One commit; each user is decided separately, and only members of a lower role can be kicked.
+ * After
  * more than 3 kicks a user returns only with an admin's help. Rules F3 and F6.
  */
 export const kickGroupMembers = memberAction({
@@ -70,9 +71,7 @@ export const unbanGroupMembers = memberAction({
   summary: 'Ends the ban of members.',
 })
 
-/**
- * By user ID, default and maximum of a page 1,000; bans that have run out are left out. Rule F5.
- */
+/** By user ID, default and maximum of a page 1,000; ended bans are left out. Rule F5. */
 export const listBannedMembers = groupList(
   'banned_list',
   '/group/banned_list',
@@ -81,7 +80,7 @@ export const listBannedMembers = groupList(
 )
 
 /**
- * One commit; users need not be members. Open requests and invitations of theirs end. Only users of
+ * One commit; users need not be members. Their open requests and invitations end. Only users of
  * a lower role. Rule F6.
  */
 export const blockGroupUsers = memberAction({
@@ -91,7 +90,7 @@ export const blockGroupUsers = memberAction({
   summary: 'Removes users from a group and keeps them out until unblocked.',
 })
 
-/** One commit; does not bring anybody back. Rule F6. */
+/** One commit; former members do not return. Rule F6. */
 export const unblockGroupUsers = memberAction({
   id: 'group.unblock',
   right: 'unblock',

@@ -35,7 +35,7 @@ function groupSetting<B extends TProperties>(
   })
 }
 
-/** The one value of a setting that is on or off. */
+/** The boolean value of a setting. */
 function switchValue(meaning: string) {
   return { value: flag(meaning) }
 }
@@ -59,14 +59,14 @@ export const getGroupSettings = operation({
   origin: 'extension',
 })
 
-/** Counts for messages sent from then on (rule E6). */
+/** Applies to messages sent from then on (rule E6). */
 export const setReadAck = groupSetting(
   'enable_read_ack',
   'Turns read receipts of group messages on or off.',
   switchValue('true turns them on'),
 )
 
-/** Works only while the application's setting of the same name is on (rule F9). */
+/** Effective only while the application's setting of the same name is on (rule F9). */
 export const setMemberInfoHidden = groupSetting(
   'hide_member_info',
   'Hides or shows member details.',
@@ -80,7 +80,7 @@ export const setHistoryVisible = groupSetting(
   switchValue('true: new members see chat history'),
 )
 
-/** Counts for requests from then on; open ones stay open (rule F4). */
+/** Applies to requests from then on; open ones stay open (rule F4). */
 export const setApplyApproval = groupSetting(
   'require_admin_approval',
   'Sets how join requests are answered.',
@@ -89,7 +89,7 @@ export const setApplyApproval = groupSetting(
   },
 )
 
-/** Ends QR codes of ordinary members while it is off, too. */
+/** While it is off, QR codes of ordinary members are invalid too. */
 export const setMemberInvitation = extension(
   groupSetting(
     'allow_member_invitation',
@@ -118,15 +118,16 @@ export const setGroupCapacity = extension(
 )
 
 /**
- * Replaces an earlier ban of the whole group; bans of single members run on beside it. The group is
- * told. Rule F5.
+ * Replaces an earlier ban of the whole group; bans of single members continue separately. The group
+ * is
+ * notified. Rule F5.
  */
 export const banGroup = operation({
   id: 'group.settings.ban_all',
   methods: post,
   path: '/group/settings/ban_all',
   tag,
-  summary: 'Stops everybody but the owner and admins from sending for a while.',
+  summary: 'Stops all members but the owner and admins from sending for a while.',
   callers: 'groupMember',
   right: 'settings',
   body: { duration: banDuration, ...group },
@@ -148,7 +149,7 @@ export const unbanGroup = operation({
   errors: adminErrors,
 })
 
-/** Changes what the caller receives of a group. */
+/** Changes a setting of the caller in a group. */
 function ownSetting<B extends TProperties, D extends TSchema>(definition: {
   readonly name: string
   readonly methods: typeof post | typeof putOrPost
@@ -177,7 +178,7 @@ function ownSetting<B extends TProperties, D extends TSchema>(definition: {
 
 /**
  * Sends and changes of the mode have one order, so the unread count is exact (rule F8a). Only the
- * caller is told, on other devices.
+ * caller's other devices are notified.
  */
 export const setMuteMode = ownSetting({
   name: 'mute_mode',
@@ -196,7 +197,9 @@ const anyPushMode = int32({
     .join(', '),
 })
 
-/** Pushes of the group's messages follow it (rule G5). Only the caller is told, on other devices. */
+/**
+ * Pushes of the group's messages follow it (rule G5). Only the caller's other devices are notified.
+ */
 export const setPushMode = ownSetting({
   name: 'push_mode',
   methods: putOrPost,
@@ -206,7 +209,7 @@ export const setPushMode = ownSetting({
   errors: ['push_mode_out_of_range'],
 })
 
-/** Kept for a client library that has it; true is {@link setMuteMode} 1, false 0. */
+/** Kept for a client library that uses it; true is {@link setMuteMode} 1, false 0. */
 export const setNotDisturb = ownSetting({
   name: 'not_disturb',
   methods: post,

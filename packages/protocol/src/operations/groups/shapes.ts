@@ -1,4 +1,4 @@
-/** Forms that several operations on the members of a group have. */
+/** Shapes of several operations on the members of a group. */
 import type { GroupRightName } from '../../group-rights.js'
 import { operation } from '../../operation.js'
 import { UserResult } from '../../resources/results.js'
@@ -8,7 +8,7 @@ import { adminErrors, group, memberErrors, type ownerErrors } from './fields.js'
 
 const members = 'Group members'
 
-/** Something done to several users of a group, each with a result of its own. */
+/** An action on several users of a group, with a result for each. */
 export function memberAction(definition: {
   readonly id: string
   readonly path: string

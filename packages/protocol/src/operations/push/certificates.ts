@@ -5,7 +5,7 @@ import { PushCertificate } from '../../resources/push.js'
 import { array, boolean, int32, intEnum, optional, string, stringEnum } from '../../schema.js'
 import { appId, done, get, operatorOperation, post } from '../fields.js'
 
-/** Secrets are told to Admin tokens only (rule G6). */
+/** Only Admin tokens receive secrets (rule G6). */
 export const getPushCertificate = operation({
   id: 'push.certificate',
   methods: get,
@@ -31,7 +31,7 @@ const name = string({
   examples: ['main-ios'],
 })
 
-/** What may go into a header or a path. */
+/** A text that is safe in a header or a path. */
 function plain(description: string, maxLength = 256) {
   return optional(
     string({
@@ -47,7 +47,8 @@ const maxSecretLength = 4096
 const maxFileLength = 65_536
 
 /**
- * The credentials are given as a whole and read as a send reads them. A replaced certificate keeps its ID and the address of its
+ * The credentials are given as a whole and checked as for a send. A replaced certificate keeps its
+ * ID and the address of its
  * receipts; its channel cannot change.
  */
 export const setPushCertificate = operation({
@@ -119,7 +120,7 @@ export const setPushCertificate = operation({
     auth_url: plain('another place for the token call', 1024),
     ca: optional(
       string({
-        description: 'PEM of a certificate authority to trust besides; "": none',
+        description: 'PEM of an additional certificate authority to trust; "": none',
         maxLength: maxFileLength,
       }),
     ),
@@ -140,7 +141,9 @@ export const listPushCertificates = operation({
   errors: ['app_not_found'],
 })
 
-/** Devices stay bound to the name, and are pushed to again when there is a certificate of that name. */
+/**
+ * Devices stay bound to the name, and receive pushes again when a certificate of that name is set.
+ */
 export const removePushCertificate = operation({
   ...operatorOperation,
   id: 'operator.push.certificate.remove',
@@ -152,7 +155,9 @@ export const removePushCertificate = operation({
   errors: ['app_not_found', 'push_certificate_not_found'],
 })
 
-/** The gateway is shown the credentials with a message to a device that cannot exist; takes up to half a minute. */
+/**
+ * Sends a message to a device that cannot exist, with these credentials; takes up to half a minute.
+ */
 export const checkPushCertificate = operation({
   ...operatorOperation,
   id: 'operator.push.certificate.check',

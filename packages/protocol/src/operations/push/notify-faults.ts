@@ -1,4 +1,7 @@
-/** What the schema of /push/notify cannot say (docs/reference/operations.md, "Push"; rule G3). */
+/**
+ * Checks of /push/notify that its schema cannot express (docs/reference/operations.md, "Push"; rule
+ * G3).
+ */
 import { androidChannels } from '../../enums.js'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -10,7 +13,7 @@ const extBytes = 4096
 const imageSuffixes = /\.(?:jpg|jpeg|png)$/i
 const otherImages = /\.(?:bmp|gif|webp|tiff?|heic|heif|avif|svg|ico)$/i
 
-/** What is wrong with a push body beyond its types; each text begins with the name of the field. */
+/** Violations of a push body beyond its types; each text begins with the name of the field. */
 export function notifyFaults({ audience, message }: Fields): string[] {
   return [
     ...(isFields(audience) ? audienceFaults(audience) : []),

@@ -13,7 +13,7 @@ import {
 
 const whichTask = { app_id: appId, task_id: id('task ID') }
 
-/** Newest first. A walk over the pages sees every task that exists throughout exactly once. */
+/** Newest first. A walk over the pages returns every task that exists throughout exactly once. */
 export const listPushTasks = operation({
   ...operatorOperation,
   id: 'operator.push.task.list',
@@ -28,7 +28,7 @@ export const listPushTasks = operation({
   errors: ['app_not_found'],
 })
 
-/** How far a task is, and what it counts on each channel (rule G1). */
+/** State of a task, and its counts on each channel (rule G1). */
 export const getPushTask = operation({
   ...operatorOperation,
   id: 'operator.push.task.get',
@@ -41,8 +41,8 @@ export const getPushTask = operation({
 })
 
 /**
- * Safe to repeat. Devices that have been sent to keep what they have got; a task that has come to
- * its end stays what it is.
+ * Safe to repeat. Notifications that were sent stay on the devices; a finished task does not
+ * change.
  */
 export const cancelPushTask = operation({
   ...operatorOperation,

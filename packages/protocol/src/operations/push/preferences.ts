@@ -20,7 +20,7 @@ export const setPushAlias = operation({
   errors: ['push_alias_taken', 'push_token_mismatch'],
 })
 
-/** Pushes count on from it. */
+/** Later pushes count from it. */
 export const setPushBadge = operation({
   id: 'user.push.badge.update',
   methods: post,
@@ -49,7 +49,7 @@ export const listPushTags = operation({
   data: array(text('tag')),
 })
 
-/** All of them or none. Tags that the user has already are passed over. Rule G7. */
+/** All of them or none. Existing tags are skipped. Rule G7. */
 export const addPushTags = operation({
   id: 'user.push.tag.add',
   methods: post,
@@ -62,7 +62,7 @@ export const addPushTags = operation({
   errors: ['push_tag_limit_reached'],
 })
 
-/** Tags that the user does not have are passed over. */
+/** Unknown tags are skipped. */
 export const removePushTags = operation({
   id: 'user.push.tag.remove',
   methods: ['DELETE'],

@@ -6,7 +6,7 @@ import { done, get, id, post, pushTraceParameters } from '../fields.js'
 const tag = 'Push'
 
 /**
- * For channels whose gateways send no receipts. It counts once for each device, also when
+ * For channels whose gateways send no receipts. Counts once per device, even when
  * both the gateway and the app confirm it (rule G1).
  */
 export const reportPush = operation({

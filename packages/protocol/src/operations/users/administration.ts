@@ -57,8 +57,8 @@ export const enableUsers = operation({
 })
 
 /**
- * Cannot be undone. Answered once the user is gone; texts in the events of others are erased soon
- * after, also when the service is killed meanwhile. Rule D5.
+ * Cannot be undone. Answers after the deletion; texts in the events of others are erased soon
+ * after, even if the service is killed in between. Rule D5.
  */
 export const deleteUser = operation({
   id: 'user.delete',

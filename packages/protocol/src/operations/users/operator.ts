@@ -78,9 +78,9 @@ export const importUsers = operation({
   id: 'operator.user.import',
   methods: post,
   path: '/operator/v1/user/import',
-  summary: 'Creates up to 500 users; each entry succeeds or fails by itself.',
+  summary: 'Creates up to 500 users; each entry succeeds or fails separately.',
   description:
-    'Safe to repeat: a user that is there already counts as a success. A password hash is bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 ' +
+    'Safe to repeat: an existing user counts as a success. A password hash is bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 ' +
     'as a PHC string; the first login replaces it by one of the service. A user with neither password nor hash cannot log in until a ' +
     'password is set.',
   body: {
@@ -109,7 +109,7 @@ export const importUsers = operation({
     update: optional(
       boolean({
         description:
-          'true: the profile fields of an entry change the user that is there already; never its password or status',
+          'true: the profile fields of an entry change the existing user; never its password or status',
       }),
     ),
   },
@@ -117,7 +117,9 @@ export const importUsers = operation({
   errors: ['app_not_found'],
 })
 
-/** By user ID, so that a walk over the pages sees every user who exists throughout exactly once. */
+/**
+ * By user ID, so that a walk over the pages returns every user who exists throughout exactly once.
+ */
 export const exportUsers = operation({
   ...operatorOperation,
   id: 'operator.user.export',
@@ -181,7 +183,7 @@ export const deleteUserByOperator = operation({
   errors: ['app_not_found', 'user_not_found'],
 })
 
-/** Password and end of all tokens in one commit. Rule D3. */
+/** Sets the password and ends all tokens in one commit. Rule D3. */
 export const resetUserPassword = operation({
   ...operatorOperation,
   id: 'operator.user.reset_password',

@@ -25,7 +25,7 @@ const profileChanges = {
   public_info: optional(publicInfo),
 }
 
-/** With private_info, e-mail and mobile number, which nobody else ever sees. */
+/** Includes private_info, e-mail and mobile number, which no other user ever sees. */
 export const getProfile = operation({
   id: 'user.profile.get',
   methods: get,
@@ -36,9 +36,7 @@ export const getProfile = operation({
   data: UserProfile,
 })
 
-/**
- * Atomic. The user's devices are told which fields changed, not their values. Rule D1b.
- */
+/** Atomic. The user's devices learn which fields changed, not their values. Rule D1b. */
 export const updateProfile = operation({
   id: 'user.profile.update',
   methods: putOrPost,
@@ -58,7 +56,7 @@ export const updateProfiles = operation({
   tag,
   summary: 'Changes the profiles of several users.',
   description:
-    'Every entry succeeds or fails by itself. With a user token only entries about its own user succeed.',
+    'Every entry succeeds or fails separately. With a user token only entries about its own user succeed.',
   callers: 'userOrAdmin',
   body: {
     list: optional(
@@ -93,7 +91,7 @@ export const updateAvatars = operation({
   tag,
   summary: 'Sets the avatars of several users.',
   description:
-    'Every entry succeeds or fails by itself. With a user token only entries about its own user succeed.',
+    'Every entry succeeds or fails separately. With a user token only entries about its own user succeed.',
   callers: 'userOrAdmin',
   body: {
     list: optional(
@@ -116,7 +114,7 @@ export const setNickname = operation({
 })
 
 /**
- * Unique in the application. Of two users who set the same number at the same time exactly one
+ * Unique in the application. If two users set the same number at the same time, exactly one
  * succeeds. Rule D1.
  */
 export const setMobile = operation({
@@ -132,8 +130,8 @@ export const setMobile = operation({
 })
 
 /**
- * Unique in the application without regard to case. An operation of ours beside the contract, in
- * its style. Rule D1.
+ * Unique in the application without regard to case. An extension in the style of the contract.
+ * Rule D1.
  */
 export const setEmail = operation({
   id: 'user.email.update',
@@ -161,7 +159,7 @@ export const setUsername = operation({
   errors: ['username_taken'],
 })
 
-/** The body has no field name; rule B4 says which bodies are read as what. */
+/** The body has no field name; rule B4 defines how bodies are decoded. */
 export const setPrivateInfo = operation({
   id: 'user.private.update',
   methods: putOrPost,
@@ -173,7 +171,7 @@ export const setPrivateInfo = operation({
   data: done,
 })
 
-/** The body has no field name; rule B4 says which bodies are read as what. */
+/** The body has no field name; rule B4 defines how bodies are decoded. */
 export const setPublicInfo = operation({
   id: 'user.public.update',
   methods: putOrPost,

@@ -9,8 +9,9 @@ const registrationErrors = ['user_exists', 'registration_closed', 'user_limit_re
 const credentials = { username, password }
 
 /**
- * Settings of a fresh user are all false, 0 or "" (rule D7). Of two registrations of one name at
- * the same time exactly one succeeds. Rules C2 and D1.
+ * Settings of a new user are all false, 0 or "" (rule D7). Of two concurrent registrations of one
+ * name
+ * exactly one succeeds. Rules C2 and D1.
  */
 export const registerUser = operation({
   id: 'user.register',
@@ -27,8 +28,9 @@ export const registerUser = operation({
 })
 
 /**
- * As {@link registerUser}, with the device, the push token and the alias stored in the same commit:
- * all or none. Rule D8 says how `sign` is made.
+ * Same as {@link registerUser}, with the device, the push token and the alias stored in the same
+ * commit:
+ * all or none. Rule D8 defines `sign`.
  */
 export const registerUserForPush = operation({
   id: 'user.register.push',
@@ -57,8 +59,8 @@ export const registerUserForPush = operation({
 })
 
 /**
- * Entries are handled one by one, so of two equal names in one list the first one gets it; what was
- * registered before a later entry fails stays. Rule D9.
+ * Entries are handled one by one: of two equal names in one list the first one gets it, and
+ * registered users stay when a later entry fails. Rule D9.
  */
 export const registerUsers = operation({
   id: 'user.register.batch',
@@ -67,15 +69,15 @@ export const registerUsers = operation({
   tag,
   summary: 'Registers several users.',
   description:
-    'Every entry succeeds or fails by itself; the answer has one result per entry, in order.',
+    'Every entry succeeds or fails separately; the answer has one result per entry, in order.',
   callers: 'admin',
   body: { list: optional(itemList(object(credentials), { description: 'at most 500 users' })) },
   data: array(RegistrationResult, { description: 'one result per entry, in order' }),
 })
 
 /**
- * The server appends letters and digits until the name is free. When `cid` cannot become a contact
- * nobody is registered. Source: rule K12.
+ * The server appends letters and digits until the name is free. When `cid` cannot become a contact,
+ * no user is registered. Source: rule K12.
  */
 export const registerAnonymousUser = operation({
   id: 'user.register.anonymous',

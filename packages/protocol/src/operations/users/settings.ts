@@ -48,7 +48,7 @@ export const updateSettings = operation({
 })
 
 /**
- * auth_mode of {@link updateSettings} alone. Requests that are open already stay open. Rule K11.
+ * auth_mode of {@link updateSettings} alone. Requests that are already open stay open. Rule K11.
  */
 export const setAuthMode = settingWriter(
   'auth_mode',
@@ -113,7 +113,7 @@ export const setPushNickname = settingWriter(
   string({ description: `push display name: ${nameForm}`, maxLength: 256 }),
 )
 
-/** Both hours together, so that no window stands half changed. Rule D7. */
+/** Sets both hours together, so that no window is half changed. Rule D7. */
 export const setPushQuietHours = operation({
   id: 'user.push.limit.update',
   methods: putOrPost,

@@ -7,27 +7,27 @@ const fields = {
   file_id: text('file ID, which is the object name of an avatar'),
   owner_id: int64({ description: 'who uploaded it; 0: the system' }),
   purpose: intEnum(meaningsOf(filePurpose), { description: 'what its ticket was for' }),
-  to_type: int64({ description: 'for whom: 1 a user, 2 a group, 0 everybody' }),
-  to_id: int64({ description: 'the user or group; 0: everybody' }),
+  to_type: int64({ description: 'for whom: 1 a user, 2 a group, 0 all users' }),
+  to_id: int64({ description: 'the user or group; 0: all users' }),
   name: text('as the client named it; "": it did not'),
   content_type: text('by its content'),
   size: int64({ description: 'bytes' }),
   created_at: int64({ description: 'when it was stored, ms' }),
 }
 
-/** A file as operators see it. */
+/** A file for operators. */
 export const OperatorFile = resource('OperatorFile', 'A file.', fields)
 /** A file. */
 export type OperatorFile = Static<typeof OperatorFile>
 
-/** What keeps a file: without any of it the file goes after a day (rule J7). */
+/** References that keep a file: without any, the file is removed after a day (rule J7). */
 export const OperatorFileDetails = resource('OperatorFileDetails', 'A file and what names it.', {
   ...fields,
   references: array(text('a message, an avatar or a shared file'), {
     description: 'what names it, in words; at most 100',
   }),
 })
-/** A file and what names it. */
+/** A file and its references. */
 export type OperatorFileDetails = Static<typeof OperatorFileDetails>
 
 /** A page of the files of an application. */

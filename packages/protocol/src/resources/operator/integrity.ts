@@ -15,7 +15,7 @@ export const CheckFault = resource(
 /** One difference. */
 export type CheckFault = Static<typeof CheckFault>
 
-/** Data of /operator/v1/check; no entries in `faults` means that everything agrees. */
+/** Data of /operator/v1/check; empty `faults` means that everything agrees. */
 export const CheckReport = resource('CheckReport', 'What an integrity check found.', {
   checked: int64({ description: 'number of values that were checked' }),
   faults: array(CheckFault, { description: 'the values that do not agree' }),

@@ -12,7 +12,10 @@ import {
   text,
 } from '../../schema.js'
 
-/** A push certificate as operators see it. Its secrets are not shown; receipt_url holds the secret of receipts alone. */
+/**
+ * A push certificate for operators. Its secrets are not shown; receipt_url contains only the secret
+ * of receipts.
+ */
 export const OperatorPushCertificate = resource(
   'OperatorPushCertificate',
   'A push certificate without its secrets.',
@@ -37,16 +40,16 @@ export const OperatorPushCertificate = resource(
     }),
     send_url: text('another gateway than that of the vendor; "": none'),
     auth_url: text('another place for the token call; "": none'),
-    has_ca: boolean({ description: 'a certificate authority is trusted besides' }),
+    has_ca: boolean({ description: 'an additional certificate authority is trusted' }),
     receipt_url: text(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),
     receipt_problem: text(
-      'why the gateway cannot be told where to send receipts, so that none are asked for; "": it can',
+      'reason why the gateway cannot take the receipt address, so that no receipts are requested; "": it can',
     ),
     receipt_user: text('callback user that receipts are signed for; "": none'),
     has_receipt_key: boolean({ description: 'receipts without their proof are refused' }),
-    expires_at: int64({ description: 'when it expires, ms; 0: never, or nobody can tell' }),
+    expires_at: int64({ description: 'when it expires, ms; 0: never, or unknown' }),
     last_accepted_at: int64({
       description: 'when the gateway last took a push, ms, to the minute; 0: never',
     }),
@@ -71,7 +74,7 @@ export const OperatorPushCertificate = resource(
 /** A push certificate without its secrets. */
 export type OperatorPushCertificate = Static<typeof OperatorPushCertificate>
 
-/** What a gateway says of credentials. */
+/** The gateway's answer about credentials. */
 export const PushCertificateCheck = resource(
   'PushCertificateCheck',
   'Whether the gateway takes the credentials of a push certificate.',
@@ -81,5 +84,5 @@ export const PushCertificateCheck = resource(
     words: text('what the gateway says, in a sentence'),
   },
 )
-/** Whether the gateway takes the credentials of a push certificate. */
+/** Tells whether the gateway accepts the credentials of a push certificate. */
 export type PushCertificateCheck = Static<typeof PushCertificateCheck>

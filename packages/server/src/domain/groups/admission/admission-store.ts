@@ -81,7 +81,7 @@ export function admissionStatements(
   module: string,
   table: AdmissionTable<never, never>['name'],
   user: 'invitee_id' | 'applicant_id',
-): Pick<AdmissionTable<never, never>, 'find' | 'settle' | 'close' | 'findPending'> {
+): Pick<AdmissionTable<never, never>, 'find' | 'answer' | 'close' | 'findPending'> {
   const keys = { app_id: 'text', group_id: 'bigint', [user]: 'bigint' } as const
   return {
     find: { table, keys, columns: 't.*' },
