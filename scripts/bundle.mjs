@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /**
- * The last step of a build: puts what is loaded together into few files, because a process takes longer to find, read and link hundreds
- * of modules than to run what is in them, and keeps something of each in memory. First each library of very many files, into the one
- * module of ours that stands for it; then the command, with all that it loads of our own, into `packages/server/dist/bundle`. Without
- * this step everything works the same, but starts slowly.
+ * The last step of a build: bundles modules that are loaded together into few files. A process
+ * takes longer to find, read and link hundreds of modules than to run their code, and keeps data
+ * about each in memory. First it bundles each library of very many files into our one module that
+ * stands for it, then the command with all our modules that it loads into
+ * `packages/server/dist/bundle`. Without this step everything works the same, but starts slowly.
  */
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -13,14 +14,20 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const server = join(root, 'packages/server/dist')
 const bundle = join(server, 'bundle')
 
-/** The modules that stand for a library, as the compiler leaves them: they name it, and nothing else does. */
+/**
+ * Modules that stand for a library, as the compiler emits them; no other module imports the
+ * library.
+ */
 export const standIns = new Map([
   ['@sinclair/typebox', 'packages/protocol/dist/typebox.js'],
   ['kysely', 'packages/server/dist/db/kysely.js'],
   ['prom-client', 'packages/server/dist/observability/prom-client.js'],
 ])
 
-/** What the command loads by name and not by an import, see lib/system/late-loader.ts; `main` is the command. */
+/**
+ * Modules that the command loads by name instead of an import, see lib/system/late-loader.ts;
+ * `main` is the command.
+ */
 export const entries = ['main', 'blobs/s3/s3-store', 'push/providers/providers']
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -41,7 +48,7 @@ async function bundleCommand() {
     input: Object.fromEntries(entries.map((name) => [name, join(server, `${name}.js`)])),
     platform: 'node',
     logLevel: 'warn',
-    // Nothing is left out: what looks as if it had no effect may be there for what it throws.
+    // Keeps everything: code without an apparent effect may throw.
     treeshake: false,
     external: (id) => !/^[./]|^@hermod\/protocol/.test(id),
     plugins: [{ name: 'hermod', transform: keepAddress, generateBundle: escapeText }],
@@ -61,8 +68,8 @@ async function bundleCommand() {
 }
 
 /**
- * Modules go on to know their own address, since threads, procedures and assets are found by it. What loads late finds the modules of the
- * bundle, so that no class is there twice.
+ * Modules still know their own address, by which threads, procedures and assets are found.
+ * Late-loaded modules use the modules of the bundle, so that no class exists twice.
  */
 function keepAddress(code, id) {
   if (!id.startsWith(server) || !code.includes('import.meta.url')) return null
@@ -73,7 +80,10 @@ function keepAddress(code, id) {
     .replaceAll('import.meta.url', address(''))
 }
 
-/** Text of one byte a character takes half the memory, and one other character would double that of its whole file. */
+/**
+ * A text of one byte per character takes half the memory, and one other character would double that
+ * of its whole file.
+ */
 function escapeText(_, files) {
   for (const file of Object.values(files))
     file.code = file.code?.replaceAll(

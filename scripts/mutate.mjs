@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Plants faults, one at a time, and looks whether a test notices: each is a small change of the code, built and tested in a copy of the
- * tree. What survives is a rule that no test holds, or a change that makes no difference.
+ * Plants faults, one at a time, and checks whether a test notices: each is a small change of the
+ * code, built and tested in a copy of the tree. A surviving fault is a rule without a test, or a
+ * change without effect.
  *
  *   npm run mutate -- --count 100 --seed 7 --only domain/login
  */
@@ -55,7 +56,7 @@ const faults = sample(allFaults(), skip + count, Number(values.seed)).slice(skip
 for (const fault of values.list ? faults : []) console.log(describe(fault))
 if (!values.list) await tryAll()
 
-/** Every fault that may be planted, in the order of the files. */
+/** Returns every possible fault, in the order of the files. */
 function allFaults() {
   const api = new API({ cwd: root })
   try {
@@ -89,7 +90,7 @@ function isAskedFor(fault) {
   return texts.length === 0 || texts.some((text) => describe(fault).includes(text))
 }
 
-/** Without repeating any; by a generator of which the same seed makes the same numbers (mulberry32). */
+/** Takes a sample without repetitions; the same seed gives the same sample (mulberry32). */
 function sample(all, count, seed) {
   let state = seed >>> 0
   const random = () => {
@@ -166,7 +167,7 @@ async function tryOne(tree, fault) {
 }
 
 /**
- * What is quick comes first: most faults are found before PostgreSQL has its turn.
+ * Quick tests come first, since they find most faults before PostgreSQL runs.
  *
  * @returns {{ tests: string[], backend: string }[]} none without tests
  */
@@ -179,7 +180,10 @@ function testRunsOf(path) {
   ].filter((run) => run.tests.length > 0 && !(values.quick && run.backend === 'postgres'))
 }
 
-/** Those beside the file: the one of its name, and the others, which may reach it through another file. */
+/**
+ * Returns the tests in the folder of a file: the one of its name, and the others, which may reach
+ * it through another file.
+ */
 function unitTestsOf(path) {
   const folder = dirname(path)
   return readdirSync(join(sources, folder))
@@ -188,7 +192,8 @@ function unitTestsOf(path) {
 }
 
 /**
- * Tests that fail without a fault would kill every fault. What came too late is asked each time: the machine may be the reason.
+ * Checks that tests pass without a fault, since failing tests would kill every fault. After a
+ * time-out the check is repeated, because the machine may be the reason.
  *
  * @returns {Promise<{ what: string } | null>} null: they pass
  */

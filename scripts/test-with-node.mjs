@@ -2,8 +2,8 @@
 /**
  * Runs tests with another version of Node, whose binary comes from the npm registry:
  *
- *   node scripts/test-with-node.mjs 24                          the whole suite
- *   node scripts/test-with-node.mjs 26 --project unit           what Vitest is told
+ *   node scripts/test-with-node.mjs 24                          the whole suite node
+ * scripts/test-with-node.mjs 26 --project unit           with arguments for Vitest
  *
  * Servers and commands that tests start run on the same version. Run `npm run build` first.
  */
@@ -29,7 +29,7 @@ const binary = join(folder, 'node_modules', name, 'bin', 'node')
 if (!existsSync(binary))
   run('npm', ['install', '--no-save', '--prefix', folder, `${name}@${version}`])
 run(binary, ['--version'])
-// Programs that find Node by its name find this one.
+// Programs that look up Node by name find this one.
 const path = `${dirname(binary)}${delimiter}${process.env.PATH}`
 run(binary, [join(root, 'scripts', 'test.mjs'), ...args], { ...process.env, PATH: path })
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * Runs every test: unit, and the built server on SQLite and on every other database and store of files that is found. Says in a line
- * what is left out. With HERMOD_TEST_BACKENDS=all what is missing is a failure instead. With HERMOD_TEST_FULL=on every suite runs on
- * every database, and property suites and attacks take longer. The last line counts the tests.
+ * Runs every test: unit, and the built server on SQLite and on every other installed database and
+ * file store. Reports skipped parts in a line. With HERMOD_TEST_BACKENDS=all a missing one is a
+ * failure. With HERMOD_TEST_FULL=on every suite runs on every database, and property suites and
+ * attacks take longer. The last line counts the tests.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** `npm run bench`: the rates of the service beside those of a bare echo. See the README for the method. */
+/**
+ * `npm run bench`: the rates of the service compared with a bare echo. See the README for the
+ * method.
+ */
 import { type FileRow, measureFiles } from './files/files.js'
 import { type GrowthRow, measureGrowth } from './growth/growth.js'
 import {
@@ -114,7 +117,7 @@ function progress(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** A missed target is a finding and no failure; an answer that is wrong is one. */
+/** A missed target is a finding, not a failure; a wrong answer is a failure. */
 async function main(): Promise<number> {
   const options = parseOptions(process.argv.slice(2))
   if (options === null) {

@@ -36,30 +36,30 @@ export const usage = `Usage: npm run bench -- [options]
 
 export interface BenchOptions extends Effort, ComparisonEffort {
   readonly only: string | null
-  /** What is measured together, in its order. */
+  /** Sets of scenarios to measure together, in order. */
   readonly chosen: readonly (readonly Scenario[])[]
   readonly groupSize: number
-  /** Users to whom broadcasts are sent. */
+  /** Number of recipients of broadcasts. */
   readonly crowdSize: number
-  /** Null: not asked for. */
+  /** Null: not requested. */
   readonly growth: GrowthOptions | null
-  /** Null: not asked for. */
+  /** Null: not requested. */
   readonly push: PushOptions | null
-  /** Uploads and downloads are asked for. */
+  /** Uploads and downloads are requested. */
   readonly files: boolean
-  /** The checkout of another build to compare with. */
+  /** Checkout of another build to compare with. */
   readonly against: string | null
   readonly json: boolean
 }
 
-// Each user begins 25 conversations with users who do not begin one with it.
+// Each user starts 25 conversations with users who do not start one with it.
 const growthUsersMin = 100
 
 const pushParts = ['channels', 'crowd']
 
 export class UsageError extends Error {}
 
-/** @returns null: help is asked for */
+/** @returns null when help is requested */
 export function parseOptions(args: readonly string[]): BenchOptions | null {
   const values = parse(args)
   const { seconds, rounds, only, scenario, members, crowd, against, json, help } = values

@@ -1,4 +1,4 @@
-/** A copy of the working tree in a temporary folder: what is broken there is broken nowhere else. */
+/** A copy of the working tree in a temporary folder, so that faults do not affect the original. */
 import { execFileSync, spawn } from 'node:child_process'
 import {
   cpSync,
@@ -19,7 +19,10 @@ const built = ['dist', 'tsconfig.tsbuildinfo']
 export class CopiedTree {
   #running = null
 
-  /** @param {string} root the tree that is copied: what git knows or would add, what is built, and links to node_modules */
+  /**
+   * @param {string} root the tree to copy: files in git and new ones, build output, and links to
+   * node_modules
+   */
   constructor(root) {
     this.path = mkdtempSync(join(tmpdir(), 'hermod-mutate-'))
     const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
@@ -38,7 +41,7 @@ export class CopiedTree {
     cpSync(join(root, file), join(this.path, file), { recursive: true, preserveTimestamps: true })
   }
 
-  /** The packages of the repository are those of the copy; all others are shared. */
+  /** Links the packages of the repository to the copy; all others are shared. */
   #linkModules(root) {
     const modules = join(this.path, 'node_modules')
     mkdirSync(join(modules, '@hermod'), { recursive: true })
@@ -63,7 +66,10 @@ export class CopiedTree {
     return existsSync(join(this.path, file))
   }
 
-  /** @returns {Promise<{ code: number | null, output: string }>} code null: it took too long, and was ended with its children */
+  /**
+   * @returns {Promise<{ code: number | null, output: string }>} code null: it took too long, and
+   * was ended with its children
+   */
   run(program, args, timeoutMs, env = process.env) {
     return new Promise((resolve) => {
       const child = spawn(program, args, {
@@ -100,7 +106,7 @@ export class CopiedTree {
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
-      // It has ended by itself.
+      // It has already ended.
     }
   }
 }

@@ -1,12 +1,12 @@
-/** Which faults can be planted in a source file: small changes that a test should notice. */
+/** Faults that can be planted in a source file: small changes that a test should notice. */
 import { SyntaxKind } from 'typescript/unstable/ast'
 
 /**
  * @typedef {object} Fault
- * @property {string} operator what kind of fault it is
- * @property {number} start where the text begins that is replaced, in UTF-16 code units
+ * @property {string} operator kind of the fault
+ * @property {number} start start of the replaced text, in UTF-16 code units
  * @property {number} end
- * @property {string} text what stands there instead
+ * @property {string} text replacement
  */
 
 const otherOperators = new Map([
@@ -21,7 +21,7 @@ const otherOperators = new Map([
   [SyntaxKind.MinusToken, '+'],
   [SyntaxKind.AsteriskToken, '+'],
 ])
-/** Comparisons that stand in statements of the query builder. */
+/** Comparisons in statements of the query builder. */
 const otherSqlOperators = new Map([
   ['<', '<='],
   ['<=', '<'],
@@ -48,7 +48,7 @@ const conditions = new Set([
 
 /**
  * @param {import('typescript/unstable/ast').SourceFile} file
- * @returns {Fault[]} in the order of the text; no two of them make the same text
+ * @returns {Fault[]} in the order of the text, without equal texts
  */
 export function faultsIn(file) {
   /** @type {Fault[]} */
@@ -64,7 +64,7 @@ export function faultsIn(file) {
   return faults
 }
 
-/** What is gone at run time, and what only tells where a module is. */
+/** Nodes that are absent at run time, or that only name modules. */
 function isOfTypes(node) {
   return (
     node.kind === SyntaxKind.ImportDeclaration ||

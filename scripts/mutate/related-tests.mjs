@@ -1,6 +1,9 @@
-/** Which integration tests look at which folder of packages/server/src. Unit tests are found beside their files. */
+/**
+ * Integration tests by folder of packages/server/src. Unit tests are found in the folder of their
+ * files.
+ */
 
-/** From the beginning of a path to names in packages/server/test; the longest beginning counts. */
+/** Path prefixes with names in packages/server/test; the longest prefix counts. */
 const tests = {
   'domain/': ['walk', 'users', 'messages', 'groups'],
   'domain/apps/': ['app-config', 'commands', 'lifecycle', 'walk'],
@@ -94,13 +97,13 @@ const tests = {
   'http/': ['http', 'limits', 'lifecycle'],
 }
 
-/** Have nothing to run without PostgreSQL. */
+/** Tests that need PostgreSQL. */
 const onlyOnPostgres = new Set(['nodes'])
 
 /**
- * @param {string} path of a source file, from packages/server/src on
+ * @param {string} path of a source file, relative to packages/server/src
  * @param {string} backend sqlite or postgres
- * @returns {string[]} test files from the root on; none where nothing is known
+ * @returns {string[]} test files relative to the root; none if unknown
  */
 export function integrationTestsOf(path, backend) {
   const known = Object.keys(tests).filter((beginning) => path.startsWith(beginning))
@@ -110,5 +113,5 @@ export function integrationTestsOf(path, backend) {
     .map((name) => `packages/server/test/${name}.test.ts`)
 }
 
-/** Every test that is named, for the test of this table. */
+/** All tests in the table, for its own test. */
 export const namedTests = [...new Set(Object.values(tests).flat())]

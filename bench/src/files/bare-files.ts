@@ -1,6 +1,7 @@
 /**
- * The yardstick: a bare node:http server that writes what it gets to a file of its own and reads files. A file is written below another
- * name, synced and renamed, and its folder synced, one of as many as the service has. It gets the folder of them all over IPC.
+ * The baseline: a bare node:http server that writes each upload to a new file and reads files. It
+ * writes a file under another name, syncs and renames it, and syncs its folder, one of as many as
+ * the service has. It receives the root folder over IPC.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises'
@@ -9,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-/** Up to this size a file is read in one piece. */
+/** Maximum size of a file that is read in one piece. */
 const smallBytes = 65_536
 const folders = 1024
 const stored = '{"code":200,"data":true,"message":null}'
@@ -28,7 +29,7 @@ process.once('message', async ({ folder }: { readonly folder: string }) => {
   )
 })
 
-// The process that started the server is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())
 
 /** @param name ends with a number */

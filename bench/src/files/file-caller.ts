@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ServerProcess, Session } from '@hermod/testkit'
 import { requestHead } from '../load/plan.js'
 
-/** Where one file goes, and where it is afterwards: paths with their queries. */
+/** Upload path of one file, and its later download path, with their queries. */
 export interface Ticket {
   readonly upload: string
   readonly download: string
@@ -12,7 +12,7 @@ export interface Ticket {
 const askedAtOnce = 16
 const boundary = 'a-boundary-of-the-benchmark'
 
-/** The requests of users who send files to one another. */
+/** Requests of users who send files to one another. */
 export class BenchCaller {
   #turn = 0
 
@@ -21,7 +21,7 @@ export class BenchCaller {
     private readonly users: readonly Session[],
   ) {}
 
-  /** Tickets of users in turn, each for the next user. */
+  /** Returns tickets of the users in turn, each for the next user. */
   async tickets(count: number): Promise<Ticket[]> {
     const tickets: Ticket[] = []
     const worker = async () => {
@@ -45,12 +45,12 @@ export class BenchCaller {
   }
 }
 
-/** @param path of any server that takes the form */
+/** @param path of any server that accepts the form */
 export function uploadHead(path: string, body: Uint8Array): string {
   return `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\ncontent-length: ${body.length}\r\n\r\n`
 }
 
-/** A form with a file of so many bytes. */
+/** Builds a form with a file of the given size. */
 export function uploadBody(bytes: number): Uint8Array {
   return Buffer.concat([
     Buffer.from(

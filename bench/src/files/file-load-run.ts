@@ -1,4 +1,7 @@
-/** Uploads and downloads in a closed loop: every connection begins its next request when the answer to the last one is there. */
+/**
+ * Uploads and downloads in a closed loop: every connection sends its next request after the answer
+ * to the last one.
+ */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
@@ -6,19 +9,22 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 export interface FileLoadOrder {
   readonly port: number
   readonly connections: number
-  /** Heads of requests, each with its empty line at the end; they are sent one after another, and the last one is the end of the run. */
+  /**
+   * Request heads, each with its final empty line. They are sent in order, and the last one ends
+   * the run.
+   */
   readonly heads: readonly string[]
-  /** Begins again with the first head after the last one. */
+  /** Starts again with the first head after the last one. */
   readonly repeats: boolean
-  /** Goes out after each head. */
+  /** Sent after each head. */
   readonly body: Uint8Array
-  /** A good answer has so many bytes of content; null: it has `"data":true` in it. */
+  /** Expected length of a successful answer's content; null: the content includes `"data":true`. */
   readonly answerBytes: number | null
   readonly warmUpMs: number
   readonly measureMs: number
 }
 
-/** Figures are those of the measured time, the errors those of the whole run. */
+/** Figures cover the measured time, errors the whole run. */
 export interface FileLoadResult {
   readonly seconds: number
   readonly succeeded: number
@@ -27,7 +33,7 @@ export interface FileLoadResult {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** User and system time of the load process itself. */
+  /** User and system time of the load process. */
   readonly cpuMs: number
 }
 
@@ -104,7 +110,7 @@ class FileLoadRun {
     }
   }
 
-  /** @returns null when the time is over, or there is nothing more to send */
+  /** @returns null after the end of the time or of the requests */
   #next(): string | null {
     const now = performance.now()
     if (this.#cpu === null && now >= this.#beginAt) this.#begin(now)
@@ -155,9 +161,9 @@ class FileLoadRun {
 
 interface FileReply {
   readonly status: number
-  /** Of the content, in bytes. */
+  /** Length of the content in bytes. */
   readonly length: number
-  /** The first few bytes of it. */
+  /** First few bytes of the content. */
   readonly start: string
 }
 
@@ -167,7 +173,7 @@ async function open(port: number): Promise<Socket> {
   return socket
 }
 
-/** @throws Error when the connection ends, or what comes is no HTTP/1.1 with a Content-Length */
+/** @throws Error when the connection ends, or the answer is not HTTP/1.1 with a Content-Length */
 function askOnce(socket: Socket, head: string, body: Uint8Array): Promise<FileReply> {
   return new Promise((resolve, reject) => {
     let known: (FileReply & { readonly size: number }) | null = null
@@ -204,7 +210,7 @@ function askOnce(socket: Socket, head: string, body: Uint8Array): Promise<FileRe
   })
 }
 
-/** @returns null while it is not there as a whole; `size` is that of head and content together */
+/** @returns null while the answer is incomplete; `size` is that of head and content together */
 function readHead(bytes: Buffer): (FileReply & { readonly size: number }) | null {
   const text = bytes.toString('latin1', 0, headBytesMax)
   const at = text.indexOf(headEnd)

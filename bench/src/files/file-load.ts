@@ -1,4 +1,7 @@
-/** The load process: takes one order over IPC, tells when its measured time begins and ends, answers with the result, and ends. */
+/**
+ * The load process: receives one order over IPC, reports the start and end of its measured time,
+ * returns the result and ends.
+ */
 import { type FileLoadOrder, type FileLoadResult, runFileLoad } from './file-load-run.js'
 
 export type FileLoadMessage =
@@ -14,7 +17,7 @@ process.once('message', async (order: FileLoadOrder) => {
   report({ type: 'result', result }, () => process.disconnect())
 })
 
-// The process that ordered the load is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())
 
 function report(message: FileLoadMessage, sent = () => {}): void {

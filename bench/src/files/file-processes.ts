@@ -4,7 +4,7 @@ import { startProcess } from '../load/processes.js'
 import type { FileLoadMessage } from './file-load.js'
 import type { FileLoadEvents, FileLoadOrder, FileLoadResult } from './file-load-run.js'
 
-/** Runs a load in a process of its own. */
+/** Runs a load in a separate process. */
 export function loadFiles(order: FileLoadOrder, events: FileLoadEvents): Promise<FileLoadResult> {
   const child = startProcess('../files/file-load')
   return new Promise((resolve, reject) => {
@@ -19,13 +19,13 @@ export function loadFiles(order: FileLoadOrder, events: FileLoadEvents): Promise
   })
 }
 
-/** The bare server, in a process of its own. */
+/** The bare server, in a separate process. */
 export interface BareFiles extends Disposable {
   readonly port: number
   cpuMs(): number
 }
 
-/** @param folder where it keeps its files */
+/** @param folder of its files */
 export async function startBareFiles(folder: string): Promise<BareFiles> {
   const child = startProcess('../files/bare-files')
   child.send({ folder })

@@ -1,19 +1,19 @@
-/** What is measured of files, and what it has to reach. */
+/** Scenarios of files, with their targets. */
 
 export interface FileScenario {
   readonly name: string
   readonly kind: 'upload' | 'download'
-  /** Of a file. */
+  /** Size of a file. */
   readonly bytes: number
   readonly connections: number
-  /** Of the rate of the bare server. */
+  /** Target share of the bare server's rate. */
   readonly share: number
 }
 
 const small = 10 * 1024
 const large = 10 * 1024 * 1024
 
-/** Downloads are of files that earlier uploads have stored. */
+/** Downloads read files that earlier uploads stored. */
 export const fileScenarios: readonly FileScenario[] = [
   { name: 'upload-10k', kind: 'upload', bytes: small, connections: 64, share: 0.5 },
   { name: 'upload-10m', kind: 'upload', bytes: large, connections: 8, share: 0.5 },
@@ -21,5 +21,5 @@ export const fileScenarios: readonly FileScenario[] = [
   { name: 'download-10m', kind: 'download', bytes: large, connections: 8, share: 0.7 },
 ]
 
-/** What the bare server stores in a run at most: bytes, and files. */
+/** Maximum that the bare server stores in a run: bytes and files. */
 export const maxStored = { bytes: 4e9, files: 50_000 }

@@ -1,4 +1,7 @@
-/** Uploads and downloads of the service beside a bare server that writes and reads the same files with the same syncs. */
+/**
+ * Uploads and downloads of the service, compared with a bare server that writes and reads the same
+ * files with the same syncs.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,32 +23,35 @@ import type { FileLoadOrder, FileLoadResult } from './file-load-run.js'
 import { type BareFiles, loadFiles, startBareFiles } from './file-processes.js'
 import { type FileScenario, fileScenarios, maxStored } from './file-scenarios.js'
 
-/** One line of the table. Rates are per second; they and CPU figures are medians over the rounds, latencies those of the service. */
+/**
+ * One line of the table. Rates are per second. Rates and CPU figures are medians over the rounds,
+ * latencies those of the service.
+ */
 export interface FileRow {
   readonly database: DatabaseName
   readonly scenario: FileScenario
   readonly barePerSecond: number
   readonly perSecond: number
-  /** The median of the rounds' own shares. */
+  /** The median of the shares of each round. */
   readonly ofBare: number
-  /** Of all rounds, those of the bare server included. */
+  /** Errors of all rounds, including those of the bare server. */
   readonly errors: number
   readonly errorSamples: readonly string[]
   readonly p50Ms: number
-  /** The worst round's, as is the maximum. */
+  /** Worst round, as is the maximum. */
   readonly p99Ms: number
   readonly maxMs: number
-  /** Of one request, as are the two below. */
+  /** CPU time of one request, as are the two below. */
   readonly serverCpuUs: number
   readonly databaseCpuUs: number
   readonly bareCpuUs: number
-  /** CPU of the load process by wall time, while it loaded the service. */
+  /** CPU time of the load process by wall time, while it loaded the service. */
   readonly loadCpuShare: number
   readonly rssBytes: number
   readonly missed: readonly string[]
 }
 
-/** A load, and the CPU time of server and database within it. */
+/** A load, and the CPU time of server and database during it. */
 interface Run {
   readonly load: FileLoadResult
   readonly serverCpuMs: number
@@ -62,14 +68,17 @@ interface FileCourse {
 }
 
 const warmUpShare = 0.25
-/** The service may be faster than the bare server by so much before it runs out of tickets. */
+/**
+ * Tickets per file of the bare server: the service may be faster by this factor before tickets run
+ * out.
+ */
 const ticketReserve = 1.5
-/** Enough for nearly all of 1,024 folders to have one. */
+/** Number of files after which nearly all of 1,024 folders contain one. */
 const filledFiles = 4_000
-/** What is downloaded in turn, at most. */
+/** Maximum number and size of the files that are downloaded in turn. */
 const maxDownloaded = { files: 64, bytes: 1e8 }
 
-/** @param tell says what goes on */
+/** @param tell reports progress */
 export async function measureFiles(
   storage: Storage,
   build: Build,
@@ -97,7 +106,7 @@ export async function measureFiles(
   }
 }
 
-/** The service makes its folders when they are first used. */
+/** Makes the service create its folders, which happens at their first use. */
 async function fillFolders(course: FileCourse): Promise<void> {
   const tickets = await course.caller.tickets(filledFiles)
   const paths = tickets.map(({ upload }) => upload)
@@ -122,11 +131,11 @@ async function measureScenario(course: FileCourse, rounds: number): Promise<File
 /** The loads of one round. */
 interface Loads {
   bare(): Promise<FileLoadOrder>
-  /** @param barePerSecond of the same round */
+  /** @param barePerSecond rate of the bare server in the same round */
   own(barePerSecond: number): Promise<FileLoadOrder>
 }
 
-/** Every file goes below a name of its own, as every ticket is for one file. */
+/** Loads in which every file has a new name, as every ticket is for one file. */
 function uploads(course: FileCourse): Loads {
   const { scenario, bare, server, caller } = course
   const body = uploadBody(scenario.bytes)
@@ -150,7 +159,7 @@ function uploads(course: FileCourse): Loads {
   }
 }
 
-/** Of files that both have stored before. */
+/** Loads of files that both servers have stored before. */
 async function downloads(course: FileCourse): Promise<Loads> {
   const { scenario, bare, server, caller } = course
   const body = uploadBody(scenario.bytes)
@@ -165,13 +174,13 @@ async function downloads(course: FileCourse): Promise<Loads> {
   const bareHeads = names.map((name) => `GET ${name} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
   const ownHeads = tickets.map((ticket) => caller.downloadHead(ticket))
   return {
-    // It keeps the form as it came.
+    // It stores the form unchanged.
     bare: async () => ({ ...common, port: bare.port, heads: bareHeads, answerBytes: body.length }),
     own: async () => ({ ...common, port: ownPort, heads: ownHeads, answerBytes: scenario.bytes }),
   }
 }
 
-/** @throws Error when not all of them could be stored */
+/** @throws Error when not all files could be stored */
 async function storeFiles(
   course: FileCourse,
   {

@@ -1,4 +1,7 @@
-/** A population whose lists and pages stay as long as they are while the messages of its other conversations become more. */
+/**
+ * A population whose lists and pages keep their length while the number of messages in its other
+ * conversations grows.
+ */
 import type { Api } from '@hermod/testkit'
 import type { LoadResult } from '../load/load-run.js'
 import type { LoadPlan, RandomSendPlan, RequestUser } from '../load/plan.js'
@@ -9,7 +12,7 @@ import { transactionCounter } from '../population/population.js'
 import { cycle, getRequest, transactionsPerPlan } from '../scenarios/scenario.js'
 
 export const growthPageLength = 20
-/** Conversations of a user; it has begun half of them. */
+/** Conversations of a user, who has started half of them. */
 export const contactsPerUser = 50
 const begunPerUser = contactsPerUser / 2
 const targetsPerRequest = 20
@@ -17,10 +20,13 @@ const golden = (Math.sqrt(5) - 1) / 2
 
 export type GrowthRead = 'history' | 'unread' | 'conversations'
 
-/** A server's users: each has begun 25 conversations, of which the first one has exactly a page and takes no more messages. */
+/**
+ * Users of a server. Each has started 25 conversations; the first has exactly one page and receives
+ * no more messages.
+ */
 export class GrowthPopulation {
   readonly port: number
-  /** Stored by {@link create} and {@link grow}; those of measured sends are counted by who sends them. */
+  /** Messages stored by {@link create} and {@link grow}; callers count those of measured sends. */
   messages = 0
   readonly #server: StoredServer
   readonly #users: readonly RequestUser[]
@@ -43,12 +49,17 @@ export class GrowthPopulation {
     return population
   }
 
-  /** What measured sends take: any user to any of the users that it writes to, with one message each. */
+  /**
+   * Plan of measured sends: any user to any of the users that it writes to, with one message each.
+   */
   sendPlan(): RandomSendPlan {
     return this.#randomSends(1)
   }
 
-  /** Adds messages, in lists of several, until there are so many. @returns null: there were */
+  /**
+   * Adds messages, in lists of several, up to the given number.
+   * @returns null when no message was missing
+   */
   async grow(
     messages: number,
   ): Promise<{ readonly load: LoadResult; readonly messages: number } | null> {
@@ -59,7 +70,10 @@ export class GrowthPopulation {
     return { load, messages: requests * targetsPerRequest }
   }
 
-  /** Every answer has the same number of entries, whichever user asks and however many messages there are. */
+  /**
+   * Plan of reads. Every answer has the same number of entries for every user and any number of
+   * messages.
+   */
   readPlan(read: GrowthRead): LoadPlan {
     const { appId } = this.#server.process
     return cycle(
@@ -69,7 +83,10 @@ export class GrowthPopulation {
     )
   }
 
-  /** @throws Error when a list or page is not as long as it must be for the figures to say anything about growth */
+  /**
+   * Checks the lengths of lists and pages, since other lengths would make the figures meaningless.
+   * @throws Error for another length
+   */
   async checkLengths(): Promise<void> {
     const sample = this.#inMixedOrder().slice(0, 20)
     const expected: Record<GrowthRead, number> = {
@@ -98,7 +115,7 @@ export class GrowthPopulation {
     return `/message/conversation?limit=${growthPageLength}&msg_id_start=0&opposite_id=${opposite}`
   }
 
-  /** Every user begins its conversations; then the first of each is filled up to a page. */
+  /** Starts the conversations of all users, then fills the first of each up to a page. */
   async #begin(): Promise<void> {
     const senders = this.#senders()
     const begun = { ...senders, kind: 'send' as const, offsets: [this.#offsets] }
@@ -143,7 +160,8 @@ export class GrowthPopulation {
 }
 
 /**
- * How far on the users are that each user sends to: spread over the next half of all, so that no conversation is begun from both sides.
+ * Offsets of the users that each user sends to. They cover the next half of all users, so that no
+ * conversation is started from both sides.
  */
 export function contactOffsets(userCount: number): number[] {
   const places = Math.floor((userCount - 1) / 2 / begunPerUser)

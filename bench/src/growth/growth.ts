@@ -1,4 +1,4 @@
-/** How the service does as its messages become more. */
+/** Measures the service at growing numbers of messages. */
 import type { LoadOrder, LoadResult } from '../load/load-run.js'
 import type { LoadPlan } from '../load/plan.js'
 import { type Echo, load, startEcho } from '../load/processes.js'
@@ -9,28 +9,31 @@ import type { DatabaseName } from '../scenarios/scenario.js'
 import { GrowthPopulation } from './growth-population.js'
 
 export interface GrowthOptions {
-  /** Numbers of messages at which the service is measured, ascending. */
+  /** Numbers of messages at which to measure, ascending. */
   readonly steps: readonly number[]
   readonly users: number
 }
 
-/** What is measured at each step. */
+/** Loads of each step. */
 export const growthLoads = ['send', 'history', 'unread', 'conversations'] as const
 export type GrowthLoad = (typeof growthLoads)[number]
 
 /** Rates and p50 are medians of the rounds, p99 and the maximum those of the worst round. */
 export interface GrowthFigures {
   readonly perSecond: number
-  /** Of the rate of a bare echo in the same rounds, which tells the machine's bad minutes from growth. */
+  /**
+   * Share of the rate of a bare echo in the same rounds, which separates the machine's slow minutes
+   * from growth.
+   */
   readonly ofEcho: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** By the other build, in the same rounds; null: there is none. */
+  /** Compared with the other build in the same rounds; null without one. */
   readonly against: Ratio | null
 }
 
-/** The messages that were added to reach a step, in requests of several. */
+/** Messages added to reach a step, several per request. */
 export interface GrowthFill {
   readonly messages: number
   readonly messagesPerSecond: number
@@ -42,13 +45,16 @@ export interface GrowthFill {
 export interface GrowthRow {
   readonly database: DatabaseName
   readonly build: Build['name']
-  /** Stored when the measuring of the step began. */
+  /** Number stored at the start of the step's measurement. */
   readonly messages: number
-  /** Null: nothing had to be added. */
+  /** Null: no message was missing. */
   readonly fill: GrowthFill | null
   readonly loads: Readonly<Record<GrowthLoad, GrowthFigures>>
   readonly databaseBytes: number
-  /** With SQLite the log's largest size so far, since the file is written again from its beginning. */
+  /**
+   * With SQLite the largest size of the log so far, since the file is overwritten from its
+   * beginning.
+   */
   readonly walBytes: number
   readonly rssBytes: number
   readonly errors: number
@@ -58,7 +64,7 @@ export interface GrowthRow {
 const connections = 64
 const warmUpShare = 0.25
 
-/** A build with its database and what was measured on it at this step. */
+/** A build with its database and the measurements of this step. */
 interface Grower {
   readonly build: Build
   readonly server: StoredServer
@@ -70,7 +76,7 @@ function noneYet<T>(): Record<GrowthLoad, T[]> {
   return { send: [], history: [], unread: [], conversations: [] }
 }
 
-/** @param tell says what goes on */
+/** @param tell reports progress */
 export async function measureGrowth(
   storage: Storage,
   builds: readonly Build[],
@@ -137,7 +143,7 @@ async function measureStep(step: Step): Promise<GrowthRow[]> {
   )
 }
 
-/** Every load once: on the echo and on every build. */
+/** Runs every load once, on the echo and on every build. */
 async function measureRound({ storage, growers, echo, ...step }: Step, round: number) {
   const usages = growers.map(({ server }) => usageOf(server, storage))
   for (const name of growthLoads) {
@@ -181,7 +187,7 @@ function figuresOf(load: GrowthLoad, { growers, echoRates }: Step, index: number
   }
 }
 
-/** Of the rate at the first step; the p99 is that of sends. */
+/** Minimum share of the rate at the first step; the p99 is that of sends. */
 export const growthTargets: Record<
   DatabaseName,
   { readonly loads: readonly GrowthLoad[]; readonly share: number; readonly p99Ms?: number }
@@ -190,7 +196,7 @@ export const growthTargets: Record<
   postgres: { loads: ['history', 'unread', 'conversations'], share: 0.8 },
 }
 
-/** @returns what was missed, also where a figure could not be measured */
+/** @returns missed targets, including figures that could not be measured */
 export function missedGrowthTargets(
   { database, loads }: Pick<GrowthRow, 'database' | 'loads'>,
   first: Pick<GrowthRow, 'loads'>,

@@ -1,4 +1,7 @@
-/** The yardstick: a bare node:http server that reads the request's body and answers with a fixed one, which it gets over IPC. */
+/**
+ * The baseline: a bare node:http server that reads the request's body and answers with a fixed
+ * body, received over IPC.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -21,5 +24,5 @@ process.once('message', ({ body }: { readonly body: string }) => {
   )
 })
 
-// The process that started the echo is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())

@@ -8,57 +8,58 @@ export interface LoadOrder {
   readonly port: number
   readonly connections: number
   readonly plan: LoadPlan
-  /** Requests of the plan that earlier runs have taken; unset: none. */
+  /** Number of requests of the plan that earlier runs have sent; default 0. */
   readonly taken?: number
-  /** Not counted, except its errors. */
+  /** Time without measurement; its errors count. */
   readonly warmUpMs: number
-  /** Null: until the plan ends, with everything counted. */
+  /** Null: runs until the plan ends, and counts everything. */
   readonly measureMs: number | null
-  /** Requests a second of all connections together; unset: as many as are answered. */
+  /** Requests a second on all connections together; omitted: a closed loop. */
   readonly perSecond?: number
-  /** A successful answer with a shorter body counts as an error. */
+  /** A shorter body of a successful answer counts as an error. */
   readonly minBodyBytes: number
-  /** A successful answer with this in its body counts as an error, too. */
+  /** A successful answer with this text in its body counts as an error, too. */
   readonly failureText?: string | undefined
 }
 
-/** All figures are those of the measured time, where nothing else is said. */
+/** Figures cover the measured time unless stated otherwise. */
 export interface LoadResult {
   readonly seconds: number
   readonly issued: number
-  /** Answers of HTTP 200 with code 200. */
+  /** Answers with HTTP 200 and code 200. */
   readonly succeeded: number
-  /** Of the plan, in the whole run. */
+  /** Requests of the plan that the whole run has sent. */
   readonly taken: number
-  /** As `succeeded`, in the whole run. */
+  /** Same as `succeeded`, for the whole run. */
   readonly succeededInAll: number
-  /** Of the whole run. A plan that ends before the time is one. */
+  /** Errors of the whole run. A plan that ends early is one. */
   readonly errors: number
   /** The first few distinct errors. */
   readonly errorSamples: readonly string[]
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** User and system time of the load process itself. */
+  /** User and system time of the load process. */
   readonly cpuMs: number
 }
 
 export interface LoadEvents {
-  /** The warm-up is over. */
+  /** The warm-up has ended. */
   measuring(): void
-  /** The measured time is over; open requests are still being waited for. */
+  /** The measured time has ended; requests may still be open. */
   measured(): void
 }
 
 const maxSamples = 5
 const drainMs = 10_000
 const reconnectMs = 20
-// A server that is gone for good would otherwise be asked for ever when the run has no end in time.
+// Bound for a run without an end in time against a server that has ended.
 const maxErrors = 10_000
 
 /**
- * A closed loop: every connection sends its next request when the answer to the last one is there. With a rate it sends when it is time, or
- * at once when it is late, and the latency runs from that time.
+ * Loads a server in a closed loop: every connection sends its next request after the answer to the
+ * last one. With a rate it sends at the scheduled time, or at once when it is late, and the latency
+ * counts from the scheduled time.
  */
 export async function runLoad(order: LoadOrder, events: LoadEvents): Promise<LoadResult> {
   const run = new LoadRun(order)
@@ -151,7 +152,7 @@ class LoadRun {
     }
   }
 
-  /** NaN: nothing was answered. */
+  /** NaN without answers. */
   #latencyMs(percentile: number): number {
     return this.#succeeded > 0 ? this.#latencies.percentile(percentile) / 1000 : Number.NaN
   }
@@ -160,7 +161,7 @@ class LoadRun {
     return this.#ending
   }
 
-  /** The request that a free connection sends next; null: it has to close. */
+  /** Returns the next request of a free connection; null closes it. */
   next(): string | null {
     if (this.#ending) return null
     const request = this.#next()
@@ -204,14 +205,14 @@ class LoadRun {
     if (this.#samples.size < maxSamples) this.#samples.add(sample)
   }
 
-  /** A connection is closed for good. */
+  /** Reports that a connection has closed for good. */
   left(connection: LoadConnection): void {
     this.#connections.delete(connection)
     if (this.#connections.size === 0) this.#resolveDrained()
   }
 }
 
-/** When a connection sends, in milliseconds as performance.now() has them. */
+/** Schedule of a connection's sends, in the milliseconds of performance.now(). */
 interface Pace {
   readonly firstAt: number
   readonly everyMs: number
@@ -225,11 +226,11 @@ function paceOf(perSecond: number, connections: number, index: number): Pace {
 class LoadConnection {
   readonly #port: number
   readonly #run: LoadRun
-  // One buffer for all that ever arrives spares an allocation and the stream's bookkeeping per answer.
+  // One buffer for all data spares an allocation and the stream's bookkeeping per answer.
   readonly #buffer = Buffer.allocUnsafe(65_536)
   #reader = new ResponseReader()
   #socket: Socket
-  /** When the request was sent; with a pace when it should have been. */
+  /** Time of the send; with a rate the scheduled time. */
   #sentAt = 0
   #nextAt: number
   #timer: NodeJS.Timeout | undefined
@@ -283,7 +284,7 @@ class LoadConnection {
     this.#socket.write(request, 'latin1')
   }
 
-  /** @returns always true: go on reading */
+  /** @returns always true: continue reading */
   #received(length: number): boolean {
     try {
       if (this.#reader.feed(this.#buffer.subarray(0, length))) this.#answered()
@@ -300,7 +301,7 @@ class LoadConnection {
     else this.#sendInTime()
   }
 
-  /** An idle connection that the server closes is no error. */
+  /** An idle connection that the server closes is not an error. */
   #cut(reason: string): void {
     if (this.#closed) return
     if (this.#waiting) this.#run.failed(reason)
@@ -316,14 +317,15 @@ class LoadConnection {
       this.close()
       return
     }
-    // A pause, so that a server that is gone is not asked in a busy loop; the socket of this object stays the old one until then.
+    // The pause avoids a busy loop against a server that has ended; the socket of this object stays
+    // the old one until then.
     setTimeout(() => {
       if (!this.#closed) this.#socket = this.#connect()
     }, reconnectMs)
   }
 }
 
-/** Sends one request on a connection of its own and returns the body of a successful answer. */
+/** Sends one request on a new connection and returns the body of a successful answer. */
 export function requestOnce(port: number, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader()

@@ -1,4 +1,7 @@
-/** The load process: takes orders over IPC, one after another; tells when the measured time of each begins and ends, and its result. */
+/**
+ * The load process: receives orders over IPC, one after another. Reports the start and end of each
+ * measured time, and the result.
+ */
 import { type LoadOrder, type LoadResult, runLoad } from './load-run.js'
 
 export type LoadMessage =
@@ -14,7 +17,7 @@ process.on('message', async (order: LoadOrder) => {
   tell({ type: 'result', result })
 })
 
-// The process that ordered the loads is gone, or needs no more of them.
+// The parent process has ended or needs no more loads.
 process.once('disconnect', () => process.exit())
 
 function tell(message: LoadMessage): void {

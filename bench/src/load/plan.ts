@@ -1,33 +1,37 @@
-/** What a load run asks for, as data that crosses to the load process; the requests are put together there, just before they are written. */
+/**
+ * Plan of a load run as data that crosses to the load process, which builds each request just
+ * before it is written.
+ */
 
 export interface Senders {
   readonly appId: string
   readonly users: readonly RequestUser[]
 }
 
-/** Whom a request is made as. */
+/** User of a request. */
 export interface RequestUser {
   readonly id: number
-  /** The user's own. */
+  /** The user's own token. */
   readonly token: string
-  /** The token is an Admin token that calls on behalf of the user. */
+  /** The token is an Admin token that acts for the user. */
   readonly isOnBehalf?: boolean
 }
 
 export interface SendPlan extends Senders {
   readonly kind: 'send'
   /**
-   * Users send in turn; in round r the user at index i sends to the users at index i + each of `offsets[r]`, counted around. One list holds
-   * the targets of one request; the rounds repeat when they are used up.
+   * Users send in turn; in round r the user at index i sends to the users at index i + each of
+   * `offsets[r]`, modulo the number of users. One list holds the targets of one request. The rounds
+   * repeat.
    */
   readonly offsets: readonly (readonly number[])[]
-  /** Each request takes the next transaction_id. */
+  /** Transaction_id of the first request; each request takes the next one. */
   readonly firstTransaction: number
-  /** Ends after so many requests; unset: never. */
+  /** Number of requests after which the plan ends; omitted: never. */
   readonly requests?: number
 }
 
-/** The users send in turn to one group. */
+/** Users send in turn to one group. */
 export interface GroupSendPlan extends Senders {
   readonly kind: 'groupSend'
   readonly groupId: number
@@ -35,18 +39,21 @@ export interface GroupSendPlan extends Senders {
   readonly requests?: number
 }
 
-/** Every message is the first of its conversation: each user sends once to each of the recipients. Ends when all have. */
+/**
+ * Every message is the first of its conversation: each user sends once to each of the recipients,
+ * and then the plan ends.
+ */
 export interface StartPlan extends Senders {
   readonly kind: 'start'
-  /** None of the users, and nobody whom they have written to. */
+  /** Recipients that are not among the users, and to whom they have not written. */
   readonly recipientIds: readonly number[]
   readonly firstTransaction: number
 }
 
-/** Senders and their contacts are picked by chance; the same ones in every run with the same first transaction. */
+/** Random senders and contacts; the same in every run with the same first transaction. */
 export interface RandomSendPlan extends Senders {
   readonly kind: 'randomSend'
-  /** The user at index i sends to the users at index i + offset, counted around. */
+  /** The user at index i sends to the users at index i + offset, modulo the number of users. */
   readonly offsets: readonly number[]
   readonly targetsPerRequest: number
   readonly firstTransaction: number
@@ -55,16 +62,16 @@ export interface RandomSendPlan extends Senders {
 
 export interface CyclePlan {
   readonly kind: 'cycle'
-  /** Complete requests, sent in turn, again and again. */
+  /** Complete requests, sent in turn repeatedly. */
   readonly requests: readonly string[]
 }
 
 export type LoadPlan = SendPlan | GroupSendPlan | StartPlan | RandomSendPlan | CyclePlan
 
-/** Gives the next request, in Latin-1; null: no more. */
+/** Returns the next request, in Latin-1; null at the end. */
 export type RequestSource = () => string | null
 
-/** @param taken how many requests of the plan earlier runs have taken: this one goes on after them */
+/** @param taken number of requests of the plan that earlier runs have sent */
 export function requestSource(plan: LoadPlan, taken = 0): RequestSource {
   switch (plan.kind) {
     case 'cycle':
@@ -107,7 +114,8 @@ function sendsInTurn(plan: SendPlan): Messages['next'] {
 
 function startSource(plan: StartPlan, taken: number): RequestSource {
   const { users, recipientIds } = plan
-  // In round r the user at index i sends to the recipient at i + r, so that those of a round differ, as they do where users send to each other.
+  // In round r the user at index i sends to the recipient at i + r, so that the recipients of a
+  // round differ, as they do where users send to each other.
   const recipient = (sent: number) =>
     String(
       recipientIds[((sent % users.length) + Math.floor(sent / users.length)) % recipientIds.length],
@@ -124,7 +132,7 @@ function randomSends(plan: RandomSendPlan, taken: number): Messages['next'] {
   const random = randomIntegers(firstTransaction + taken)
   return () => {
     const sender = random(users.length)
-    // A run of neighbours on the list of offsets, so that no target is named twice.
+    // A run of neighbours on the list of offsets, so that targets do not repeat.
     const first = random(offsets.length)
     const targets = Array.from({ length: targetsPerRequest }, (_, index) => {
       const offset = offsets[(first + index) % offsets.length] ?? 0
@@ -134,7 +142,10 @@ function randomSends(plan: RandomSendPlan, taken: number): Messages['next'] {
   }
 }
 
-/** Mulberry32. @returns gives integers from 0 up to, but not including, a limit */
+/**
+ * Mulberry32.
+ * @returns a function that returns integers from 0 up to, but not including, a limit
+ */
 function randomIntegers(seed: number): (limit: number) => number {
   let state = (seed % 2 ** 32) | 0
   return (limit) => {
@@ -146,9 +157,9 @@ function randomIntegers(seed: number): (limit: number) => number {
 }
 
 interface Messages {
-  /** 1 to users, 2 to groups */
+  /** 1: to users, 2: to groups */
   readonly type: 1 | 2
-  /** The sender's index and the targets of a message, by the number of those before it. */
+  /** Returns the sender's index and the targets of a message, by the number of earlier messages. */
   next(sent: number): { readonly sender: number; readonly targets: string }
 }
 
@@ -177,13 +188,13 @@ function messageSource(
   }
 }
 
-/** Who calls; without a user nobody does. */
+/** Caller of a request; without a user the call has no token. */
 export interface RequestCaller {
   readonly appId: string
   readonly user?: RequestUser
 }
 
-/** The request line and the headers that every request has; open for more headers. */
+/** Returns the request line and the headers of every request; further headers may follow. */
 export function requestHead(method: string, path: string, { appId, user }: RequestCaller): string {
   const accessToken = user ? `access-token: ${user.token}\r\n` : ''
   const userId = user?.isOnBehalf ? `user_id: ${user.id}\r\n` : ''

@@ -6,13 +6,13 @@ import type { LoadEvents, LoadOrder, LoadResult } from './load-run.js'
 
 const noEvents: LoadEvents = { measuring: () => {}, measured: () => {} }
 
-/** Runs a load in a process of its own. */
+/** Runs a load in a separate process. */
 export async function load(order: LoadOrder, events?: LoadEvents): Promise<LoadResult> {
   using process = new LoadProcess()
   return await process.run(order, events)
 }
 
-/** Runs loads one after another. After the first ones its code is compiled, which short loads would see. */
+/** Runs loads one after another in one process, so that short loads run compiled code. */
 export class LoadProcess implements Disposable {
   readonly #child = startProcess('load')
 
@@ -44,7 +44,7 @@ export interface Echo extends Disposable {
   readonly port: number
 }
 
-/** @param body what it answers to every request */
+/** @param body of every answer */
 export function startEcho(body: string): Promise<Echo> {
   const child = startProcess('echo')
   return new Promise((resolve, reject) => {
@@ -58,9 +58,9 @@ export function startEcho(body: string): Promise<Echo> {
   })
 }
 
-/** @param name of a script, from the folder of this file */
+/** @param name of a script, relative to the folder of this file */
 export function startProcess(name: string): ChildProcess {
-  // JSON, the default, has no NaN, which a run without any success answers.
+  // JSON, the default, has no NaN, which a run without any success returns.
   const child = fork(resolve(import.meta.dirname, `${name}.js`), { serialization: 'advanced' })
   const forget = atExit(() => child.kill('SIGKILL'))
   child.once('exit', forget)

@@ -3,7 +3,10 @@ const closing = /\r\nconnection: *close/i
 const headBytesMax = 4096
 const nothing = Buffer.alloc(0)
 
-/** Reads the one answer that is on its way on a connection; as little work per answer as the checks allow. */
+/**
+ * Reads the single pending answer of a connection, with as little work per answer as the checks
+ * allow.
+ */
 export class ResponseReader {
   #rest: Buffer = nothing
   #status = 0
@@ -13,7 +16,7 @@ export class ResponseReader {
   /**
    * @param chunk may be overwritten after the call, and the body of a finished answer with it
    * @returns true when the answer is complete; the next chunk then starts another one
-   * @throws Error for what is no HTTP/1.1 answer with a Content-Length
+   * @throws Error for an answer that is not HTTP/1.1 with a Content-Length
    */
   feed(chunk: Buffer): boolean {
     const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
@@ -73,7 +76,7 @@ export class ResponseReader {
 
 const usualStart = '{"code":200,'
 
-/** The member may stand anywhere; inside a string its quotes would be escaped. */
+/** Finds the member anywhere; inside a string its quotes would be escaped. */
 function hasCode200(body: Buffer): boolean {
   return (
     body.toString('latin1', 0, usualStart.length) === usualStart ||

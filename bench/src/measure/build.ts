@@ -1,4 +1,4 @@
-/** The builds that are measured: where their servers get databases from, and how they are filled for the scenarios. */
+/** The measured builds: the databases of their servers, and their data for the scenarios. */
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
@@ -30,7 +30,7 @@ export interface Build {
   readonly command: string
 }
 
-/** A running server of a build as the measurement sees it. */
+/** A running server of a build, with the figures to measure. */
 export interface MeasuredBuild extends Usage, Pick<StoredServer, 'restart'> {
   readonly database: DatabaseName
   readonly port: number
@@ -40,7 +40,10 @@ export interface MeasuredBuild extends Usage, Pick<StoredServer, 'restart'> {
 const script = 'packages/server/bin/hermod.js'
 const busyTimeoutMs = 10_000
 
-/** The build that this benchmark belongs to, and the one to compare it with. @throws Error when that one is not built */
+/**
+ * Returns this benchmark's build, and the build to compare it with.
+ * @throws Error when that build is missing
+ */
 export function findBuilds(against: string | null): Build[] {
   const checkout = resolve(import.meta.dirname, '../../..')
   const own: Build = { name: 'this', command: resolve(checkout, script) }
@@ -51,22 +54,25 @@ export function findBuilds(against: string | null): Build[] {
   return [own, { name: 'other', command: resolve(against, script) }]
 }
 
-/** Where servers get their databases from. */
+/** Source of the servers' databases. */
 export interface Storage extends AsyncDisposable {
   readonly name: DatabaseName
-  /** Starts a server of the build on an empty database of its own. */
+  /** Starts a server of the build on a new, empty database. */
   start(build: Build): Promise<StoredServer>
   cpuMs(): number
 }
 
-/** A server's data as they can be looked at beside it. */
+/** A server's data, accessible without the server. */
 interface StoredData {
   databaseBytes(): Promise<number>
-  /** Of the write-ahead log; with PostgreSQL that of all databases together. */
+  /** Size of the write-ahead log; with PostgreSQL that of all databases together. */
   walBytes(): Promise<number>
-  /** Runs a statement beside the server, on one connection of its own, for what no call can make or tell. @returns its rows */
+  /**
+   * Runs a statement on a separate database connection, for data that no call can make or return.
+   * @returns its rows
+   */
   sql(statement: string): Promise<Rows>
-  /** Brings what was filled in seconds into the state of data that came in months: looked through and written back. */
+  /** Brings freshly filled data into the state of old data: analyzed and written back. */
   settle(): Promise<void>
 }
 
@@ -76,9 +82,9 @@ interface OwnedData extends StoredData, AsyncDisposable {}
 
 /** A server and its data. */
 export interface StoredServer extends StoredData, AsyncDisposable {
-  /** Another one after a restart. */
+  /** Changes with a restart. */
   readonly process: ServerProcess
-  /** Ends the process and starts another one with the same data, at the same address. */
+  /** Ends the process and starts another one with the same data and address. */
   restart(): Promise<void>
 }
 
@@ -108,7 +114,7 @@ export function sqliteStorage(): Storage {
   }
 }
 
-/** A PostgreSQL with its default settings, so with durable commits. */
+/** Starts a PostgreSQL with default settings, and thus durable commits. */
 export async function postgresStorage(): Promise<Storage> {
   const cluster = await PostgresCluster.start()
   return {
@@ -166,7 +172,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client
 }
 
-/** A running server of each build, which end together. */
+/** A running server of each build; they end together. */
 export class Servers implements AsyncDisposable {
   readonly all: StoredServer[] = []
 
@@ -186,21 +192,24 @@ export class Servers implements AsyncDisposable {
   }
 }
 
-/** What a server is filled with before the scenarios run. */
+/** Data to fill a server with before the scenarios run. */
 export interface FillOptions {
   readonly conversations: boolean
   readonly groupSize: number
   readonly crowdSize: number
-  /** Says what goes on. */
+  /** Reports progress. */
   tell(text: string): void
 }
 
 export interface FilledBuild extends MeasuredBuild {
-  /** Null while no scenario has asked for groups. */
+  /** Null until a scenario has requested groups. */
   groupFill(): Promise<GroupFillFigures> | null
 }
 
-/** Fills a server with users, with conversations when they are needed, and with groups once a scenario asks for them. */
+/**
+ * Fills a server with users, with conversations if needed, and with groups when a scenario first
+ * requests them.
+ */
 export async function populate(
   server: StoredServer,
   storage: Storage,
@@ -256,7 +265,7 @@ export function portOf({ process }: Pick<StoredServer, 'process'>): number {
   return Number(new URL(process.url).port)
 }
 
-/** Where the measurement reads what a server uses. */
+/** Resource usage of a server. */
 export interface Usage {
   serverCpuMs(): number
   /** 0 for the embedded database. */

@@ -1,4 +1,4 @@
-/** This build beside another one under the same requests. */
+/** Compares this build with another one under the same requests. */
 import type { LoadResult } from '../load/load-run.js'
 import { LoadProcess } from '../load/processes.js'
 import type { DatabaseName, Scenario } from '../scenarios/scenario.js'
@@ -13,14 +13,20 @@ export interface ComparedRow {
   readonly scenario: string
   readonly perSecond: number
   readonly otherPerSecond: number
-  /** Of the rates: the median of the turns of each start, and of these the median, the lowest and the highest. */
+  /**
+   * Ratio of the rates: the median of each start's turns, and of these the median, lowest and
+   * highest.
+   */
   readonly ratio: Ratio
-  /** Of the processor time of server and database for a request, start by start; other work on the machine changes it less than rates. */
+  /**
+   * Ratio of the CPU time of server and database for a request, by start; other work on the machine
+   * changes it less than rates.
+   */
   readonly cpuRatio: Ratio
-  /** The worst turn's. */
+  /** Worst turn. */
   readonly p99Ms: number
   readonly otherP99Ms: number
-  /** Of both builds, over everything they were sent. */
+  /** Errors of both builds in all requests. */
   readonly errors: number
   readonly errorSamples: readonly string[]
 }
@@ -28,36 +34,42 @@ export interface ComparedRow {
 export interface ComparisonEffort {
   /** Measured time of each build after each start. */
   readonly seconds: number
-  /** How often both builds are started anew. */
+  /** Number of times that both builds are restarted. */
   readonly starts: number
 }
 
-/** So short that both builds of a round find the machine in the same state. */
+/**
+ * Minimum length of a turn. It is short, so that both builds of a round find the machine in the
+ * same state.
+ */
 const turnSecondsMin = 0.25
-/** A shorter turn of a slow scenario would be decided by single answers. */
+/** Minimum answers in a turn, so that single answers do not decide a slow scenario. */
 const answersPerTurn = 100
-/** Fewer have no median to speak of. */
+/** Minimum number of turns for a median. */
 const turnsMin = 4
-/** Of a server that has just started: until its code is compiled. */
+/** Warm-up of a new server, until its code is compiled. */
 const settleSeconds = 3
 
 export interface MeasuredTurn {
   readonly load: LoadResult
-  /** Of server and database, from before the first request until both builds are quiet again: work that waits for the answers counts. */
+  /**
+   * CPU time of server and database from before the first request until both builds are idle again,
+   * which includes deferred work.
+   */
   readonly cpuMs: number
 }
 
-/** The turns of both builds since they were started, in the same rounds. */
+/** The turns of both builds since their start, in the same rounds. */
 export interface ComparedStart {
-  /** The loads before the turns, of which nothing but errors counts. */
+  /** Loads before the turns, of which only errors count. */
   readonly settling: readonly LoadResult[]
   readonly own: readonly MeasuredTurn[]
   readonly other: readonly MeasuredTurn[]
 }
 
 /**
- * Both builds take short turns. They are started anew for each of the rounds: two processes of one build differ by some percent for as
- * long as they run, by which code was compiled when.
+ * Compares two builds in short turns. Both restart for each of the rounds: two processes of one
+ * build differ by some percent for their whole life, depending on the order of compilation.
  */
 export async function compareBuilds(
   set: readonly Scenario[],
@@ -90,7 +102,10 @@ interface RunnerPair {
   readonly starts: ComparedStart[]
 }
 
-/** @param start its number, by which either build goes first: of two copies of a build the one that always did seemed slower */
+/**
+ * @param start its number, which decides the build that goes first: with a fixed order the first of
+ * two copies of a build seemed slower
+ */
 async function takeTurns(
   runners: readonly [ScenarioRunner, ScenarioRunner],
   seconds: number,
@@ -113,7 +128,7 @@ async function takeTurns(
     for (const { runner, turns } of inTurn([own, other], start + turn)) {
       const before = usedCpuMs(runner.build)
       const load = await runner.run(turnSeconds, (order) => process.run(order))
-      // Work that the other one has left over would run inside the next turn.
+      // Left-over work of the other build would run inside the next turn.
       await quiet(builds)
       turns.push({ load, cpuMs: usedCpuMs(runner.build) - before })
     }
@@ -130,7 +145,7 @@ export function turnsOf(
   seconds: number,
   perSecond: number,
 ): { readonly count: number; readonly turnSeconds: number } {
-  // Without any answer there is nothing to measure but errors.
+  // Without any answer there are only errors to count.
   const needed = perSecond > 0 ? answersPerTurn / perSecond : 0
   const shortest = Math.max(turnSecondsMin, needed)
   const count = Math.max(turnsMin, Math.floor(seconds / shortest))
@@ -168,7 +183,7 @@ function worstP99Ms(turns: readonly MeasuredTurn[]): number {
   return Math.max(...turns.map(({ load }) => load.p99Ms))
 }
 
-/** Over several turns, since a short one is few ticks of the kernel's clock. */
+/** Covers several turns, since a short turn has few ticks of the kernel's clock. */
 function cpuMsOf(turns: readonly MeasuredTurn[]): number {
   return sum(turns.map(({ cpuMs }) => cpuMs)) / sum(turns.map(({ load }) => load.succeededInAll))
 }

@@ -9,7 +9,7 @@ import { inTurn, median, ratioOf, sum } from './statistics.js'
 export interface Effort {
   /** Measured time of one run. */
   readonly seconds: number
-  /** How often echo and servers take turns. */
+  /** Number of rounds. */
   readonly rounds: number
 }
 
@@ -20,7 +20,10 @@ export interface ServerRun {
   readonly databaseCpuMs: number
 }
 
-/** One line of the table, about this build. Rates are per second and medians over the rounds; latencies are of the server. */
+/**
+ * One line of the table, about this build. Rates are per second and medians over the rounds;
+ * latencies are the server's.
+ */
 export interface ResultRow {
   readonly database: DatabaseName
   readonly scenario: string
@@ -29,28 +32,31 @@ export interface ResultRow {
   readonly echoPerSecond: number
   readonly offeredPerSecond: number
   readonly achievedPerSecond: number
-  /** Achieved by the echo's rate: the median of the rounds' own shares. */
+  /** Share of the echo's rate: the median of the shares of each round. */
   readonly share: number
-  /** The same, by the rate of the scenario that the target names; null: it names none. */
+  /** Share of the rate of the scenario in the target; null without one. */
   readonly ofOther: number | null
-  /** Of all rounds, those of the echo included. */
+  /** Errors of all rounds, including those of the echo. */
   readonly errors: number
   readonly errorSamples: readonly string[]
   readonly p50Ms: number
-  /** The worst round's, as is the maximum. */
+  /** Worst round, as is the maximum. */
   readonly p99Ms: number
   readonly maxMs: number
   readonly serverCpuUs: number
   readonly databaseCpuUs: number
-  /** CPU of the load process by wall time, while it loaded the server: near 1 it is the bottleneck itself. */
+  /**
+   * CPU time of the load process by wall time, while it loaded the server: near 1 the load process
+   * is the bottleneck.
+   */
   readonly loadCpuShare: number
   readonly rssBytes: number
   readonly target: Target | null
-  /** What was missed; empty: nothing. */
+  /** Missed targets; empty for none. */
   readonly missed: readonly string[]
 }
 
-/** A scenario with its echo and the rounds that they have had. */
+/** A scenario with its echo and their finished rounds. */
 interface Course {
   readonly echo: Echo
   readonly echoRuns: LoadResult[]
@@ -58,12 +64,13 @@ interface Course {
   readonly runs: ServerRun[]
 }
 
-// Rounds are shorter by so much, and there are more of them, where rows are compared with each other: these lie closer together in time.
+// Factor for more and shorter rounds where rows are compared with each other, so that they lie
+// closer together in time.
 const comparingRounds = 2
 
 /**
- * Echo and server take turns, so that a slow minute of the machine hits both. Of a set, all echoes have their turn and then all scenarios,
- * every second round in the reverse order.
+ * Measures echo and server in turns, so that a slow minute of the machine affects both. In a set,
+ * all echoes run before all scenarios, in reverse order every second round.
  */
 export async function measure(
   set: readonly Scenario[],
@@ -102,7 +109,7 @@ async function runRound(courses: readonly Course[], round: number, seconds: numb
   }
 }
 
-/** Watches what a server uses within the measured time of a load. */
+/** Records the server's usage within the measured time of a load. */
 export async function loadServer(
   usage: Usage,
   run: (events: LoadEvents) => Promise<LoadResult>,
@@ -115,7 +122,10 @@ const quietCheckMs = 100
 const quietCpuShare = 0.1
 const quietChecksMax = 100
 
-/** Waits, but not for ever, until servers and their database have finished what an earlier run left them to do: it would slow the next one. */
+/**
+ * Waits for a limited time until servers and database have finished the work of an earlier run,
+ * which would slow the next one.
+ */
 export async function quiet(usages: readonly Usage[]): Promise<void> {
   for (let checks = 0; checks < quietChecksMax; checks++) {
     const before = usages.map(usedCpuMs)
@@ -129,12 +139,12 @@ export async function quiet(usages: readonly Usage[]): Promise<void> {
   }
 }
 
-/** By a server and by the database, which servers of one PostgreSQL share. */
+/** CPU time of a server and its database, which servers of one PostgreSQL share. */
 export function usedCpuMs(usage: Usage): number {
   return usage.serverCpuMs() + usage.databaseCpuMs()
 }
 
-/** The CPU time between the beginning and the end of the measured time. */
+/** CPU time between the start and the end of the measured time. */
 class CpuWatch {
   used = { serverCpuMs: 0, databaseCpuMs: 0 }
   #before = this.used
@@ -194,13 +204,13 @@ function summarise(course: Course, set: readonly Course[]): ResultRow {
   }
 }
 
-/** The rates of a scenario of the set; empty: the set does not have it. */
+/** Rates of a scenario of the set; empty when the set lacks it. */
 function ratesOf(name: string, set: readonly Course[]): number[] {
   const course = set.find(({ runner }) => runner.scenario.name === name)
   return course ? course.runs.map(({ load }) => rateOf(load)) : []
 }
 
-/** A figure that could not be measured is a miss as well. */
+/** Returns missed targets, including figures that could not be measured. */
 export function missedTargets(
   target: Target,
   { share, ofOther, p99Ms, maxMs }: Pick<ResultRow, 'share' | 'ofOther' | 'p99Ms' | 'maxMs'>,

@@ -5,9 +5,12 @@ import type { MeasuredBuild } from './build.js'
 
 const warmUpShare = 0.25
 
-/** A scenario on one build. Its runs take the requests of one plan, each from where the last one ended. */
+/**
+ * A scenario on one build. Its runs take the requests of one plan, each from where the last one
+ * ended.
+ */
 export class ScenarioRunner {
-  /** The first request has given the sample. */
+  /** The first request returned the sample. */
   #taken = 1
 
   /** @param sample an answer to one of its requests */
@@ -25,7 +28,7 @@ export class ScenarioRunner {
     return new ScenarioRunner(build, scenario, plan, await requestOnce(build.port, first))
   }
 
-  /** What the next run sends, for the echo to get the same. */
+  /** Returns the next run's order, also for the echo. */
   order(seconds: number): LoadOrder {
     const { connections, failureText } = this.scenario
     return {
@@ -35,13 +38,13 @@ export class ScenarioRunner {
       taken: this.#taken,
       measureMs: seconds * 1000,
       warmUpMs: seconds * 1000 * warmUpShare,
-      // A page with fewer entries than the sample is no full answer; IDs and names differ by a few digits only.
+      // A page with fewer entries than the sample is incomplete; IDs and names differ by a few
+      // digits only.
       minBodyBytes: this.sample.length / 2,
       failureText,
     }
   }
 
-  /** Loads the build. */
   async run(seconds: number, load: (order: LoadOrder) => Promise<LoadResult>): Promise<LoadResult> {
     const result = await load(this.order(seconds))
     this.#taken += result.taken

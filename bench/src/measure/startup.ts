@@ -10,9 +10,9 @@ export interface StartupFigures {
   readonly slowestReadyMs: number
   /** Resident memory some seconds after the start, before the first request. */
   readonly idleRssBytes: number
-  /** What was missed; empty: nothing. */
+  /** Missed targets; empty for none. */
   readonly missed: readonly string[]
-  /** Null: there is no other build. */
+  /** Null without another build. */
   readonly against: StartupComparison | null
 }
 
@@ -35,7 +35,7 @@ interface Starts {
   readonly idleRssBytes: number[]
 }
 
-/** @param builds this build, then the one to compare it with, if any; started in turns */
+/** @param builds this build, then the one to compare with, if any; started in turns */
 export async function measureStartup(
   storage: Storage,
   builds: readonly Build[],

@@ -2,7 +2,7 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** NaN for no values. */
+/** NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2
@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
   )
 }
 
-/** One figure of this build by the same figure of another one, over the rounds in which both had a turn. */
+/** Ratio of a figure of this build to that of another one, over the rounds of both. */
 export interface Ratio {
   readonly median: number
   readonly min: number
@@ -27,7 +27,7 @@ export function spreadOf(ratios: readonly number[]): Ratio {
   return { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) }
 }
 
-/** Every second round in the reverse order, so that nothing always comes first. */
+/** Returns the items, in reverse order every second round, so that no item always comes first. */
 export function inTurn<T>(items: readonly T[], round: number): readonly T[] {
   return round % 2 === 0 ? items : items.toReversed()
 }

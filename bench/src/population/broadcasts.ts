@@ -1,4 +1,4 @@
-/** Applications beside that of the other scenarios, for messages to everybody. */
+/** Separate applications for messages to all users. */
 import { Api } from '@hermod/testkit'
 import { createImportedUsers } from './imported-users.js'
 import { createConversations, makeUsers } from './people.js'
@@ -31,7 +31,7 @@ export async function makeBroadcastReaders(
   return { appId, users }
 }
 
-/** @throws Error when a broadcast is not for all of them */
+/** @throws Error when a broadcast does not reach all users */
 export async function makeCrowd(
   { api, operator, crowdSize }: Base,
   tell: (text: string) => void,
@@ -48,7 +48,10 @@ export async function makeCrowd(
 
 export const broadcastBody = { type: 1, content_type: 0, content: 'x'.repeat(100) }
 
-/** An application of its own. @returns calls it with its Admin token */
+/**
+ * Creates an application.
+ * @returns a caller with its Admin token
+ */
 export async function apiOfNewApp(api: Api, operator: Api): Promise<Api> {
   const { data } = await operator.succeed('POST', '/operator/v1/app/create')
   const { url } = api.options

@@ -1,4 +1,4 @@
-/** A group of three and a large one, made through the API. */
+/** Creates a group of three and a large one through the API. */
 import type { Api, Session } from '@hermod/testkit'
 import { createImportedUsers, importedPassword, lists } from './imported-users.js'
 import type { GroupWorld, Population } from './population.js'
@@ -8,7 +8,7 @@ export const smallGroupSize = 3
 const outsiders = 1000
 const readers = 64
 
-/** @param tell says what goes on */
+/** @param tell reports progress */
 export async function makeGroups(
   population: Omit<Population, 'groups' | 'broadcasts' | 'crowd'>,
   tell: (text: string) => void,

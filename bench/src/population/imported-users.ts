@@ -4,7 +4,10 @@ import type { Api } from '@hermod/testkit'
 const listLength = 500
 export const importedPassword = 'correct horse battery'
 
-/** The hash is ready, as it is when users come from another system; the same one for everybody. @returns the IDs in the order of the names */
+/**
+ * Imports users with one ready hash for all, as from another system.
+ * @returns the IDs in the order of the names
+ */
 export async function createImportedUsers(
   operator: Api,
   appId: string,
@@ -42,7 +45,7 @@ function scryptHash(): string {
   return `$scrypt$ln=10,r=8,p=1$${unpadded(salt)}$${unpadded(scryptSync(importedPassword, salt, 32, { N: 1024, r: 8, p: 1 }))}`
 }
 
-/** Cut into as many as one call takes. */
+/** Cuts a list into the chunks of one call. */
 export function lists<T>(items: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(items.length / listLength) }, (_, index) =>
     items.slice(index * listLength, (index + 1) * listLength),

@@ -1,4 +1,4 @@
-/** The data that the scenarios work on, made through the API as clients would. */
+/** Creates the data of the scenarios through the API, as clients would. */
 import type { Api, Session } from '@hermod/testkit'
 import type { SendPlan } from '../load/plan.js'
 import { fill } from './fill.js'
@@ -12,10 +12,10 @@ export const pageLimit = 20
 const pagesPerConversation = 10
 // Each neighbour pair gets this many messages from both sides.
 const messagesPerSide = (pageLimit * pagesPerConversation) / 2 + 5
-// The users after the next one that every user writes to once, so that lists have a usual length.
+// Offsets of the users that every user writes to once, so that lists have a usual length.
 const acquaintances = Array.from({ length: 10 }, (_, index) => index + 2)
 
-/** Users who are logged in and have a setting of their own. */
+/** Creates users, logs them in, and changes a setting of each. */
 export async function makeUsers(api: Api): Promise<Session[]> {
   const password = 'correct horse battery'
   const list = Array.from({ length: userCount }, (_, index) => ({
@@ -41,7 +41,10 @@ export async function makeUsers(api: Api): Promise<Session[]> {
   })
 }
 
-/** Conversations of more than 200 messages between neighbours, and short ones with 20 others each, half of them unread. */
+/**
+ * Creates conversations of more than 200 messages between neighbours, and short ones with 20 others
+ * each, half of them unread.
+ */
 export async function createConversations(
   port: number,
   plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>,
@@ -63,7 +66,10 @@ export interface FullPage {
   readonly msgIdStart: number
 }
 
-/** The pages of every user's conversation with the next user: first everybody's newest page, then everybody's second one, and so on. */
+/**
+ * Returns the pages of every user's conversation with the next user: first the newest page of all
+ * users, then their second one, and so on.
+ */
 export async function findHistoryPages(users: readonly Session[]): Promise<FullPage[]> {
   const chains = await mapConcurrently(users, readersAtOnce, (user, index) =>
     findPages(user, (users[(index + 1) % users.length] ?? user).id),
@@ -89,7 +95,7 @@ async function findPages(user: Session, oppositeId: number): Promise<FullPage[]>
   return pages
 }
 
-/** The results in the order of the items. */
+/** Returns the results in the order of the items. */
 async function mapConcurrently<T, R>(
   items: readonly T[],
   limit: number,

@@ -1,24 +1,24 @@
-/** What scenarios work with, made through the API as clients would. */
+/** Data of the scenarios, created through the API as clients would. */
 import type { Api, Session } from '@hermod/testkit'
 
-/** The users of a build and what they have. */
+/** The users of a build, and their data. */
 export interface Population {
   readonly appId: string
-  /** Calls as nobody, and with the Admin token. */
+  /** Calls without a token or with the Admin token. */
   readonly api: Api
   readonly operator: Api
   readonly users: readonly Session[]
   /** Members of the large group. */
   readonly groupSize: number
-  /** Users to whom broadcasts are sent. */
+  /** Number of recipients of broadcasts. */
   readonly crowdSize: number
   /** Reserves transaction IDs that no other run uses. */
   transactionIds(count: number): number
-  /** Made when it is first asked for. */
+  /** Created at the first request. */
   groups(): Promise<GroupWorld>
-  /** As {@link groups}. */
+  /** Created at the first request, as {@link groups}. */
   broadcasts(): Promise<BroadcastReaders>
-  /** As {@link groups}. */
+  /** Created at the first request, as {@link groups}. */
   crowd(): Promise<Crowd>
 }
 
@@ -26,16 +26,16 @@ export interface Population {
 export interface GroupWorld {
   readonly smallId: number
   readonly largeId: number
-  /** The members of the small group, members of the large one too; the first one owns both. */
+  /** The members of the small group, who are also members of the large one; the first owns both. */
   readonly senders: readonly Session[]
-  /** Members of the large group alone, spread over it. */
+  /** Members of the large group only, spread over it. */
   readonly readers: readonly Session[]
-  /** Users in no group, for whom the large one has room. */
+  /** Users without a group, for whom the large one has room. */
   readonly outsiderIds: readonly number[]
   readonly figures: GroupFillFigures
 }
 
-/** The same people with the same conversations, who have got broadcasts from the system and read none of them. */
+/** The same users and conversations, with unread broadcasts from the system. */
 export interface BroadcastReaders {
   readonly appId: string
   readonly users: readonly Session[]
@@ -54,7 +54,7 @@ export interface GroupFillFigures {
   readonly joinMs: number
 }
 
-/** IDs below 2^53 with the same number of digits throughout. */
+/** Returns IDs below 2^53 with a constant number of digits. */
 export function transactionCounter(): Population['transactionIds'] {
   let next = 1_000_000_000_000_000
   return (count) => {

@@ -1,4 +1,4 @@
-/** The bare client as a process: takes one order over IPC, answers with the result, and ends. */
+/** The bare client as a process: receives one order over IPC, returns the result and ends. */
 import { type BareOrder, type BareResult, runBare } from './bare-run.js'
 
 process.once('message', async (order: BareOrder) => {
@@ -6,5 +6,5 @@ process.once('message', async (order: BareOrder) => {
   process.send?.(result, () => process.disconnect())
 })
 
-// The process that ordered it is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())

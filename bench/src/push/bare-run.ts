@@ -1,13 +1,13 @@
-/** What an HTTP client alone can do: requests that the service has made, again and again. */
+/** Baseline of an HTTP client alone, which repeats requests that the service has made. */
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request as sendRequest } from 'undici'
 
-/** A request as the gateway got it. */
+/** A request as the gateway received it. */
 export interface BareRequest {
   readonly path: string
-  /** Without those that clients write by themselves. */
+  /** Without the headers that clients add. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -15,19 +15,19 @@ export interface BareRequest {
 export interface BareOrder {
   /** The gateway's origin. */
   readonly url: string
-  /** PEM of its authority. */
+  /** PEM of the gateway's authority. */
   readonly ca: string
   readonly isHttp2: boolean
   /** Sent in turn. */
   readonly requests: readonly BareRequest[]
   readonly atOnce: number
   readonly connections: number
-  /** Not counted. */
+  /** Time without measurement. */
   readonly warmUpMs: number
   readonly measureMs: number
 }
 
-/** Of the measured time. */
+/** Figures of the measured time. */
 export interface BareResult {
   readonly requests: number
   readonly seconds: number
@@ -35,7 +35,7 @@ export interface BareResult {
   readonly cpuMs: number
 }
 
-/** @returns the status of the answer, which has been read to its end */
+/** @returns the status of an answer that was read to its end */
 type Send = (request: BareRequest) => Promise<number>
 
 interface Client {

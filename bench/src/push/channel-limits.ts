@@ -1,4 +1,4 @@
-/** What the service allows itself at each gateway. */
+/** The service's own limits at each gateway. */
 import { cloudProtocol } from '@hermod/server/dist/push/providers/cloud-gw/protocol.js'
 import { iosProtocol } from '@hermod/server/dist/push/providers/ios-gw/protocol.js'
 import type { ChannelLimits } from '@hermod/server/dist/push/providers/runtime/protocol.js'
@@ -24,8 +24,8 @@ export const channelLimits: Readonly<Record<SimulatedChannel, ChannelLimits>> = 
 const nearly = 0.9
 
 /**
- * The rate that holds a channel back, in words; null: another thing does.
- * @param sendsPerRequest devices in a request, in the mean
+ * Describes the rate that limits a channel; null when another factor does.
+ * @param sendsPerRequest mean number of devices in a request
  */
 export function boundBy(
   { rateUnit, perSecond }: Pick<ChannelLimits, 'rateUnit' | 'perSecond'>,

@@ -1,4 +1,4 @@
-/** Applications whose users have a device each, which is bound to a simulated gateway. */
+/** Applications whose users have one device each, bound to a simulated gateway. */
 import { type Api, waitFor } from '@hermod/testkit'
 import {
   certificateFields,
@@ -11,13 +11,13 @@ import { createImportedUsers } from '../population/imported-users.js'
 
 export interface PushApp {
   readonly appId: string
-  /** Calls with its Admin token. */
+  /** Calls with the Admin token. */
   readonly admin: Api
   readonly channel: SimulatedChannel
   readonly userIds: readonly number[]
 }
 
-/** What a push tells devices. */
+/** Message of every push. */
 const message = { title: 'News', body: 'The quick brown fox jumps over the lazy dog.' }
 const certificateName = 'bench'
 
@@ -43,7 +43,7 @@ export async function makePushApp(
   return { appId, admin: own.admin(), channel, userIds }
 }
 
-/** A device of each user with a device token of 64 hexadecimal digits. */
+/** Gives each user a device with a token of 64 hexadecimal digits. */
 async function deviceStatements(sql: StoredServer['sql'], appId: string): Promise<string[]> {
   const hex = (await isPostgres(sql))
     ? `lpad(to_hex(user_id), 64, '0')`
@@ -57,7 +57,7 @@ async function deviceStatements(sql: StoredServer['sql'], appId: string): Promis
   ]
 }
 
-/** The function `version` is not one of SQLite. */
+/** Tests for PostgreSQL; SQLite has no function `version`. */
 async function isPostgres(sql: StoredServer['sql']): Promise<boolean> {
   return sql('select version()').then(
     () => true,
@@ -65,13 +65,16 @@ async function isPostgres(sql: StoredServer['sql']): Promise<boolean> {
   )
 }
 
-/** @param changes of the request, such as another audience. @returns the ID of the task */
+/**
+ * @param changes of the request, such as another audience
+ * @returns the ID of the task
+ */
 export async function notify({ admin }: PushApp, changes: object = {}): Promise<number> {
   const body = { audience: 'all', message, ...changes }
   return (await admin.succeed('POST', '/push/notify', { body })).data.task_id
 }
 
-/** How many devices a gateway has taken the push for. */
+/** Number of devices for which a gateway has accepted the push. */
 export async function sentOf({ admin, channel }: PushApp, taskId: number): Promise<number> {
   const body = { list: [taskId] }
   const { data } = await admin.succeed('POST', '/push/task/detail', { body })
@@ -81,7 +84,7 @@ export async function sentOf({ admin, channel }: PushApp, taskId: number): Promi
 const perRequest = 500
 const sentTimeoutMs = 60_000
 
-/** Sends to a few users and waits for it, so that credentials are exchanged and code is compiled. */
+/** Sends to a few users and waits, so that credentials are exchanged and code is compiled. */
 export async function warmUp(app: PushApp): Promise<void> {
   const userIds = app.userIds.slice(0, perRequest)
   const taskId = await notify(app, { audience: { user_id: userIds } })

@@ -1,4 +1,4 @@
-/** How fast the service sends over each channel, beside a client of HTTP that does nothing else. */
+/** Measures the service on each channel, compared with a bare HTTP client. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type SimulatedChannel, simulatedChannels } from '@hermod/testkit/push'
 import { type Storage, type StoredServer, type Usage, usageOf } from '../measure/build.js'
@@ -19,18 +19,18 @@ export interface PushChannelRow {
   /** From the first outcome to the last one. */
   readonly sendsPerSecond: number
   readonly barePerSecond: number
-  /** The median of the rounds' own. */
+  /** The median of the shares of each round. */
   readonly ofBare: number
   readonly serverCpuUs: number
   readonly simulatorCpuUs: number
   readonly databaseCpuUs: number
-  /** Of the bare client itself. */
+  /** CPU time of the bare client. */
   readonly bareCpuUs: number
-  /** Null: not by a rate of the service. */
+  /** Null: not limited by a rate of the service. */
   readonly boundBy: string | null
 }
 
-/** All CPU figures are for a send. */
+/** CPU figures are per send. */
 interface Round {
   readonly perSecond: number
   readonly serverCpuUs: number
@@ -79,7 +79,7 @@ export async function measureChannels(
   return rows
 }
 
-/** @throws Error when nothing more is sent although devices are left */
+/** @throws Error when sending stops although devices are left */
 async function sendToAll(app: PushApp, usage: Usage, simulator: RunningSimulator): Promise<Round> {
   const used = () => [usage.serverCpuMs(), simulator.cpuMs(), usage.databaseCpuMs()] as const
   const before = used()

@@ -1,4 +1,4 @@
-/** What a push to very many devices costs those who send messages meanwhile. */
+/** Measures the effect of a push to very many devices on senders of messages. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pushTaskState } from '@hermod/protocol'
 import type { LoadOrder, LoadResult } from '../load/load-run.js'
@@ -13,21 +13,21 @@ import { type DatabaseName, transactionsPerPlan } from '../scenarios/scenario.js
 import { makePushApp, notify, type PushApp, sentOf, warmUp } from './push-app.js'
 import type { RunningSimulator } from './push-processes.js'
 
-/** A push to everybody. */
+/** A push to all users. */
 export interface PushCrowdRow {
   readonly database: DatabaseName
   readonly devices: number
-  /** The slowest of several. */
+  /** The slowest of several requests. */
   readonly notifyMs: number
-  /** From the request until every device has its delivery. */
+  /** From the request until every device has a delivery. */
   readonly expandedSeconds: number
-  /** What the gateway had taken by then, for each second. */
+  /** Sends that the gateway had accepted by then, per second. */
   readonly sentPerSecond: number
   readonly peakRssBytes: number
-  /** Of sends to one user at a fixed rate: medians of runs, and the worst one. */
+  /** Sends to one user at a fixed rate: medians of runs, and the worst run. */
   readonly before: SendFigures
   readonly during: SendFigures
-  /** Once every device has its delivery, and the gateway is sent what is left. */
+  /** Measured after every device has a delivery, while the rest is sent to the gateway. */
   readonly afterwards: SendFigures
   readonly sentPerSecondAfterwards: number
   readonly errors: number
@@ -41,7 +41,7 @@ export interface SendFigures {
   readonly maxMs: number
 }
 
-/** Moderate: a twentieth of what the service can do alone on two cores. */
+/** Moderate: a twentieth of the service's maximum on two cores. */
 export const sendsPerSecond = 500
 const connections = 16
 const senderCount = 1_000
@@ -72,7 +72,7 @@ export async function measureCrowd(
     return runs
   }
   const before = await someRuns()
-  // Those of tomorrow are stored as the one of now, and do nothing more.
+  // Tasks scheduled for tomorrow are stored as immediate ones, and have no other effect.
   let notifyMs = 0
   const timed = async (changes?: object) => {
     const startedAt = performance.now()
@@ -92,7 +92,7 @@ export async function measureCrowd(
   const during: LoadResult[] = []
   while (!watch.isOver()) {
     const result = await load(nextSends())
-    // The last run sees the end of it and what comes afterwards.
+    // The last run covers the end of the task and the time after it.
     if (!watch.isOver() || during.length === 0) during.push(result)
   }
   const { expandedSeconds, sent, peakRssBytes } = await watch.result
@@ -118,7 +118,7 @@ export async function measureCrowd(
   }
 }
 
-/** @returns gives the order of one run of sends */
+/** @returns a function that returns the order of one run of sends */
 async function makeSenders(server: StoredServer, seconds: number): Promise<() => LoadOrder> {
   const { process } = server
   const operator = process.api.as(process.operatorToken)
@@ -154,7 +154,7 @@ interface CrowdExpansion {
   readonly peakRssBytes: number
 }
 
-/** Looks at a task until the whole audience has its deliveries. */
+/** Polls a task until the whole audience has deliveries. */
 function watchExpansion(
   { process, sql }: StoredServer,
   { app, taskId, startedAt }: Watched,

@@ -5,10 +5,10 @@ import { startProcess } from '../load/processes.js'
 import type { BareOrder, BareResult } from './bare-run.js'
 import type { RecordedSends, SimulatorStarted } from './simulator.js'
 
-/** The simulated gateways, in a process of their own. */
+/** The simulated gateways, in a separate process. */
 export interface RunningSimulator extends Disposable {
   readonly certificates: SimulatorStarted['certificates']
-  /** What a gateway was asked since the last time. */
+  /** Returns the requests to a gateway since the last call. */
   sends(channel: SimulatedChannel): Promise<RecordedSends>
   cpuMs(): number
 }
@@ -35,7 +35,7 @@ export async function startSimulator(): Promise<RunningSimulator> {
   }
 }
 
-/** Runs the bare client in a process of its own. */
+/** Runs the bare client in a separate process. */
 export function loadBare(order: BareOrder): Promise<BareResult> {
   const child = startProcess('../push/bare-client')
   return new Promise((resolve, reject) => {

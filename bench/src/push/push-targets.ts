@@ -1,13 +1,16 @@
-/** What pushes have to reach. */
+/** Targets of pushes. */
 import type { PushChannelRow } from './push-channels.js'
 import type { PushCrowdRow } from './push-crowd.js'
 
-/** So many sends a second over ios_gw, or so much of the bare client, whichever is less. */
+/** Minimum for ios_gw: sends a second or a share of the bare client, whichever is less. */
 export const channelTarget = { channel: 'ios_gw', perSecond: 5_000, ofBare: 0.6 } as const
 
 export const crowdTarget = { notifyMs: 20, expandedSeconds: 60, p99Growth: 2 } as const
 
-/** A figure that could not be measured is a miss as well. Null: the channel has no target. */
+/**
+ * Returns missed targets, including figures that could not be measured. Null: the channel has no
+ * target.
+ */
 export function missedChannelTarget({
   channel,
   sendsPerSecond,

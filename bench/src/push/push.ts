@@ -1,4 +1,4 @@
-/** Pushes: how fast each channel is, and what a push to everybody costs. */
+/** Pushes: the rate of each channel, and the cost of a push to all users. */
 import { type Build, Servers, type Storage, type StoredServer } from '../measure/build.js'
 import type { Effort } from '../measure/measure.js'
 import { measureChannels, type PushChannelRow } from './push-channels.js'
@@ -6,9 +6,9 @@ import { measureCrowd, type PushCrowdRow } from './push-crowd.js'
 import { startSimulator } from './push-processes.js'
 
 export interface PushOptions {
-  /** On each channel; 0: channels are left out. */
+  /** Devices per channel; 0 skips the channels. */
   readonly devices: number
-  /** Of the audience of all; 0: it is left out. */
+  /** Size of the audience of all users; 0 skips it. */
   readonly crowdSize: number
 }
 
@@ -17,7 +17,7 @@ export interface PushFigures {
   readonly crowds: readonly PushCrowdRow[]
 }
 
-/** @param tell says what goes on */
+/** @param tell reports progress */
 export async function measurePush(
   storage: Storage,
   build: Build,

@@ -1,4 +1,7 @@
-/** The simulated gateways as a process: tells their certificates over IPC, and what was asked of them when it is told to. */
+/**
+ * The simulated gateways as a process: sends their certificates over IPC, and the recorded requests
+ * on demand.
+ */
 import {
   PushSimulator,
   type SimulatedCertificate,
@@ -12,11 +15,11 @@ export interface SimulatorStarted {
   readonly certificates: Readonly<Record<SimulatedChannel, SimulatedCertificate>>
 }
 
-/** What a gateway was asked to send. */
+/** Requests to send that a gateway received. */
 export interface RecordedSends {
   /** The last ones, at most 10 000. */
   readonly requests: readonly BareRequest[]
-  /** All of them since the last time. */
+  /** Number of all requests since the last call. */
   readonly count: number
 }
 
@@ -30,7 +33,7 @@ const certificates = Object.fromEntries(
   simulatedChannels.map((channel) => [channel, simulator.gateways[channel].certificate]),
 ) as SimulatorStarted['certificates']
 
-// The process that started it is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())
 process.on('message', (channel: SimulatedChannel) => {
   const sends = simulator.gateways[channel].calls.filter(({ path }) => isSend(path))
@@ -44,12 +47,12 @@ process.on('message', (channel: SimulatedChannel) => {
 })
 tellParent({ certificates } satisfies SimulatorStarted)
 
-/** Access tokens are asked for elsewhere. */
+/** Access tokens have another path. */
 function isSend(path: string): boolean {
   return !/\/(auth|token)$/.test(path)
 }
 
-/** Headers that clients of HTTP do not write by themselves. */
+/** Headers that HTTP clients do not add. */
 function isOwn(name: string): boolean {
   return !name.startsWith(':') && !['host', 'connection', 'content-length'].includes(name)
 }

@@ -1,7 +1,7 @@
 import type { FileRow } from '../files/files.js'
 import { layOutTable, megabytes, percent, verdict, whole } from './format.js'
 
-/** One line for each scenario, then the errors; empty: there are none. */
+/** Returns one line for each scenario, then the errors; empty without scenarios. */
 export function filesTable(rows: readonly FileRow[]): string {
   if (rows.length === 0) return ''
   return [

@@ -1,7 +1,7 @@
-/** How figures are written. */
+/** Formats of figures. */
 import type { Ratio } from '../measure/statistics.js'
 
-/** Columns of one width each: figures to the right, words to the left. */
+/** Lays out columns of equal width: figures to the right, words to the left. */
 export function layOutTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
@@ -38,7 +38,7 @@ export function gigabytes(bytes: number): string {
   return (bytes / 1e9).toFixed(0)
 }
 
-/** Three figures in three cells. */
+/** Returns three figures in three cells. */
 export function ratioCells({ median, min, max }: Ratio): string[] {
   return [median, min, max].map((ratio) => percent(ratio))
 }

@@ -6,7 +6,10 @@ import {
 } from '../growth/growth.js'
 import { layOutTable, megabytes, percent, ratioCells, verdict, whole } from './format.js'
 
-/** One line for each build at each step, then how each load does against the first step, and against the other build. */
+/**
+ * Returns one line for each build and step, then each load compared with the first step and with
+ * the other build.
+ */
 export function growthTables(rows: readonly GrowthRow[]): string {
   if (rows.length === 0) return ''
   const compared = rows.flatMap(comparedCells)

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs'
 import { cpus, release, tmpdir, totalmem, type } from 'node:os'
 import { findPostgres } from '@hermod/testkit'
 
-/** What the figures were measured on. */
+/** The machine of the measurement. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
@@ -11,7 +11,7 @@ export interface Machine {
   readonly node: string
   /** Null: not found. */
   readonly postgres: string | null
-  /** The data is in memory, so that no figure says anything about durable writes. */
+  /** The data is in memory, so the figures do not cover durable writes. */
   readonly dataInMemory: boolean
 }
 

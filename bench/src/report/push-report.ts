@@ -4,7 +4,7 @@ import { type PushCrowdRow, type SendFigures, sendsPerSecond } from '../push/pus
 import { missedChannelTarget, missedCrowdTargets } from '../push/push-targets.js'
 import { layOutTable, megabytes, percent, verdict, whole } from './format.js'
 
-/** One line for each channel, then one for each push to everybody. */
+/** Returns one line for each channel, then one for each push to all users. */
 export function pushTables({ channels, crowds }: PushFigures): string {
   return [
     ...(channels.length > 0 ? [layOutTable(channelHeads, channels.map(channelCells))] : []),

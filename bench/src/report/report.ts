@@ -26,17 +26,17 @@ export interface Report {
   readonly effort: Effort & ComparisonEffort
   readonly startups: readonly StartupFigures[]
   readonly rows: readonly ResultRow[]
-  /** Of this build and another one. */
+  /** Comparison of this build with another one. */
   readonly compared: readonly ComparedRow[]
   readonly groupFills: readonly GroupFill[]
   readonly growth: readonly GrowthRow[]
   readonly push: PushFigures
   readonly files: readonly FileRow[]
-  /** What was left out, and why. */
+  /** Skipped parts, with reasons. */
   readonly notes: readonly string[]
 }
 
-/** How long the large group took. */
+/** Duration of filling the large group. */
 export interface GroupFill extends GroupFillFigures {
   readonly database: DatabaseName
 }
@@ -112,7 +112,7 @@ const comparisonHeads = [
   'errors',
 ]
 
-/** Empty: there is no other build. */
+/** Empty without another build. */
 function comparisonTable(
   startups: readonly StartupFigures[],
   compared: readonly ComparedRow[],
@@ -135,7 +135,7 @@ function buildCells({ database, scenario, ratio, cpuRatio, ...row }: ComparedRow
   ]
 }
 
-/** Of these, more is worse. */
+/** Figures of which more is worse. */
 function comparedStartup({ database, readyMs, idleRssBytes, against }: StartupFigures) {
   if (!against) return []
   const ready = [whole(readyMs), whole(against.readyMs), ...ratioCells(against.readyRatio)]

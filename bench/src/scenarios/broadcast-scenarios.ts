@@ -1,4 +1,4 @@
-/** What a message to everybody costs, and what it costs those who read. */
+/** Cost of a message to all users, for its sender and for readers. */
 
 import { broadcastBody, broadcastCount } from '../population/broadcasts.js'
 import { findHistoryPages, pageLimit } from '../population/people.js'
@@ -8,7 +8,7 @@ import { cycle, getRequest, postRequest, type Scenario } from './scenario.js'
 const connections = 64
 const pagesDeep = 10
 
-/** One after another, because each waits for the one before it. */
+/** One after another, because each broadcast waits for the previous one. */
 const broadcast: Scenario = {
   name: 'broadcast',
   what: 'POST /message/broadcast, durable, in an application of very many users',
@@ -56,7 +56,7 @@ function reads(path: string) {
     users.map((user) => getRequest(path, { appId, user }))
 }
 
-/** Pages as long: of the conversation with the next user, or of that with the system. */
+/** Pages of equal length: of the conversation with the next user, or of that with the system. */
 async function historyRequests(
   { appId, users }: ReaderApp,
   hasBroadcasts: boolean,

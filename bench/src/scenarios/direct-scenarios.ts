@@ -16,7 +16,8 @@ const connections = 64
 const loginConnections = 4
 
 const recipientsPerUser = 30
-// With those who send they are more pairs than a run of usual length takes; one that takes more has an error.
+// Together with the senders, more pairs than a run of usual length takes; a run that takes more has
+// an error.
 const recipientsOfStart = 10_000
 
 const what = 'POST /message/send, one recipient, durable'
@@ -34,13 +35,13 @@ const send: Scenario = {
   prepare: async ({ appId, users, transactionIds }) => ({
     kind: 'send',
     ...sendersOf(appId, users),
-    // In round r everybody sends to the user r + 1 places further on.
+    // In round r each user sends to the user r + 1 places further on.
     offsets: Array.from({ length: recipientsPerUser }, (_, index) => [index + 1]),
     firstTransaction: transactionIds(transactionsPerPlan),
   }),
 }
 
-/** A conversation takes two rows more than a message. */
+/** A conversation takes two more rows than a message. */
 const start: Scenario = {
   name: 'start',
   what: `${what}, each the first of its conversation`,
@@ -96,7 +97,10 @@ const login: Scenario = {
   prepare: async ({ appId, users }) => cycle(users.map((user) => loginRequest(appId, user))),
 }
 
-/** In the order in which they run: the reads see the conversations as they were filled, before the sends add theirs, and the groups come last. */
+/**
+ * In order of execution: reads see the conversations as filled, before the sends add to them, and
+ * the groups come last.
+ */
 export const scenarios: readonly Scenario[] = [
   history,
   readScenario('profile', '/user/profile', readTargets),

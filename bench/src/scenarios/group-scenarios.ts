@@ -1,4 +1,4 @@
-/** What a group costs when it is large. */
+/** Cost of a large group. */
 import type { Session } from '@hermod/testkit'
 import type { GroupSendPlan } from '../load/plan.js'
 import { load } from '../load/processes.js'
@@ -14,11 +14,11 @@ import {
 } from './scenario.js'
 
 const connections = 64
-// A page or a change is measured by how long a caller waits for it, not by how many wait in line.
+// A page or a change is measured by the time that one caller waits, not by the length of a queue.
 const fewConnections = 4
 const latency = { p99Ms: 50 }
 
-/** The same three members send to both groups, so that nothing but the number of the other members differs. */
+/** The same three members send to both groups, so that only the number of other members differs. */
 function groupSend(size: 'small' | 'large', targets: Scenario['targets']): Scenario {
   return {
     name: `group-send-${size}`,
@@ -50,7 +50,7 @@ function groupSendPlan(
 
 const withinTenPercent = { ofOther: { name: 'group-send-small', share: 0.9 }, ...latency }
 
-/** What the sends have left to the members who only read. */
+/** Unread counts of members who only read, after the sends. */
 const groupUnread: Scenario = {
   name: 'group-unread',
   what: 'GET /message/unread of other members of the large group',
@@ -107,7 +107,7 @@ const groupInfo: Scenario = {
 const pageLength = 200
 const pageTarget = { maxMs: 20 }
 
-/** @param from where in the list the pages begin, 0 to 1; they are a tenth of it, in a mixed order */
+/** @param from start of the pages in the list, 0 to 1; they are a tenth of it, in a mixed order */
 function memberPages(depth: string, from: number): Scenario {
   return {
     name: `member-page-${depth}`,
@@ -137,7 +137,7 @@ function pagePath(groupId: number, cursor: string): string {
   return `/group/member_list?${new URLSearchParams({ group_id: String(groupId), limit: String(pageLength), cursor })}`
 }
 
-/** Where each full page of the list starts. */
+/** Returns the start of each full page of the list. */
 async function findCursors({ api }: Session, groupId: number): Promise<string[]> {
   const cursors: string[] = []
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
@@ -150,13 +150,15 @@ async function findCursors({ api }: Session, groupId: number): Promise<string[]>
 
 const golden = (Math.sqrt(5) - 1) / 2
 
-/** In an order that jumps about and is the same in every run. */
+/** Returns the items in a shuffled order that is the same in every run. */
 function mixed<T>(items: readonly T[]): T[] {
   const places = items.map((item, index) => ({ item, place: (index * golden) % 1 }))
   return places.sort((a, b) => a.place - b.place).map(({ item }) => item)
 }
 
-/** One connection, so that a user has come in when it has to go out again, and has gone out when it is its turn once more. */
+/**
+ * One connection, so that a user has joined before it leaves, and has left before it joins again.
+ */
 const groupJoin: Scenario = {
   name: 'group-join',
   what: 'POST /group/admin/member_join of one user into the large group and /group/kick, in turn, durable',
@@ -177,7 +179,7 @@ const groupJoin: Scenario = {
   },
 }
 
-/** The sends come first: what is unread is theirs. */
+/** The sends come first, since they make the unread messages. */
 export const groupScenarios: readonly Scenario[] = [
   groupSend('small', { sqlite: latency, postgres: latency }),
   groupSend('large', { sqlite: withinTenPercent, postgres: withinTenPercent }),

@@ -1,17 +1,17 @@
-/** What a scenario is, and how its requests are written. */
+/** Scenarios and their requests. */
 import type { Session } from '@hermod/testkit'
 import { type LoadPlan, type RequestCaller, requestHead, type Senders } from '../load/plan.js'
 import type { Population } from '../population/population.js'
 
 export type DatabaseName = 'sqlite' | 'postgres'
 
-/** What a scenario has to reach. */
+/** Target of a scenario. */
 export interface Target {
-  /** Of the bare echo's rate. */
+  /** Share of the bare echo's rate. */
   readonly share?: number
-  /** Worth reaching beyond the share. */
+  /** Desirable share above the target. */
   readonly aim?: number
-  /** Of the rate of another scenario of the same set. */
+  /** Share of the rate of another scenario of the same set. */
   readonly ofOther?: { readonly name: string; readonly share: number }
   readonly p99Ms?: number
   readonly maxMs?: number
@@ -19,16 +19,19 @@ export interface Target {
 
 export interface Scenario {
   readonly name: string
-  /** Scenarios of one set are chosen together and measured in turns. Unset: alone, under its own name. */
+  /**
+   * Scenarios of one set are chosen together and measured in turns. Omitted: alone, under its own
+   * name.
+   */
   readonly set?: string
   readonly what: string
   readonly connections: number
-  /** Works on the conversations that `createConversations` makes. */
+  /** Uses the conversations of `createConversations`. */
   readonly needsConversations: boolean
-  /** In the body of an answer of code 200 that is a failure all the same. */
+  /** Text in the body of an answer with code 200 that marks a failure. */
   readonly failureText?: string
   readonly targets: Partial<Record<DatabaseName, Target>>
-  /** @returns the load of all runs together: each goes on where the last one ended */
+  /** @returns the plan of all runs together; each continues after the last one */
   prepare(population: Population): Promise<LoadPlan>
 }
 
@@ -39,7 +42,7 @@ export function setOf({ set, name }: Scenario): string {
 // No plan takes more.
 export const transactionsPerPlan = 100_000_000
 
-/** As plain data, which crosses to the load process. */
+/** Converts to plain data, which crosses to the load process. */
 export function sendersOf(appId: string, users: readonly Session[]): Senders {
   return { appId, users: users.map(({ id, token }) => ({ id, token })) }
 }

@@ -14,7 +14,10 @@ export interface Callers {
    * the operation decides.
    */
   readonly subjectExists: boolean
-  /** True when the contract lists the group_id header. It counts in every operation about a group, listed or not (rules C4, C5). */
+  /**
+   * True when the contract lists the group_id header. It counts in every operation about a group,
+   * listed or not (rules C4, C5).
+   */
   readonly groupHeader: boolean
   readonly description: string
 }

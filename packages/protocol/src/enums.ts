@@ -6,7 +6,10 @@
 
 const meanings = Symbol('meanings')
 
-/** Numbers by their names in code; {@link meaningsOf} gives their meanings for readers of the reference. */
+/**
+ * Numbers by their names in code; {@link meaningsOf} gives their meanings for readers of the
+ * reference.
+ */
 export type Enumeration<
   Values extends Readonly<Record<string, number>> = Readonly<Record<string, number>>,
   Meaning extends string = string,

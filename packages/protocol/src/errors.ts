@@ -7,7 +7,10 @@
 /** One condition that a caller can meet. */
 export interface ErrorEntry {
   readonly code: number
-  /** The HTTP class of the failure. Sent only where `always` says so, or with HERMOD_HTTP_STATUS=mirror (rules A1, A2). */
+  /**
+   * The HTTP class of the failure. Sent only where `always` says so, or with
+   * HERMOD_HTTP_STATUS=mirror (rules A1, A2).
+   */
   readonly http: number
   /** The failure never answers an operation, so its HTTP status is always real (rule A2). */
   readonly always: boolean
@@ -668,8 +671,7 @@ export class AppError extends Error {
     readonly options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {},
   ) {
     // A refusal is an ordinary answer. Collecting its stack (V8) would cost more than the rest of
-    // the
-    // call. A cause keeps its own stack.
+    // the call. A cause keeps its own stack.
     const limited = Error as object as { stackTraceLimit?: number | undefined }
     const { stackTraceLimit } = limited
     limited.stackTraceLimit = 0

@@ -65,9 +65,15 @@ export interface Operation<
    * they may not.
    */
   readonly signedParameter: string | null
-  /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (rule B3). */
+  /**
+   * Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well
+   * (rule B3).
+   */
   readonly query: TProperties
-  /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (rule B3). */
+  /**
+   * Parameters that the contract puts in the body. A scalar is accepted in the query as well (rule
+   * B3).
+   */
   readonly body: Body
   readonly data: TSchema
   readonly extras: TProperties

@@ -3,7 +3,7 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import { text as readText } from 'node:stream/consumers'
 import { parseExactJson, stringifyExactJson } from './exact-json.js'
 
-/** Data of an answer that the caller knows the shape of. */
+/** Data of an answer whose shape the caller knows. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect; a wrong expectation fails them
 export type Json = any
 
@@ -14,11 +14,11 @@ export interface Envelope<Data = Json> {
   readonly [extra: string]: Json
 }
 
-/** One answer, whatever it says; only a cut connection or a time-out is an exception. */
+/** One answer of any code; only a cut connection or a time-out throws. */
 export class Answer<Data = Json> {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** The body as it came. */
+  /** The unchanged body. */
   readonly text: string
   #envelope: Envelope<Data> | null = null
 
@@ -29,8 +29,8 @@ export class Answer<Data = Json> {
   }
 
   /**
-   * The body; integers beyond 2^53 are bigints, all other numbers are numbers.
-   * @throws Error when the body is no JSON
+   * The parsed body; integers beyond 2^53 are bigints, all other numbers are numbers.
+   * @throws Error when the body is not JSON
    */
   get envelope(): Envelope<Data> {
     this.#envelope ??= this.#parse()
@@ -64,9 +64,9 @@ export interface CallOptions {
   readonly query?: Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>
   /** Sent as JSON, bigints as integers. */
   readonly body?: unknown
-  /** Sent as it is, with the content-type application/json unless the headers name another. */
+  /** Sent unchanged, with the content-type application/json unless the headers name another. */
   readonly rawBody?: string | Uint8Array
-  /** Undefined takes a header away. */
+  /** Undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
   /** Null sends no access-token. */
   readonly token?: string | null
@@ -81,11 +81,16 @@ export interface ApiOptions {
   readonly url: string
   readonly appId: string
   readonly adminToken: string
-  /** Has users made without a hash of their passwords, which takes longer than most tests. */
+  /**
+   * Lets tests create users without hashing their passwords, which takes longer than most tests.
+   */
   readonly operatorToken?: string
   /** Writes an access token of a user into the service's database, instead of a login. */
   readonly issueToken?: (appId: string, userId: number) => Promise<string>
-  /** How long an answer may take; default 100 000, for what waits behind hundreds of others on a slow machine. */
+  /**
+   * Time limit of an answer; default 100 000, for calls that wait behind hundreds of others on a
+   * slow machine.
+   */
   readonly timeoutMs?: number
 }
 
@@ -95,9 +100,9 @@ export interface Account {
   readonly password: string
 }
 
-/** Of everybody whom tests make without saying more. */
+/** Password of all users that tests create without their own. */
 export const sharedPassword = 'correct horse'
-/** As the service itself makes them, so that no login replaces it. */
+/** Has the service's parameters, so that no login replaces it. */
 const sharedPasswordHash =
   '$argon2id$v=19$m=19456,t=2,p=1$I8ZPfSnUwaj6sih0EZE7OA$jBE5bo3rbAlzRj/AwE8VaeWcqEYItffrHUDtWqst0qM'
 const longestImport = 500
@@ -127,7 +132,10 @@ export interface LoginSession extends Session {
 
 type Identity = Pick<CallOptions, 'token' | 'userId' | 'groupId' | 'appId'>
 
-/** A caller of the HTTP API over kept-alive connections, as nobody until `as` or `admin` give it a token. */
+/**
+ * A caller of the HTTP API over kept-alive connections, without a token until `as` or `admin` give
+ * it one.
+ */
 export class Api {
   readonly options: ApiOptions
   readonly #identity: Identity
@@ -160,8 +168,8 @@ export class Api {
   }
 
   /**
-   * The envelope of a call that must succeed.
-   * @throws Error naming the call and what it answered instead of code 200
+   * Returns the envelope of a call that must succeed.
+   * @throws Error with the call and its answer when the code is not 200
    */
   async succeed<Data = Json>(
     method: string,
@@ -175,17 +183,17 @@ export class Api {
     )
   }
 
-  /** The same caller with another token. */
+  /** Returns the same caller with another token. */
   as(token: string): Api {
     return this.#with({ token })
   }
 
-  /** With the application's Admin token, on behalf of a user or as an admin of a group when they are named. */
+  /** Calls with the application's Admin token, optionally for a user or as an admin of a group. */
   admin(onBehalf: { readonly userId?: Scalar; readonly groupId?: Scalar } = {}): Api {
     return this.#with({ token: this.options.adminToken, ...onBehalf })
   }
 
-  /** A new user; the name, if none is given, is one that nobody has. */
+  /** Registers a user; the default name is unused. */
   async register(
     username = `user_${randomBytes(6).toString('hex')}`,
     password = sharedPassword,
@@ -200,7 +208,7 @@ export class Api {
     return { id: data.user_id, username, password }
   }
 
-  /** Many new users, by the operator. */
+  /** Creates many users through the operator. */
   async addUsers(usernames: readonly string[], appId = this.options.appId): Promise<Account[]> {
     const { operatorToken } = this.options
     if (operatorToken === undefined) throw new Error('only the operator adds users')
@@ -232,17 +240,17 @@ export class Api {
     return { ...user, token: record.token, record, api: this.as(record.token) }
   }
 
-  /** A new user who logged in by password. */
+  /** Registers a user who logs in by password. */
   async newLogin(username?: string): Promise<LoginSession> {
     return this.login(await this.register(username))
   }
 
-  /** A new user with an access token, which `issueToken` writes if there is one. */
+  /** Registers a user with an access token, which `issueToken` writes if there is one. */
   async newSession(username?: string): Promise<Session> {
     return this.sessionOf(await this.register(username))
   }
 
-  /** A user with one more access token, which `issueToken` writes if there is one. */
+  /** Gives a user one more access token, which `issueToken` writes if there is one. */
   async sessionOf(user: Account): Promise<Session> {
     const { issueToken, appId } = this.options
     if (!issueToken) return this.login(user)
@@ -250,7 +258,7 @@ export class Api {
     return { ...user, token, api: this.as(token) }
   }
 
-  /** Closes the connections of this caller and of those made from it. */
+  /** Closes the connections of this caller and of those derived from it. */
   close(): void {
     this.#agent.destroy()
   }

@@ -3,15 +3,15 @@ import { delimiter, join } from 'node:path'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** @returns the path of the first Chromium or Chrome that PATH has, null when there is none */
+/** @returns the path of the first Chromium or Chrome in PATH, or null */
 export function findChromium(): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(runs) ?? null
 }
 
 /**
- * The browser to test with; null: there is none, so that its tests are left out.
- * @throws Error when nothing may be left out (HERMOD_TEST_BACKENDS=all) and there is none
+ * Returns the browser to test with; null: none is installed, so its tests are skipped.
+ * @throws Error when none is installed and no test may be skipped (HERMOD_TEST_BACKENDS=all)
  */
 export function testChromium(): string | null {
   const found = findChromium()

@@ -1,10 +1,12 @@
 /**
- * JSON with exact integers, written apart from the server's own so that a fault there shows. Integers beyond 2^53 travel through JSON.parse and
- * JSON.stringify as marked strings; the mark is a character that JSON text never contains raw and that no test value starts with.
+ * JSON with exact integers, independent of the server's own code so that a fault there shows.
+ * Integers beyond 2^53 pass through JSON.parse and JSON.stringify as marked strings; the mark is a
+ * character that JSON text never contains raw and that no test value starts with.
  */
 const mark = '\u{10FFFF}int64:'
 const markedInteger = new RegExp(`"${mark}(-?\\d+)"`, 'gu')
-// A string, which is left alone, or an integer that may be too long for a double and is no part of a fraction or of an exponent.
+// A string, which stays unchanged, or an integer that may be too long for a double and is no part
+// of a fraction or of an exponent.
 const stringOrLongInteger = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
 
 /**

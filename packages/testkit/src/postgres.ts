@@ -27,7 +27,10 @@ const oldestVersion = 15
 const superuser = 'hermod'
 const distributionFolder = '/usr/lib/postgresql'
 
-/** The newest PostgreSQL of at least version 15 on this machine, from PATH and from where Debian and its kin install it; null: none. */
+/**
+ * Finds the newest PostgreSQL of at least version 15, in PATH and in the folders of Debian-like
+ * systems; null for none.
+ */
 export function findPostgres(): PostgresPrograms | null {
   const found = [...candidateFolders()].flatMap((folder) => inspect(folder))
   return (
@@ -41,7 +44,7 @@ function candidateFolders(): Set<string> {
     .filter((folder) => existsSync(join(folder, 'postgres')))
   const versions = existsSync(distributionFolder) ? readdirSync(distributionFolder) : []
   return new Set([
-    // What is in PATH may be a link to one program out of the folder with all of them.
+    // A program in PATH may be a link out of the folder with all of them.
     ...onPath.map((folder) => dirname(realpathSync(join(folder, 'postgres')))),
     ...versions.map((version) => join(distributionFolder, version, 'bin')),
   ])
@@ -62,7 +65,9 @@ function inspect(binDir: string): PostgresPrograms[] {
 }
 
 export interface ClusterOptions {
-  /** Settings of postgresql.conf, such as `{ fsync: 'off' }`; by default commits are as durable as PostgreSQL makes them. */
+  /**
+   * Settings of postgresql.conf, such as `{ fsync: 'off' }`; by default commits are fully durable.
+   */
   readonly settings?: Readonly<Record<string, string>>
   /** Parent of its folder; default: the system's temporary folder. */
   readonly folder?: string | undefined
@@ -74,11 +79,11 @@ export interface TestDatabase extends AsyncDisposable {
   readonly url: string
   /** Ends its connections and removes it. */
   drop(): Promise<void>
-  /** Of its tables and indexes on disk. */
+  /** Size of its tables and indexes on disk. */
   sizeBytes(): Promise<number>
 }
 
-/** A PostgreSQL of its own in a temporary folder, on a free loopback port, without passwords. */
+/** A separate PostgreSQL in a temporary folder, on a free loopback port, without passwords. */
 export class PostgresCluster implements AsyncDisposable {
   readonly programs: PostgresPrograms
   readonly #folder: TempFolder
@@ -118,7 +123,7 @@ export class PostgresCluster implements AsyncDisposable {
     return this.#running()?.pid ?? -1
   }
 
-  /** What PostgreSQL logged since its last start. */
+  /** Log of PostgreSQL since its last start. */
   output(): string {
     return this.#postmaster?.output() ?? ''
   }
@@ -133,7 +138,7 @@ export class PostgresCluster implements AsyncDisposable {
     return this.#total(rssBytes)
   }
 
-  /** A new, empty database under a name that was not used before. */
+  /** Creates an empty database under an unused name. */
   async createDatabase(): Promise<TestDatabase> {
     const name = `test_${randomBytes(8).toString('hex')}`
     await this.#administer(`CREATE DATABASE ${name}`)
@@ -147,19 +152,19 @@ export class PostgresCluster implements AsyncDisposable {
     return { url: this.#url(name), drop, sizeBytes, [Symbol.asyncDispose]: drop }
   }
 
-  /** Of the write-ahead log of all databases. */
+  /** Size of the write-ahead log of all databases. */
   async walBytes(): Promise<number> {
     const [row] = await this.#administer('SELECT sum(size) AS size FROM pg_ls_waldir()')
     return Number(row?.size)
   }
 
-  /** Ends it in order, disconnecting its clients; databases stay. */
+  /** Stops it in order and disconnects its clients; databases stay. */
   async stop(): Promise<void> {
     this.#postmaster?.signal('SIGINT')
     await this.#postmaster?.exited
   }
 
-  /** Ends all of its processes at once, as a power failure would. */
+  /** Kills all of its processes at once, as a power failure would. */
   async kill9(): Promise<void> {
     const pids = this.#pids()
     for (const pid of pids) send(pid, 'SIGKILL')
@@ -170,7 +175,9 @@ export class PostgresCluster implements AsyncDisposable {
     })
   }
 
-  /** Starts it again on the same folder and, once it had one, the same port; a running one is stopped first. */
+  /**
+   * Starts it again on the same folder and the same port, if it had one; stops a running one first.
+   */
   async restart(): Promise<void> {
     await this.stop()
     const triesMax = 5
@@ -181,13 +188,13 @@ export class PostgresCluster implements AsyncDisposable {
         this.#port = port
         return
       }
-      // Somebody took the port, or the processes of a killed postmaster are still on their way out.
+      // Another process took the port, or the processes of a killed postmaster are still ending.
       if (tries === triesMax) throw new Error(`PostgreSQL did not start:\n${postmaster.output()}`)
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Nobody needs the data any more.
+    // The data is no longer needed.
     await this.kill9()
     this.#folder[Symbol.dispose]()
   }
@@ -203,7 +210,7 @@ export class PostgresCluster implements AsyncDisposable {
 
   #total(figure: (pid: number) => number): number {
     const [postmaster, ...others] = this.#pids()
-    // A process that has just ended has no figures any more.
+    // A process that has just ended has no figures.
     return postmaster === undefined
       ? 0
       : others.reduce((sum, pid) => sum + (figure(pid) || 0), figure(postmaster))
@@ -251,7 +258,7 @@ export class PostgresCluster implements AsyncDisposable {
       async () => {
         if (postmaster.exit) return 'ended'
         const dataDir = await dataDirAt(this.#url('postgres', port))
-        // Somebody else's may have come to listen there, and then this one is about to end.
+        // Another server may listen there, and then this one is about to end.
         return dataDir === this.dataDir && 'accepts'
       },
       { what: 'a connection to PostgreSQL', timeoutMs: 60_000, everyMs: 20 },
@@ -274,10 +281,10 @@ export class PostgresCluster implements AsyncDisposable {
   }
 }
 
-/** @returns undefined: nobody answers there yet */
+/** @returns undefined: no server answers yet */
 async function dataDirAt(url: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
-  // A connection that is cut after it stood is no failure of this process.
+  // A connection that is cut after it was open is not a failure of this process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -292,7 +299,10 @@ async function dataDirAt(url: string): Promise<string | undefined> {
   }
 }
 
-/** PostgreSQL refuses to run as root. @returns undefined: this process is not root */
+/**
+ * PostgreSQL refuses to run as root.
+ * @returns undefined: this process is not root
+ */
 function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const accounts = readFileSync('/etc/passwd', 'utf8')

@@ -14,7 +14,7 @@ export class TempFolder implements Disposable {
     this.#forget = atExit(() => this.#remove())
   }
 
-  /** Leaves the folder on disk for good and says where it is. */
+  /** Keeps the folder on disk and reports its path. */
   keep(reason: string): void {
     this.#forget()
     process.stderr.write(`kept ${this.path}: ${reason}\n`)

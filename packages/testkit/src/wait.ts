@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Patience {
-  /** What is waited for, for the error. */
+  /** Description of the awaited state, for the error. */
   readonly what: string
   readonly timeoutMs: number
   /** Default 10. */
@@ -9,8 +9,8 @@ export interface Patience {
 }
 
 /**
- * Asks again and again until the answer is neither undefined nor false.
- * @throws Error when the time is over
+ * Polls until the result is neither undefined nor false.
+ * @throws Error after the time limit
  */
 export async function waitFor<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,

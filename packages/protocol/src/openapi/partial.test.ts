@@ -19,7 +19,7 @@ describe('operations that work in part', () => {
 
   it('are told from those that do all that they say', () => {
     expect(limitationOf(getOnlineStatus.id)).toContain('always false')
-    expect(limitationOf(startPushTask.id)).toContain('corepush_only reaches nobody')
+    expect(limitationOf(startPushTask.id)).toContain('corepush_only reaches no device')
     for (const { id } of [listJoinRequests, setPushOff, bindPushToken])
       expect(limitationOf(id)).toBeNull()
   })

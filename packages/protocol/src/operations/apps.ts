@@ -23,8 +23,8 @@ import { appId, done, get, id, operatorOperation, post, username } from './field
 const tag = 'Applications'
 
 /**
- * The flags are the application's settings, or their defaults. The answer is the
- * same for every platform. Source: rule K12.
+ * The flags are the application's settings, or their defaults. The answer is the same for every
+ * platform. Source: rule K12.
  */
 export const getAppFlags = operation({
   id: 'app.config',
@@ -39,8 +39,8 @@ export const getAppFlags = operation({
 })
 
 /**
- * Checks only: the name is not reserved, so a later registration may still answer 10004. A
- * name that breaks rule D1, or starts with a reserved prefix, is not free. Source: rule K12.
+ * Checks only: the name is not reserved, so a later registration may still answer 10004. A name
+ * that breaks rule D1, or starts with a reserved prefix, is not free. Source: rule K12.
  */
 export const checkUsername = operation({
   id: 'app.user.name_check',

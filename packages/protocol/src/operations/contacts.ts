@@ -67,8 +67,7 @@ export const applyToContact = operation({
 
 /**
  * Each request is decided separately, in order. auth_answer cannot be sent, so users with a
- * question
- * refuse. Rule K11.
+ * question refuse. Rule K11.
  */
 export const applyToContacts = operation({
   id: 'contact.apply.batch',
@@ -137,8 +136,8 @@ export const declineContact = operation({
 })
 
 /**
- * Deletes the caller's data about the user; on the other side only the relation changes, to 1.
- * The other user is notified. Rule K11.
+ * Deletes the caller's data about the user; on the other side only the relation changes, to 1. The
+ * other user is notified. Rule K11.
  */
 export const deleteContact = operation({
   id: 'contact.delete',
@@ -197,8 +196,7 @@ export const listContacts = operation({
 
 /**
  * In the order of the list, without repetitions; unknown and deleted users are left out. At most
- * 10,000
- * (rule D9). Rule K11.
+ * 10,000 (rule D9). Rule K11.
  */
 export const findContacts = operation({
   id: 'contact.find',
@@ -300,8 +298,7 @@ export const findUserByMobile = operation({
 
 /**
  * Checks blocks, the settings for strangers and the state of both; a disabled sender may not. The
- * answer may be 1
- * s old. Rule E11.
+ * answer may be 1 s old. Rule E11.
  */
 export const mayMessage = operation({
   id: 'contact.may_message',
@@ -335,8 +332,8 @@ export const addContacts = operation({
 })
 
 /**
- * By user ID, always the whole list. From an older guide; {@link listContacts} and
- * {@link findContacts} return more.
+ * By user ID, always the whole list. From an older guide; {@link listContacts} and {@link
+ * findContacts} return more.
  */
 export const listContactNames = operation({
   id: 'contact.names',

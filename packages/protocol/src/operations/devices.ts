@@ -8,9 +8,7 @@ const tag = 'Devices'
 
 const deviceSn = int32({ description: 'device serial number' })
 
-/**
- * By serial number, always the whole list, so there is no cursor (rule D6).
- */
+/** By serial number, always the whole list, so there is no cursor (rule D6). */
 export const listDevices = operation({
   id: 'user.device.list',
   methods: get,

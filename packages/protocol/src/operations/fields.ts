@@ -33,8 +33,8 @@ export function lookUpList(description: string) {
 }
 
 /**
- * A username as sent. The service checks its characters, since it knows the reserved prefixes
- * (rule D1).
+ * A username as sent. The service checks its characters, since it knows the reserved prefixes (rule
+ * D1).
  */
 export const username = string({
   description:
@@ -152,8 +152,7 @@ export const pageParameters = {
 }
 /**
  * Same as {@link pageParameters}, with the version that the contract lists. It is decoded and has
- * no effect (rule
- * B7).
+ * no effect (rule B7).
  */
 export const versionedPage = {
   ...pageParameters,

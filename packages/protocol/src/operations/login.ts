@@ -59,8 +59,7 @@ export const issueTokenByUsername = tokenOperation(
 
 /**
  * Sets the password and ends the other tokens in one commit; the token of the call stays. File
- * credentials
- * end too (rule D3).
+ * credentials end too (rule D3).
  */
 export const changePassword = operation({
   id: 'user.password.change',

@@ -88,9 +88,9 @@ const sendExtras = {
 }
 
 /**
- * All accepted targets are stored in one commit. A repeat with the same transaction_id
- * within 24 hours answers the first result and delivers nothing (rule E4). Inside a conversation
- * msg_id strictly grows (rule E3). Rules E2, E8a and E11 list the refusals.
+ * All accepted targets are stored in one commit. A repeat with the same transaction_id within 24
+ * hours answers the first result and delivers nothing (rule E4). Inside a conversation msg_id
+ * strictly grows (rule E3). Rules E2, E8a and E11 list the refusals.
  */
 export const sendMessage = operation({
   id: 'message.send',
@@ -125,8 +125,8 @@ export const sendMessage = operation({
 })
 
 /**
- * Same as {@link sendMessage}, but ignores blocks, strangers and bans, and carries is_system.
- * Rules E5, E9 and E11a.
+ * Same as {@link sendMessage}, but ignores blocks, strangers and bans, and carries is_system. Rules
+ * E5, E9 and E11a.
  */
 export const sendNotification = operation({
   id: 'message.notify',
@@ -182,9 +182,8 @@ export const sendBroadcast = operation({
 
 /**
  * Positions only move forward, so it is safe to repeat and to send late. Other devices of the
- * caller,
- * and senders who requested a receipt, are notified. Rule E5 defines the effect of each combination
- * of parameters.
+ * caller, and senders who requested a receipt, are notified. Rule E5 defines the effect of each
+ * combination of parameters.
  */
 export const acknowledgeMessages = operation({
   id: 'message.ack',
@@ -286,8 +285,7 @@ export const listConversations = operation({
 
 /**
  * Counted from the log, never from a counter, so the numbers cannot drift (rule E5). Leaves out
- * chatrooms,
- * dissolved groups, and messages that arrived while msg_mute_mode was 2 (rule F8a).
+ * chatrooms, dissolved groups, and messages that arrived while msg_mute_mode was 2 (rule F8a).
  */
 export const listUnread = operation({
   id: 'message.unread',

@@ -11,8 +11,8 @@ export const Xid = resource('Xid', 'One end of a message.', {
 export type Xid = Static<typeof Xid>
 
 /**
- * Message of the contract, plus is_system and edit_timestamp (rules E8, E9). Recalled
- * messages are not shown (rule E7).
+ * Message of the contract, plus is_system and edit_timestamp (rules E8, E9). Recalled messages are
+ * not shown (rule E7).
  */
 export const Message = resource('Message', 'A message as the caller sees it.', {
   attachment: text(

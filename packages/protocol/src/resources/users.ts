@@ -170,8 +170,7 @@ export type ExportedUser = Static<typeof ExportedUser>
 
 /**
  * A page of /operator/v1/user/export. Its cursor is not the envelope's: next_cursor is always
- * present, "" on
- * the last page.
+ * present, "" on the last page.
  */
 export const UserExport = resource('UserExport', 'A page of users by user ID.', {
   users: array(ExportedUser, { description: 'by user ID; deleted users are left out' }),

@@ -38,8 +38,8 @@ export type QuotaPauses = Partial<Readonly<Record<Exclude<QuotaScope, 'device' |
 export interface PushTarget {
   readonly token: string
   /**
-   * The number for the device's badge, from the service's own counter. Null: unknown;
-   * gateways that accept absolute numbers only then leave the badge as it is.
+   * The number for the device's badge, from the service's own counter. Null: unknown; gateways that
+   * accept absolute numbers only then leave the badge as it is.
    */
   readonly badgeCount: number | null
 }
@@ -56,8 +56,8 @@ export interface GatewayCertificate {
   /** Android package of the app; vendor_x requires it. */
   readonly packageName?: string
   /**
-   * The class of messages that the vendor has approved for the app, such as IM. Unset: the
-   * messages count as public or marketing ones, with the vendors' daily limits.
+   * The class of messages that the vendor has approved for the app, such as IM. Unset: the messages
+   * count as public or marketing ones, with the vendors' daily limits.
    */
   readonly category?: string
   /** Notification channel on the device, for notifications that name none. */
@@ -212,8 +212,7 @@ export type Refusal =
   /**
    * `auth_expired`: returned only inside the runtime; with fresh credentials it becomes `config`.
    * `payload`: the gateway will never accept this message. `suppressed`: the device is out of reach
-   * for
-   * now; its token is valid.
+   * for now; its token is valid.
    */
   | (GatewayReason & { readonly kind: 'auth_expired' | 'payload' | 'suppressed' })
 

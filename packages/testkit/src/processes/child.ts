@@ -11,14 +11,14 @@ export interface Exit {
 export interface ChildOptions {
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
-  /** The user and group to run as; only root may name others than its own. */
+  /** The user and group to run as; only root may set it. */
   readonly user?: { readonly uid: number; readonly gid: number }
 }
 
-// Enough for the log of a long test; what is older is dropped.
+// Enough for the log of a long test; older lines are dropped.
 const maxOutputLines = 100_000
 
-/** A started program: its output is collected, and it never outlives this process. */
+/** A started program. Its output is collected, and it never outlives this process. */
 export class Child {
   readonly exited: Promise<Exit>
   readonly #process: ChildProcess
@@ -48,7 +48,7 @@ export class Child {
     })
   }
 
-  /** -1: it could not be started; the output says why. */
+  /** -1: it could not be started; the output gives the reason. */
   get pid(): number {
     return this.#process.pid ?? -1
   }
@@ -58,12 +58,12 @@ export class Child {
     return this.#exit
   }
 
-  /** What it wrote so far to stdout and stderr. */
+  /** Its output so far on stdout and stderr. */
   output(): string {
     return this.#lines.map((line) => `${line}\n`).join('')
   }
 
-  /** Calls back with every line, those already written included. */
+  /** Calls back with every line, including earlier ones. */
   watch(watcher: (line: string) => void): () => void {
     this.#lines.forEach(watcher)
     this.#watchers.add(watcher)
@@ -74,7 +74,7 @@ export class Child {
     if (this.#process.pid !== undefined && this.#exit === null) send(this.#process.pid, signal)
   }
 
-  /** SIGKILL to it and to everything it started. */
+  /** Sends SIGKILL to the process and its descendants. */
   killTree(): void {
     if (this.#process.pid === undefined || this.#exit !== null) return
     for (const pid of [this.pid, ...descendants(this.pid)]) send(pid, 'SIGKILL')
@@ -91,14 +91,15 @@ function spawnOptions({ env = process.env, cwd, user }: ChildOptions): SpawnOpti
   return {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Its own process group: a Ctrl-C at the terminal reaches this process only, which then ends the child in order.
+    // A separate process group: a Ctrl-C at the terminal reaches this process only, which then ends
+    // the child in order.
     detached: true,
     ...(cwd === undefined ? {} : { cwd }),
     ...user,
   }
 }
 
-/** Ending a process that is already gone is no error. */
+/** Sends a signal; a process that has ended is not an error. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)

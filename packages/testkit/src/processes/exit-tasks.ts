@@ -1,6 +1,6 @@
 /**
- * What must happen before this process goes: started processes end, temporary folders leave. Signals by which a test runner ends its workers do
- * not run `exit` listeners by themselves, hence the listeners for them.
+ * Tasks before this process ends: ending started processes, removing temporary folders. Signals by
+ * which a test runner ends its workers do not run `exit` listeners, so they have listeners here.
  */
 const tasks = new Set<() => void>()
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -8,7 +8,7 @@ let listening = false
 
 /**
  * Runs a synchronous task when this process ends in any way but SIGKILL.
- * @returns takes the task back
+ * @returns a function that cancels the task
  */
 export function atExit(task: () => void): () => void {
   if (!listening) listen()
@@ -24,11 +24,11 @@ function listen(): void {
 
 function endBy(signal: NodeJS.Signals): void {
   runTasks()
-  // With our listener gone the signal has its usual effect, unless somebody else listens and decides.
+  // Without our listener the signal has its usual effect, unless another listener decides.
   if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
 }
 
-/** The newest first: a process leaves before its folder. */
+/** Runs the newest task first: a process ends before its folder is removed. */
 function runTasks(): void {
   for (const task of [...tasks].reverse()) {
     tasks.delete(task)

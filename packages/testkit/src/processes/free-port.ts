@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A loopback port that nobody listens on now; another process may take it before the caller does. */
+/** Returns an unused loopback port; another process may take it before the caller does. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

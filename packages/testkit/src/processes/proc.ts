@@ -1,7 +1,7 @@
-/** What Linux tells about processes; elsewhere the figures are NaN and the lists empty. */
+/** Figures of processes on Linux; on other systems they are NaN and the lists empty. */
 import { readFileSync } from 'node:fs'
 
-// USER_HZ, in which the kernel reports to every program, is 100 on all architectures that Node runs on.
+// USER_HZ, the kernel's unit for all programs, is 100 on all architectures of Node.
 const tickMs = 10
 
 /** Resident memory. */
@@ -10,7 +10,7 @@ export function rssBytes(pid: number): number {
   return match ? Number(match[1]) * 1024 : Number.NaN
 }
 
-/** The most that was ever resident. */
+/** Peak resident memory. */
 export function peakRssBytes(pid: number): number {
   const match = /^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))
   return match ? Number(match[1]) * 1024 : Number.NaN
@@ -22,7 +22,7 @@ export function cpuMs(pid: number): number {
   return (utime + stime) * tickMs
 }
 
-/** The same, with that of its children which have ended. */
+/** Same as {@link cpuMs}, including ended children. */
 export function cpuMsWithEndedChildren(pid: number): number {
   const { utime, stime, cutime, cstime } = readStat(pid)
   return (utime + stime + cutime + cstime) * tickMs
@@ -30,7 +30,8 @@ export function cpuMsWithEndedChildren(pid: number): number {
 
 function readStat(pid: number) {
   const stat = read(`/proc/${pid}/stat`)
-  // The second field is the command in parentheses and may contain spaces; the four are the fields 14 to 17.
+  // The second field is the command in parentheses and may contain spaces; the four are the fields
+  // 14 to 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [utime = Number.NaN, stime = Number.NaN, cutime = Number.NaN, cstime = Number.NaN] = fields
     .slice(11, 15)
@@ -38,13 +39,13 @@ function readStat(pid: number) {
   return { utime, stime, cutime, cstime }
 }
 
-/** The children of the process's main thread, theirs, and so on; parents before their children. */
+/** Returns the descendants of the process's main thread; parents before their children. */
 export function descendants(pid: number): number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
   return children.flatMap((child) => [child, ...descendants(child)])
 }
 
-/** A process that has ended but was not yet waited for counts as gone. */
+/** A process that has ended but was not yet waited for counts as ended. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -10,28 +10,32 @@ import { cpuMs, descendants, rssBytes } from './proc.js'
 
 const builtCommand = resolve(import.meta.dirname, '../../../server/bin/hermod.js')
 
-/** As much of a test runner's context as is used; Vitest's fits. */
+/** The used part of a test runner's context; Vitest's fits. */
 export interface TestContext {
   readonly task: { readonly result?: { readonly state: string } | undefined }
   onTestFinished(callback: () => Promise<void> | void): void
 }
 
 export interface ServerOptions {
-  /** A postgres:// URL; unset: the embedded database. */
+  /** A postgres:// URL; omitted: the embedded database. */
   readonly databaseUrl?: string
-  /** A database of the server's own, instead of `databaseUrl`: it leaves together with the server's data. */
+  /** A database for this server, instead of `databaseUrl`; removed with the server's data. */
   readonly database?: { readonly url: string } & AsyncDisposable
-  /** An existing folder, which stays; unset: a fresh temporary one. */
+  /** An existing folder, which stays; omitted: a new temporary one. */
   readonly dataDir?: string
-  /** 0, the default: any free port, read from the log, which must then be at level info or below. */
+  /**
+   * 0, the default: any free port, read from the log, which must then be at level info or below.
+   */
   readonly port?: number
-  /** Further HERMOD_* settings; they win over those that follow from the other options. Undefined unsets one. */
+  /** Further HERMOD_* settings, which override those of the other options. Undefined unsets one. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** The `hermod` script of another build; unset: this checkout's. */
+  /** The `hermod` script of another build; omitted: this checkout's. */
   readonly command?: string
   /** A program that runs the server, such as ['strace', '-f', …]. */
   readonly wrapper?: readonly string[]
-  /** Leaves a temporary data folder behind; so does HERMOD_KEEP_TEST_DATA=1 in the environment, and an end of the server by its own fault. */
+  /**
+   * Keeps the temporary data folder. HERMOD_KEEP_TEST_DATA=1 and a crash of the server do so too.
+   */
   readonly keepData?: boolean
   /** The server ends with this test, and its data stays when the test failed. */
   readonly test?: TestContext
@@ -40,16 +44,19 @@ export interface ServerOptions {
   readonly operatorToken?: string
   /** Default 30 000. */
   readonly readyTimeoutMs?: number
-  /** The address whose 200 says that the server has started; /healthz where it is not expected to be ready. Default /readyz. */
+  /**
+   * Path whose 200 shows that the server has started; /healthz if it is not expected to be ready.
+   * Default /readyz.
+   */
   readonly startedAt?: '/readyz' | '/healthz'
 }
 
 /** The server ended, or was not ready in time. */
 export class ServerStartError extends Error {
   override readonly name = 'ServerStartError'
-  /** Everything it wrote. */
+  /** Its complete output. */
   readonly output: string
-  /** Null: it did not end by itself. */
+  /** Null: it did not end on its own. */
   readonly exit: Exit | null
 
   constructor(what: string, child: Child) {
@@ -60,8 +67,8 @@ export class ServerStartError extends Error {
 }
 
 /**
- * Runs the built server as a process of its own; resolves when /readyz, or `startedAt`, answers 200. Rate limits are off, and failed logins slow nobody
- * down, unless `env` says otherwise.
+ * Runs the built server as a separate process; resolves when /readyz, or `startedAt`, answers 200.
+ * Rate limits are off, and failed logins cause no delay, unless `env` says otherwise.
  * @throws ServerStartError
  */
 export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
@@ -82,7 +89,7 @@ function newToken(prefix: string): string {
   return prefix + randomBytes(24).toString('hex')
 }
 
-/** What leaves with the last process that uses it. */
+/** Resources that are removed with the last process that uses them. */
 interface Belongings {
   readonly folder: TempFolder | null
   readonly database: AsyncDisposable | null
@@ -127,7 +134,10 @@ async function launch(options: LaunchOptions, belongings: Belongings): Promise<S
   }
 }
 
-/** The environment of this process without its own HERMOD_* settings and without what a test runner tells Node. */
+/**
+ * Returns the environment of this process without HERMOD_* settings and the test runner's Node
+ * options.
+ */
 function environment(options: LaunchOptions, dataDir: string): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('HERMOD_') && name !== 'NODE_OPTIONS',
@@ -203,12 +213,12 @@ export class ServerProcess implements AsyncDisposable {
   readonly operatorToken: string
   /** From the start of the process to the first 200 of /readyz. */
   readonly startupMs: number
-  /** The server's own process, also when a wrapper runs it. */
+  /** The server's own process, even inside a wrapper. */
   readonly pid: number
-  /** Calls as nobody; `api.admin()` and `api.newSession()` give callers with a token. */
+  /** Calls without a token; `api.admin()` and `api.newSession()` return callers with a token. */
   readonly api: Api
   readonly exited: Promise<Exit>
-  /** Settable at any time before the disposal. */
+  /** Can be set at any time before disposal. */
   keepData: boolean
   readonly #child: Child
   readonly #options: LaunchOptions
@@ -237,7 +247,7 @@ export class ServerProcess implements AsyncDisposable {
     this.#endWith(options.test)
   }
 
-  /** What it wrote so far. */
+  /** Its output so far. */
   output(): string {
     return this.#child.output()
   }
@@ -247,7 +257,7 @@ export class ServerProcess implements AsyncDisposable {
     if (this.#child.exit === null) send(this.pid, signal)
   }
 
-  /** Ends it at once and waits until it is gone. */
+  /** Kills it and waits for its end. */
   async kill9(): Promise<Exit> {
     this.#endedByUs = true
     this.signal('SIGKILL')
@@ -255,15 +265,15 @@ export class ServerProcess implements AsyncDisposable {
     return this.exited
   }
 
-  /** SIGTERM, and waits for the end. */
+  /** Sends SIGTERM and waits for its end. */
   async stop(): Promise<Exit> {
     this.signal('SIGTERM')
     return this.exited
   }
 
   /**
-   * Another process on the same data with the same tokens, after this one has ended. Temporary data passes to the new process, whose disposal
-   * removes it.
+   * Starts another process on the same data with the same tokens, after this one has ended. The new
+   * process owns temporary data and removes it.
    */
   async startAgain(changes: Omit<ServerOptions, 'dataDir'> = {}): Promise<ServerProcess> {
     if (this.#child.exit === null) throw new Error('the server still runs')

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 
-/** Access tokens that a gateway has issued and still takes. */
+/** Access tokens that a gateway has issued and still accepts. */
 export class AccessTokens {
   readonly #tokens = new Map<string, number>()
   #issued = 0
 
-  /** @param lifeMs how long each is taken */
+  /** @param lifeMs lifetime of each token */
   constructor(
     public lifeMs: number,
     private readonly now: () => number,
   ) {}
 
-  /** How many there were so far. */
+  /** Number of issued tokens. */
   get issued(): number {
     return this.#issued
   }
@@ -27,7 +27,7 @@ export class AccessTokens {
     return this.now() < (this.#tokens.get(token) ?? 0)
   }
 
-  /** All that were issued so far are taken no longer. */
+  /** Revokes all tokens issued so far. */
   revokeAll(): void {
     this.#tokens.clear()
   }

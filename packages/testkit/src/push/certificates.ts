@@ -1,8 +1,8 @@
-/** Certificates made when they are needed, without a program of the system. */
+/** Certificates generated on demand, without a system program. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import forge from 'node-forge'
 
-/** Attribute of a subject that holds the bundle ID. */
+/** Subject attribute with the bundle ID. */
 const uidAttribute = '0.9.2342.19200300.100.1.1'
 const rsaBits = 2048
 const dayMs = 24 * 3_600_000
@@ -14,7 +14,7 @@ export interface KeyAndCertificate {
   readonly cert: string
 }
 
-/** An authority of its own; nobody trusts it who is not told to. */
+/** A private authority, trusted only by explicit configuration. */
 export class TestAuthority {
   readonly #own: KeyAndCertificate
 
@@ -28,7 +28,7 @@ export class TestAuthority {
     return this.#own.cert
   }
 
-  /** For a server on the loopback addresses. */
+  /** Issues a certificate for a server on the loopback addresses. */
   server(): KeyAndCertificate {
     const altNames = [
       { type: 2, value: 'localhost' },
@@ -41,7 +41,7 @@ export class TestAuthority {
     })
   }
 
-  /** A client certificate for the app, as a .p12 file in base64. */
+  /** Issues a client certificate for the app, as a .p12 file in base64. */
   clientFile(bundleId: string, passphrase: string): string {
     const subject = [
       { name: 'commonName', value: bundleId },
@@ -61,12 +61,12 @@ export class TestAuthority {
 interface Issue {
   readonly subject: forge.pki.CertificateField[]
   readonly extensions: Record<string, unknown>[]
-  /** Unset: it signs itself. */
+  /** Omitted: self-signed. */
   readonly issuer?: KeyAndCertificate
 }
 
 function issueCertificate({ subject, extensions, issuer }: Issue): KeyAndCertificate {
-  // Node makes keys many times faster.
+  // Node generates keys many times faster.
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: rsaBits,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },

@@ -1,10 +1,13 @@
-/** What people are shown of the simulator. */
+/** Descriptions of the simulator for users. */
 import type { SimulatedCertificate } from './gateway.js'
 import type { PushSimulator } from './gateways.js'
 import type { GatewayReply } from './model.js'
 import { scriptNames, scripts } from './scripts.js'
 
-/** A certificate in the parameters of the operation that sets it; without name, environment and application. */
+/**
+ * Returns a certificate as parameters of the operation that sets it, without name, environment and
+ * application.
+ */
 export function certificateFields({ channel, endpoint, ...credentials }: SimulatedCertificate) {
   return {
     channel,
@@ -19,7 +22,7 @@ export function certificateFields({ channel, endpoint, ...credentials }: Simulat
   }
 }
 
-/** Places and credentials of all gateways in the words of push certificates, and the scripts. */
+/** Describes endpoints and credentials of all gateways as push certificates, and the scripts. */
 export function describeSimulator({ gateways, authority }: PushSimulator) {
   return {
     gateways: Object.values(gateways).map(({ certificate }) => certificateFields(certificate)),
@@ -35,7 +38,7 @@ export function describeSimulator({ gateways, authority }: PushSimulator) {
   }
 }
 
-/** Status and body of an answer in one line, or what was done in its place. */
+/** Returns status and body of an answer in one line, or the action that replaced it. */
 export function replyText(reply: GatewayReply): string {
   if (typeof reply === 'string')
     return { silence: 'no answer', cut: 'connection cut', goaway: 'GOAWAY' }[reply]

@@ -30,7 +30,7 @@ const maxBodyBytes = 1024 * 1024
 const defaultLifeMs = 3_600_000
 const defaultStreams = 100
 
-/** A request and what was answered. */
+/** A request and its answer. */
 export interface RecordedCall extends GatewayCall {
   readonly channel: SimulatedChannel
   /** Milliseconds since 1970. */
@@ -42,23 +42,23 @@ export interface GatewayOptions {
   readonly authority: TestAuthority
   /** 0, the default: any free port. */
   readonly port?: number
-  /** How long access tokens are taken; default one hour. */
+  /** Lifetime of access tokens; default one hour. */
   readonly tokenLifeMs?: number
   /**
-   * Streams at once on a connection of HTTP/2; default 100. It begins with one, until the first good answer or a client
-   * certificate has proved who sends.
+   * Concurrent streams on an HTTP/2 connection; default 100. A connection begins with one, until
+   * the first good answer or a client certificate has proved the sender's identity.
    */
   readonly maxStreams?: number
-  /** Where receipts go that no message names an address for; unset: nowhere. */
+  /** Address of receipts for messages that name none; omitted: none are sent. */
   readonly receiptUrl?: string
-  /** Receipts follow each message by themselves; default: when asked for. */
+  /** Sends receipts after each message; default: on request. */
   readonly sendsReceipts?: boolean
-  /** What who was too fast is asked to wait, by those that name a time; default 1. */
+  /** Wait for senders that are too fast, at gateways that name a time; default 1. */
   readonly retryAfterSeconds?: number
-  /** Its clock, milliseconds since 1970; default: the system's. */
+  /** Its clock, milliseconds since 1970; defaults to the system's. */
   readonly now?: () => number
   readonly onCall?: (call: RecordedCall) => void
-  /** A request is not looked at until it has ended. */
+  /** Called before a request is processed, which waits for the result. */
   readonly beforeAnswer?: (call: GatewayCall) => Promise<unknown> | undefined
 }
 
@@ -72,11 +72,11 @@ export interface SimulatedCertificate extends SimulatedCredentials {
 type AnyRequest = IncomingMessage | Http2ServerRequest
 type AnyResponse = ServerResponse | Http2ServerResponse
 
-/** A gateway of one vendor, as a server with TLS on the loopback address. */
+/** A gateway of one vendor, as a TLS server on the loopback address. */
 export class SimulatedGateway implements AsyncDisposable {
-  /** What came in, the oldest first; at most 10 000. */
+  /** Received calls, oldest first; at most 10 000. */
   readonly calls: RecordedCall[] = []
-  /** Messages that were taken, receipts of which are still to be sent. */
+  /** Accepted messages whose receipts are pending. */
   readonly deliveries: SimulatedDelivery[] = []
   readonly access: AccessTokens
   readonly #server: Server | Http2SecureServer
@@ -142,17 +142,17 @@ export class SimulatedGateway implements AsyncDisposable {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Connections that are open now. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#sockets.size
   }
 
-  /** The most requests that it had open at once. */
+  /** Maximum number of concurrent requests so far. */
   get mostStreams(): number {
     return this.#mostStreams
   }
 
-  /** What a sender has to know. */
+  /** Certificate for a sender. */
   get certificate(): SimulatedCertificate {
     const { channel, credentials, authPath } = this.model
     return {
@@ -168,8 +168,8 @@ export class SimulatedGateway implements AsyncDisposable {
   }
 
   /**
-   * Sends receipts of what was taken since the last time, as the vendor does.
-   * @returns how many requests were answered with 200
+   * Sends receipts of the messages accepted since the last call, as the vendor does.
+   * @returns number of requests that were answered with 200
    */
   async sendReceipts(): Promise<number> {
     const deliveries = this.deliveries.splice(0)
@@ -191,7 +191,7 @@ export class SimulatedGateway implements AsyncDisposable {
     return answers.filter(({ status }) => status === 200).length
   }
 
-  /** Asks every connection to end after what it has under way (HTTP/2 only). */
+  /** Asks every connection to end after its requests in progress (HTTP/2 only). */
   goAway(): void {
     for (const session of this.#sessions) session.close()
   }
@@ -261,12 +261,12 @@ export class SimulatedGateway implements AsyncDisposable {
     try {
       return this.model.answer(call, this.#state)
     } catch (error) {
-      // Fields that cannot be read at all.
+      // The fields cannot be decoded.
       return { status: 400, body: { error: String(error) } }
     }
   }
 
-  /** A stream counts until its answer is written, or it is gone without one. */
+  /** A stream counts until its answer is written or it ends without one. */
   #countOut(response: AnyResponse): void {
     let isOpen = true
     const end = () => {
@@ -283,7 +283,7 @@ export class SimulatedGateway implements AsyncDisposable {
     session.settings({ maxConcurrentStreams: this.options.maxStreams ?? defaultStreams })
   }
 
-  /** On a connection that has sent GOAWAY nothing more is looked at. */
+  /** A connection that has sent GOAWAY processes no more streams. */
   #refusesStream({ stream }: Partial<Http2ServerRequest>): boolean {
     if (!stream?.session || !this.#leaving.has(stream.session)) return false
     stream.close(constants.NGHTTP2_REFUSED_STREAM)
@@ -293,7 +293,7 @@ export class SimulatedGateway implements AsyncDisposable {
   #endWithoutAnswer(request: AnyRequest, reply: Exclude<GatewayReply, JsonReply>): void {
     if (reply === 'cut') request.socket.destroy()
     const { stream } = request as Http2ServerRequest
-    // RFC 9113, 8.7: what was not processed is refused. GOAWAY itself cannot say it here: Node's
+    // RFC 9113, 8.7: unprocessed streams are refused. GOAWAY itself cannot say so here: Node's
     // server corrupts its memory when it names a stream before others that are open.
     if (reply === 'goaway' && stream?.session) {
       const { session } = stream
@@ -333,7 +333,7 @@ export class SimulatedGateway implements AsyncDisposable {
   }
 }
 
-/** The UID in the subject of a client certificate that was issued by the gateway's authority. */
+/** Returns the UID in the subject of a client certificate of the gateway's authority. */
 function clientUid(socket: TLSSocket): string {
   if (!socket.authorized) return ''
   const subject: Record<string, unknown> = { ...socket.getPeerCertificate().subject }

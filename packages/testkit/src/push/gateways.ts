@@ -10,7 +10,7 @@ import { vendorVGateway } from './gateways/vendor-v.js'
 import { vendorXGateway } from './gateways/vendor-x.js'
 import { type GatewayModel, type SimulatedChannel, simulatedChannels } from './model.js'
 
-/** Makes the rules of each gateway, with credentials of its own. */
+/** Creates the rules of each gateway, with its own credentials. */
 export const gatewayModels = {
   ios_gw: iosGateway,
   cloud_gw: cloudGateway,

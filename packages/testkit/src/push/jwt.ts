@@ -1,4 +1,4 @@
-/** Checks of JSON Web Tokens, by other means than those that sign them. */
+/** Verifies JSON Web Tokens, independently of the code that signs them. */
 import { constants, type KeyObject, verify } from 'node:crypto'
 
 export type JwtAlgorithm = 'ES256' | 'RS256' | 'PS256'
@@ -8,7 +8,7 @@ export interface Jwt {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** @returns null when it is no JWT of that algorithm and key */
+/** @returns null when it is not a JWT of that algorithm and key */
 export function verifyJwt(token: string, alg: JwtAlgorithm, key: KeyObject): Jwt | null {
   const [head = '', body = '', signature = '', ...more] = token.split('.')
   const header = decodeJwtPart(head)

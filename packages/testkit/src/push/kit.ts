@@ -1,4 +1,4 @@
-/** What the gateways of vendor_h and vendor_n check alike, whose messages differ in spelling. */
+/** Checks that the gateways of vendor_h and vendor_n share; their messages differ in spelling. */
 import type { GatewayCall, GatewayReply, GatewayState } from './model.js'
 import {
   byteLength,
@@ -13,7 +13,7 @@ import {
 const maxMessageBytes = 4096
 const maxTtlSeconds = 1_296_000
 
-/** Names of members that the two vendors spell in two ways. */
+/** Names of members that the two vendors spell differently. */
 export interface KitNames {
   readonly clickAction: string
   readonly bigTitle: string
@@ -23,7 +23,7 @@ export interface KitNames {
   readonly badgeClass: string
 }
 
-/** Codes of what can be wrong with a message. */
+/** Codes of invalid messages. */
 export interface KitCodes {
   readonly field: number
   readonly size: number
@@ -31,7 +31,7 @@ export interface KitCodes {
   readonly duplicate: number
 }
 
-/** The code of what is wrong, or null. */
+/** Returns the code of an invalid message, or null. */
 export function kitProblem(message: JsonMembers, names: KitNames, codes: KitCodes): number | null {
   const { token, ...rest } = message
   if (!Array.isArray(token) || token.length < 1 || token.length > 1000) return codes.count
@@ -70,7 +70,7 @@ function isBadge(badge: JsonMembers, { addNum, setNum, badgeClass }: KitNames): 
   return isTextWithin(badge[badgeClass], 1024) && inRange(addNum, 1) && inRange(setNum, 0)
 }
 
-/** The token call of OAuth with ID and secret of a client. */
+/** The token call of OAuth with a client's ID and secret. */
 export function issueForSecret(
   call: GatewayCall,
   state: GatewayState,

@@ -1,4 +1,4 @@
-/** What makes a simulated gateway one of a certain vendor. */
+/** Interface between the simulated gateway and the rules of a vendor. */
 import type { AccessTokens } from './access.js'
 import type { ScriptName } from './scripts.js'
 
@@ -17,7 +17,7 @@ export const simulatedChannels = [
 /** One of {@link simulatedChannels}. */
 export type SimulatedChannel = (typeof simulatedChannels)[number]
 
-/** The credentials that a gateway knows, in the fields of a push certificate. */
+/** Credentials that a gateway accepts, as fields of a push certificate. */
 export interface SimulatedCredentials {
   readonly appId: string
   readonly appKey: string
@@ -26,20 +26,20 @@ export interface SimulatedCredentials {
   readonly packageName?: string
 }
 
-/** A request as it came in. */
+/** A received request. */
 export interface GatewayCall {
   readonly method: string
   readonly path: string
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** The origin that it was sent to. */
   readonly origin: string
-  /** The UID of a client certificate that the gateway trusts; "" without one. */
+  /** The UID of a trusted client certificate; "" without one. */
   readonly clientUid: string
 }
 
-/** What the gateway answers. `silence`: nothing; `cut`: it ends the connection. */
+/** Answer of a gateway. `silence`: none; `cut`: it ends the connection. */
 export type GatewayReply = JsonReply | 'silence' | 'cut' | 'goaway'
 
 export interface JsonReply {
@@ -48,18 +48,18 @@ export interface JsonReply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A message that was taken for a device. */
+/** A message that was accepted for a device. */
 export interface SimulatedDelivery {
   readonly messageId: string
   readonly token: string
-  /** "" where the message names none. */
+  /** "" when the message names none. */
   readonly tag: string
-  /** Where the message wants its receipts; "" where the gateway has them in its set-up. */
+  /** Receipt address of the message; "" when the gateway has it in its set-up. */
   readonly receiptUrl: string
   readonly script: ScriptName
 }
 
-/** A request with receipts, as the vendor makes it. */
+/** A receipt request in the vendor's format. */
 export interface SimulatedReceiptRequest {
   readonly url: string
   readonly contentType: string
@@ -67,23 +67,23 @@ export interface SimulatedReceiptRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Remembers for a vendor's rules. */
+/** State for a vendor's rules. */
 export interface GatewayState {
   /** Milliseconds since 1970. */
   now(): number
-  /** For `Retry-After` of those who were too fast. */
+  /** `Retry-After` for senders that are too fast. */
   readonly retryAfterSeconds: number
-  /** An ID that no other message has. */
+  /** Returns a new message ID. */
   nextId(): string
-  /** The script that decides over the whole request; null: each device has its own answer. */
+  /** Returns the script that decides the whole request; null: each device has its own answer. */
   wholeScript(tokens: readonly string[]): ScriptName | null
-  /** The script of one device: `accept` for those whose script is about whole requests. */
+  /** Returns the script of one device; `accept` for scripts of whole requests. */
   scriptOf(token: string): ScriptName
-  /** Notes that a message was taken. */
+  /** Records an accepted message. */
   deliver(delivery: Omit<SimulatedDelivery, 'script'>): void
-  /** Access tokens that it has issued. */
+  /** Issued access tokens. */
   readonly access: AccessTokens
-  /** Anything else that a vendor keeps, by its own names. */
+  /** Further state of a vendor, under its own names. */
   readonly memory: Map<string, unknown>
 }
 
@@ -92,10 +92,10 @@ export interface GatewayModel {
   readonly channel: SimulatedChannel
   readonly isHttp2?: boolean
   readonly credentials: SimulatedCredentials
-  /** Path of the token call, where the vendor has another host for it. */
+  /** Path of the token call, for vendors with a separate host for it. */
   readonly authPath?: string
   answer(call: GatewayCall, state: GatewayState): GatewayReply
-  /** None for a vendor that sends none. */
+  /** Omitted for a vendor that sends no receipts. */
   receipts(
     deliveries: readonly SimulatedDelivery[],
     options: { readonly url: string; readonly now: number },

@@ -1,9 +1,9 @@
-/** Reading of what simulated gateways are sent. */
+/** Decoding of requests to simulated gateways. */
 import type { GatewayCall, JsonReply } from './model.js'
 
 export type JsonMembers = Readonly<Record<string, unknown>>
 
-/** The JSON object of a text; null when it is none. */
+/** Parses a JSON object; null for anything else. */
 export function readJson(text: string): JsonMembers | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -19,13 +19,13 @@ export function readForm(call: GatewayCall): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(call.body))
 }
 
-/** A member that should be an object; an empty one when it is not. */
+/** Returns a member that should be an object, else an empty one. */
 export function member(value: unknown, name: string): JsonMembers {
   const found = (value as JsonMembers | undefined)?.[name]
   return typeof found === 'object' && found !== null ? (found as JsonMembers) : {}
 }
 
-/** A member that should be a text; "" when it is not. */
+/** Returns a member that should be a string, else "". */
 export function textMember(value: unknown, name: string): string {
   const found = (value as JsonMembers | undefined)?.[name]
   return typeof found === 'string' ? found : ''
@@ -47,7 +47,7 @@ export function jsonReply(
   return headers === undefined ? { status, body } : { status, body, headers }
 }
 
-/** Whether a text that must not be blank is within its limit, in UTF-16 code units. */
+/** Tests whether a text is not blank and within its limit, in UTF-16 code units. */
 export function isTextWithin(value: unknown, max: number): boolean {
   return typeof value === 'string' && value.trim() !== '' && value.length <= max
 }
@@ -60,7 +60,7 @@ export function byteLength(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
-/** Whether a time in milliseconds is within ten minutes of the gateway's. */
+/** Tests whether a time in milliseconds is within ten minutes of the gateway's. */
 export function isCurrent(timestamp: unknown, now: number): boolean {
   return Math.abs(Number(timestamp) - now) <= 10 * 60_000
 }

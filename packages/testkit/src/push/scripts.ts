@@ -1,6 +1,8 @@
-/** What a simulated gateway does to a device, by the beginning of the device's token. */
+/**
+ * Behaviour of a simulated gateway towards a device, selected by the prefix of the device's token.
+ */
 
-/** All that can be asked for; `accept` is what other tokens get. */
+/** All scripts; `accept` applies to all other tokens. */
 export const scriptNames = [
   'accept',
   'dead',
@@ -24,18 +26,18 @@ export const scriptNames = [
 export type ScriptName = (typeof scriptNames)[number]
 
 export interface Script {
-  /** Tokens of this beginning; ios_gw takes hexadecimal tokens only and has its own. */
+  /** Token prefix; ios_gw accepts hexadecimal tokens only and has a separate prefix. */
   readonly prefix: string
   /** "": ios_gw has no such answer. */
   readonly iosPrefix: string
-  /** The first request only; the same token is taken the next time. */
+  /** Applies to the first request only; the same token is accepted the next time. */
   readonly isOnce: boolean
-  /** Decides over the whole request, whatever other tokens it has. */
+  /** Decides the whole request, regardless of its other tokens. */
   readonly isWhole: boolean
   readonly meaning: string
 }
 
-/** The table of scripts, as the simulator prints it. */
+/** The table of scripts, as printed by the simulator. */
 export const scripts: Readonly<Record<ScriptName, Script>> = {
   accept: row('', '', 'taken'),
   dead: row('dead-', 'dead', 'the token has ended'),
@@ -64,7 +66,7 @@ function row(prefix: string, iosPrefix: string, meaning: string, extent = 'devic
   return { prefix, iosPrefix, meaning, isOnce: extent === 'once', isWhole: extent !== 'device' }
 }
 
-/** The script of a token. */
+/** Returns the script of a token. */
 export function scriptOf(token: string, isIos: boolean): ScriptName {
   const found = scriptNames.find((name) => {
     const { prefix, iosPrefix } = scripts[name]

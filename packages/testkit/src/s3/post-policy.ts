@@ -1,4 +1,7 @@
-/** How S3 judges a form that stores an object, written from its documentation: an opinion that is not that of the service. */
+/**
+ * S3's checks of a form that stores an object, written from its documentation and independent of
+ * the service.
+ */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 export interface PolicyCredentials {
@@ -30,7 +33,7 @@ export function judgeForm(
   return sizeError(policy, size)
 }
 
-/** The signature of a policy, by the chain of keys that the documentation gives. */
+/** Returns the signature of a policy, by the documented chain of keys. */
 export function policySignature(policy: string, scope: string, secretAccessKey: string): string {
   const hmac = (key: string | Buffer, text: string) =>
     createHmac('sha256', key).update(text).digest()
@@ -67,7 +70,10 @@ function meets(
   )
 }
 
-/** Each field but the signature, the policy, the file and those to be ignored must be in the policy. */
+/**
+ * Returns fields that the policy lacks; signature, policy, file and ignored fields need not be in
+ * it.
+ */
 function uncoveredFields(policy: Policy, fields: ReadonlyMap<string, string>): string[] {
   const covered = policy.conditions.flatMap((condition) =>
     Array.isArray(condition)

@@ -15,24 +15,24 @@ import type { SwiftServer } from './swift.js'
 export type S3Fault =
   /** Connections are reset at once. */
   | { readonly kind: 'down' }
-  /** Requests are taken and never answered. */
+  /** Requests are accepted and never answered. */
   | { readonly kind: 'silent' }
   /** Answers stop in the middle of their body and stay open. */
   | { readonly kind: 'stalled' }
   /** Answers end in the middle of their body. */
   | { readonly kind: 'cut' }
-  /** One byte in the middle of the body of an answer is another. */
+  /** One byte in the middle of an answer's body is changed. */
   | { readonly kind: 'wrong_answer' }
-  /** One byte of the body of a request is another. */
+  /** One byte of a request's body is changed. */
   | { readonly kind: 'wrong_request' }
-  /** The store does what it is asked, and its answer is lost. */
+  /** The store executes the request, and its answer is lost. */
   | { readonly kind: 'lost_answer' }
   /** The store answers this error. */
   | { readonly kind: 'error'; readonly status: number; readonly code: string }
 
 /**
- * A network with faults in front of a real store that speaks S3. It also takes forms that store an object (POST with a policy), which
- * Swift does not know: they are judged here and stored there.
+ * A network with faults in front of a real S3-compatible store. It also accepts forms that store an
+ * object (POST with a policy), which Swift lacks: it checks and stores them.
  */
 export class S3Proxy implements AsyncDisposable {
   readonly #server: Server
@@ -59,12 +59,12 @@ export class S3Proxy implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** So far, the faulty ones included. */
+  /** Number of requests so far, including faulty ones. */
   get requests(): number {
     return this.#requests
   }
 
-  /** Of the next requests; default: of all until {@link recover}. */
+  /** Applies a fault to the next requests; default: to all until {@link recover}. */
   fail(fault: S3Fault, times = Number.POSITIVE_INFINITY): void {
     this.#fault = { fault, left: times }
   }
@@ -181,7 +181,7 @@ function answerFault(
   return new ChangedByte(-1)
 }
 
-/** Everything passes; the byte at this place changed. */
+/** Passes everything, with the byte at this place changed. */
 class ChangedByte extends Transform {
   #passed = 0
 
@@ -198,7 +198,7 @@ class ChangedByte extends Transform {
   }
 }
 
-/** Only the first bytes pass, and nothing after them; not even the end. */
+/** Passes the first bytes only, without the end. */
 class Stop extends Transform {
   #left: number
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
-/** The daemons that keep data; the proxy is in front of them. */
+/** The daemons that store data, behind the proxy. */
 export const storageDaemons = ['account', 'container', 'object'] as const
 export const daemons = [...storageDaemons, 'proxy'] as const
 
@@ -27,7 +27,10 @@ export function confPath(folder: string, daemon: SwiftDaemon): string {
   return join(folder, `${daemon}-server.conf`)
 }
 
-/** A program for Python that writes a ring for each daemon: which disk of which port keeps what. */
+/**
+ * Returns a Python program that writes a ring for each daemon: the assignment of data to disks and
+ * ports.
+ */
 export function ringProgram(folder: string, ports: SwiftPorts): string {
   return `
 from swift.common.ring import RingBuilder
@@ -46,7 +49,7 @@ name = Policy-0
 default = yes
 `
 
-/** Its authentication asks for a memcached, which a single process does not need. */
+/** Its authentication requires a memcached, which a single process does not need. */
 const memoryCache = `class Cache:
     def __init__(self):
         self.entries = {}

@@ -15,13 +15,13 @@ import {
   writeSwiftFiles,
 } from './swift-files.js'
 
-/** Where Debian installs them, from swift-proxy, swift-account, swift-container and swift-object. */
+/** Folder of Debian's packages swift-proxy, swift-account, swift-container and swift-object. */
 const binDir = '/usr/bin'
-/** Swift is a module of the system's Python, whichever is first in PATH. */
+/** Swift is a module of the system's Python, not necessarily of the first one in PATH. */
 const python = '/usr/bin/python3'
 const maxTries = 3
 
-/** Whether OpenStack Swift is installed on this machine. */
+/** Tests whether OpenStack Swift is installed on this machine. */
 export function hasSwift(): boolean {
   try {
     for (const name of daemons) accessSync(program(name), constants.X_OK)
@@ -32,7 +32,10 @@ export function hasSwift(): boolean {
   }
 }
 
-/** OpenStack Swift with its S3 interface: five processes in a temporary folder, on free loopback ports. */
+/**
+ * OpenStack Swift with its S3 interface: five processes in a temporary folder, on free loopback
+ * ports.
+ */
 export class SwiftServer implements AsyncDisposable {
   readonly region = 'us-east-1'
   readonly accessKeyId = account.user
@@ -52,7 +55,7 @@ export class SwiftServer implements AsyncDisposable {
         return server
       } catch (error) {
         await server[Symbol.asyncDispose]()
-        // Somebody may have taken one of the ports meanwhile.
+        // Another process may have taken one of the ports.
         if (tries === maxTries) throw error
       }
     }
@@ -63,20 +66,26 @@ export class SwiftServer implements AsyncDisposable {
     return this.#url
   }
 
-  /** A new, empty bucket. @returns its name */
+  /**
+   * Creates an empty bucket.
+   * @returns its name
+   */
   async createBucket(): Promise<string> {
     const bucket = `test-${randomBytes(8).toString('hex')}`
     await this.#call('PUT', bucket)
     return bucket
   }
 
-  /** The names of everything in a bucket, in their order. */
+  /** Returns the sorted names of all objects in a bucket. */
   async names(bucket: string): Promise<string[]> {
     const text = await (await this.#call('GET', bucket)).text()
     return text.split('\n').filter((name) => name !== '')
   }
 
-  /** Stores an object by Swift's own interface. @returns its ETag, without quotes */
+  /**
+   * Stores an object through Swift's own interface.
+   * @returns its ETag, without quotes
+   */
   async store(
     bucket: string,
     name: string,
@@ -87,7 +96,7 @@ export class SwiftServer implements AsyncDisposable {
     return answer.get('etag') ?? ''
   }
 
-  /** What the processes wrote. */
+  /** Output of the processes. */
   output(): string {
     return this.#daemons.map((daemon) => daemon.output()).join('')
   }
@@ -125,7 +134,7 @@ export class SwiftServer implements AsyncDisposable {
       const answer = await fetch(`${this.#url}/auth/v1.0`, { headers })
       const token = answer.headers.get('x-auth-token') ?? undefined
       if (token === undefined) return undefined
-      // The account is made by the first write, when all daemons are there.
+      // The first write creates the account, once all daemons have started.
       const options = { method: 'PUT', headers: { 'x-auth-token': token } }
       const { ok } = await fetch(`${this.#url}${account.path}/start`, options)
       return ok ? token : undefined

@@ -59,8 +59,7 @@ export const deleteFile = operation({
 
 /**
  * On this node at once, on others within 1 s; addresses that they issue until then end too. Files
- * stay, and
- * avatars remain available, since they need no signature (rule J3).
+ * stay, and avatars remain available, since they need no signature (rule J3).
  */
 export const revokeFileLinks = operation({
   ...operatorOperation,

@@ -25,8 +25,8 @@ import { adminErrors, group, joiningErrors, oneGroupErrors } from './fields.js'
 const admission = 'Group admission'
 
 /**
- * apply_approval decides (rule F4): a member at once, an open request, or 20019. Admins
- * and owner are notified of an open request once. An open invitation is accepted by it.
+ * apply_approval decides (rule F4): a member at once, an open request, or 20019. Admins and owner
+ * are notified of an open request once. An open invitation is accepted by it.
  */
 export const applyToGroup = operation({
   id: 'group.apply',
@@ -42,8 +42,8 @@ export const applyToGroup = operation({
 })
 
 /**
- * Atomic. A request is answered once: 20014 afterwards and after expiry. The user is notified.
- * Rule F4.
+ * Atomic. A request is answered once: 20014 afterwards and after expiry. The user is notified. Rule
+ * F4.
  */
 export const handleJoinRequest = operation({
   id: 'group.apply.handle',
@@ -84,8 +84,7 @@ export const listJoinRequests = operation({
 
 /**
  * One commit; each user is decided separately, in order. apply_approval does not apply. Inviting
- * again
- * renews an open invitation. Rule F4.
+ * again renews an open invitation. Rule F4.
  */
 export const inviteToGroup = operation({
   id: 'group.invite',
@@ -168,8 +167,7 @@ export const signGroupQrCode = operation({
 
 /**
  * Acts like an invitation that is accepted at once: apply_approval does not apply. Users who were
- * kicked too often or
- * blocked are refused (rule F6).
+ * kicked too often or blocked are refused (rule F6).
  */
 export const joinByQrCode = operation({
   id: 'group.qrcode.invite',

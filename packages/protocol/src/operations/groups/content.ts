@@ -124,8 +124,7 @@ export const listSharedFiles = operation({
 
 /**
  * The file itself is not checked. The same file may be shared more than once. The group is
- * notified.
- * Rule F8b.
+ * notified. Rule F8b.
  */
 export const shareFile = operation({
   id: 'group.file.upload',
@@ -162,8 +161,7 @@ export const renameSharedFile = operation({
 
 /**
  * One commit; each file is decided separately, results in the order of file_list, duplicates once.
- * The
- * file behind `url` stays. The group is notified.
+ * The file behind `url` stays. The group is notified.
  */
 export const deleteSharedFiles = operation({
   id: 'group.file.delete',

@@ -19,8 +19,8 @@ import {
 import { adminErrors, group, memberErrors, ownerErrors } from './fields.js'
 
 /**
- * Atomic: group, owner and users who join at once. Users of user_list are invited as by
- * {@link inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
+ * Atomic: group, owner and users who join at once. Users of user_list are invited as by {@link
+ * inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
  */
 export const createGroup = operation({
   id: 'group.create',
@@ -44,8 +44,7 @@ export const createGroup = operation({
 
 /**
  * Cannot be undone. Open requests and invitations end, members are notified, their rows and
- * messages
- * stay (rule F8).
+ * messages stay (rule F8).
  */
 export const destroyGroup = operation({
   id: 'group.destroy',
@@ -63,8 +62,7 @@ export const destroyGroup = operation({
 
 /**
  * msg_mute_mode and msg_push_mode are the caller's own. Outsiders may read public groups, chatrooms
- * and groups with an
- * invitation for them.
+ * and groups with an invitation for them.
  */
 export const getGroup = operation({
   id: 'group.info',
@@ -81,8 +79,7 @@ export const getGroup = operation({
 
 /**
  * In the order of the list, without repetitions; groups that the caller may not see are left out.
- * At most
- * 10,000 (rule D9).
+ * At most 10,000 (rule D9).
  */
 export const listGroups = operation({
   id: 'group.info.batch',
@@ -123,8 +120,8 @@ export const listJoinedGroups = operation({
 })
 
 /**
- * Atomic. A ban of the new owner ends. Transfer to the present owner succeeds and
- * changes nothing. Members are notified. Rule F4a.
+ * Atomic. A ban of the new owner ends. Transfer to the present owner succeeds and changes nothing.
+ * Members are notified. Rule F4a.
  */
 export const transferGroup = operation({
   id: 'group.transfer',

@@ -34,8 +34,7 @@ export const listGroupAdmins = operation({
 
 /**
  * By user ID, default and maximum of a page 1,000; a deep page of a large group costs as much as
- * the
- * first. Display names may be hidden (rule F9).
+ * the first. Display names may be hidden (rule F9).
  */
 export const listGroupMembers = groupList(
   'member_list',
@@ -46,8 +45,7 @@ export const listGroupMembers = groupList(
 
 /**
  * In the order of the list, without repetitions. Clients send every member of a group at once (rule
- * D9).
- * Display names may be hidden (rule F9).
+ * D9). Display names may be hidden (rule F9).
  */
 export const listDisplayNames = operation({
   id: 'group.members.display_name',

@@ -9,8 +9,8 @@ import { groupList, memberAction } from './shapes.js'
 const members = 'Group members'
 
 /**
- * One commit; users who are not members fail separately, existing admins succeed. Promotion
- * ends a ban of the member. At most 500 admins (20028). Rule F3.
+ * One commit; users who are not members fail separately, existing admins succeed. Promotion ends a
+ * ban of the member. At most 500 admins (20028). Rule F3.
  */
 export const addGroupAdmins = memberAction({
   id: 'group.admin.add',
@@ -32,8 +32,7 @@ export const removeGroupAdmins = memberAction({
 
 /**
  * One commit; each user is decided separately, and only members of a lower role can be kicked.
- * After
- * more than 3 kicks a user returns only with an admin's help. Rules F3 and F6.
+ * After more than 3 kicks a user returns only with an admin's help. Rules F3 and F6.
  */
 export const kickGroupMembers = memberAction({
   id: 'group.kick',
@@ -80,8 +79,8 @@ export const listBannedMembers = groupList(
 )
 
 /**
- * One commit; users need not be members. Their open requests and invitations end. Only users of
- * a lower role. Rule F6.
+ * One commit; users need not be members. Their open requests and invitations end. Only users of a
+ * lower role. Rule F6.
  */
 export const blockGroupUsers = memberAction({
   id: 'group.block',

@@ -119,8 +119,7 @@ export const setGroupCapacity = extension(
 
 /**
  * Replaces an earlier ban of the whole group; bans of single members continue separately. The group
- * is
- * notified. Rule F5.
+ * is notified. Rule F5.
  */
 export const banGroup = operation({
   id: 'group.settings.ban_all',

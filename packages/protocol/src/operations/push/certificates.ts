@@ -48,8 +48,7 @@ const maxFileLength = 65_536
 
 /**
  * The credentials are given as a whole and checked as for a send. A replaced certificate keeps its
- * ID and the address of its
- * receipts; its channel cannot change.
+ * ID and the address of its receipts; its channel cannot change.
  */
 export const setPushCertificate = operation({
   ...operatorOperation,

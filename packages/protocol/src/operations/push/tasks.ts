@@ -29,7 +29,10 @@ const tag = 'Push'
 /** The end of the year 9999. */
 const lastSecond = 253_402_300_799
 
-/** A list of the audience: a longer one than 500 has its own error (12005), so the schema sets no bound. */
+/**
+ * A list of the audience: a longer one than 500 has its own error (12005), so the schema sets no
+ * bound.
+ */
 const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
 
 function audienceValues(description: string) {

@@ -130,8 +130,8 @@ export const setMobile = operation({
 })
 
 /**
- * Unique in the application without regard to case. An extension in the style of the contract.
- * Rule D1.
+ * Unique in the application without regard to case. An extension in the style of the contract. Rule
+ * D1.
  */
 export const setEmail = operation({
   id: 'user.email.update',

@@ -10,8 +10,7 @@ const credentials = { username, password }
 
 /**
  * Settings of a new user are all false, 0 or "" (rule D7). Of two concurrent registrations of one
- * name
- * exactly one succeeds. Rules C2 and D1.
+ * name exactly one succeeds. Rules C2 and D1.
  */
 export const registerUser = operation({
   id: 'user.register',
@@ -29,8 +28,7 @@ export const registerUser = operation({
 
 /**
  * Same as {@link registerUser}, with the device, the push token and the alias stored in the same
- * commit:
- * all or none. Rule D8 defines `sign`.
+ * commit: all or none. Rule D8 defines `sign`.
  */
 export const registerUserForPush = operation({
   id: 'user.register.push',

@@ -2,7 +2,9 @@ import { keySources } from '../../enums.js'
 import { resource } from '../../resource.js'
 import { int32, type Static, stringEnum, text } from '../../schema.js'
 
-/** Data of /operator/v1/secret/rotate and retire. Key IDs are fingerprints; no key is ever shown. */
+/**
+ * Data of /operator/v1/secret/rotate and retire. Key IDs are fingerprints; no key is ever shown.
+ */
 export const SecretKeyRotation = resource(
   'SecretKeyRotation',
   'The secret keys after a rotation or a retirement.',

@@ -56,8 +56,7 @@ export class DeviceService {
     const reopened = known && (await this.#reopen(tx, known, use, now))
     if (reopened) return reopened
     // Taking the serial number serializes concurrent logins of one user, so it comes first. An
-    // unused
-    // number only leaves a gap.
+    // unused number only leaves a gap.
     const deviceSn = await users.takeDeviceSerial(tx, use, now)
     const made = await store.findByGuid(tx, use, deviceGuid)
     const joined = made && (await this.#reopen(tx, made, use, now))

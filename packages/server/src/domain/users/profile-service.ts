@@ -109,7 +109,8 @@ export class ProfileService {
 
   /**
    * @param update.value '' clears a mobile number or an e-mail address (rule D1a)
-   * @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found, user_deleted
+   * @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found,
+   * user_deleted
    */
   async setUnique(
     appId: string,

@@ -27,9 +27,8 @@ const maxCertificates = 10_000
 /**
  * Treats tokens that a gateway reports as ended as a fault of the set-up. It does so when the
  * certificate has had no success for a day, and either the gateway's answer may mean a set-up fault
- * or
- * most of many tokens are concerned, in any number of requests of a day. The first few tokens of a
- * mass are still removed, since an app with few devices looks the same.
+ * or most of many tokens are concerned, in any number of requests of a day. The first few tokens of
+ * a mass are still removed, since an app with few devices looks the same.
  */
 export class MassPruneGuard {
   /** Windows of certificates without a recent success, by ID. */

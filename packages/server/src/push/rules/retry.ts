@@ -58,11 +58,9 @@ const spreadShare = 0.25
 
 /**
  * Returns when to send again with the same token. The gateway's own time applies; otherwise a
- * random part
- * of a time that doubles with each failure or each `throttled` outcome. A repetition is safe even
- * if
- * the last try may have arrived: a device shows the same `deduplicationId` once, and a command
- * without this guard is not repeated.
+ * random part of a time that doubles with each failure or each `throttled` outcome. A repetition is
+ * safe even if the last try may have arrived: a device shows the same `deduplicationId` once, and a
+ * command without this guard is not repeated.
  *
  * @returns milliseconds since 1970, at most the expiry for a delay; null: never
  */

@@ -1,4 +1,4 @@
-/** FCM HTTP v1: an assertion for an access token, one device a request. */
+/** FCM HTTP v1: exchanges an assertion for an access token; one device per request. */
 import { generateKeyPairSync } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
 import type { GatewayCall, GatewayModel, GatewayReply, GatewayState, JsonReply } from '../model.js'
@@ -31,7 +31,7 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string, st
   config: [401, 'UNAUTHENTICATED', 'THIRD_PARTY_AUTH_ERROR'],
 }
 
-/** A gateway with one project and one service account. */
+/** Creates a gateway with one project and one service account. */
 export function cloudGateway(): GatewayModel {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const account = {
@@ -142,7 +142,7 @@ function badRequest(field: string, description: string): JsonReply {
   return jsonReply(400, { error: { code: 400, status: 'INVALID_ARGUMENT', message, details } })
 }
 
-/** The field that is wrong, and what is. */
+/** Returns the invalid field and the reason. */
 function cloudMessageProblem(message: JsonMembers): [string, string] | null {
   const { token, ...rest } = message
   if (typeof token !== 'string' || token === '') return ['message.token', 'missing']

@@ -1,4 +1,4 @@
-/** APNs: HTTP/2, signed tokens or client certificates, one device a request. */
+/** APNs: HTTP/2, signed tokens or client certificates; one device per request. */
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
 import type { GatewayCall, GatewayModel, GatewayReply, GatewayState, JsonReply } from '../model.js'
@@ -21,7 +21,7 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string]>>>
   payload: [413, 'PayloadTooLarge'],
 }
 
-/** A gateway that takes one key of one team, and client certificates of its authority. */
+/** Creates a gateway that accepts one key of one team, and client certificates of its authority. */
 export function iosGateway(): GatewayModel {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credentials = {
@@ -82,7 +82,7 @@ function iosFailure(
   return jsonReply(status, { reason, ...more }, retry)
 }
 
-/** Tokens of a key are made 20 minutes apart at least; their times of issue say when. */
+/** Tests whether tokens of a key are issued less than 20 minutes apart, by their times of issue. */
 function changesTooOften(issuedAt: number, { memory }: GatewayState): boolean {
   const known = memory.get('tokens')
   const tokens = known instanceof Set ? (known as Set<number>) : new Set<number>()

@@ -1,4 +1,4 @@
-/** vendor_f: every request is signed; forms with a JSON field, up to 100 devices a request. */
+/** vendor_f: every request is signed; forms with a JSON field, up to 100 devices per request. */
 import { createHash } from 'node:crypto'
 import type { GatewayModel, GatewayReply, GatewayState, SimulatedDelivery } from '../model.js'
 import {
@@ -19,7 +19,7 @@ const credentials = {
   certificate: '',
 }
 const basePath = '/garcia/api/server/push'
-/** What the gateway sends with its receipts. */
+/** Access token in the gateway's receipts. */
 export const vendorFAccessToken = 'vendor-f-receipts'
 
 const scripted: Partial<Readonly<Record<ScriptName, string>>> = {
@@ -38,7 +38,7 @@ const deviceCodes: Partial<Readonly<Record<ScriptName, string>>> = {
   muted: '110010',
 }
 
-/** A gateway with one app. */
+/** Creates a gateway with one app. */
 export function vendorFGateway(): GatewayModel {
   return {
     channel: 'vendor_f',
@@ -60,7 +60,7 @@ export function vendorFGateway(): GatewayModel {
   }
 }
 
-/** All fields but the signature, by name, and the secret after them. */
+/** Checks the signature: all fields but the signature, by name, followed by the secret. */
 function isSigned({ sign, ...fields }: Readonly<Record<string, string>>): boolean {
   const signed = Object.entries(fields)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,4 +1,4 @@
-/** vendor_h: OAuth or a signed token of a service account, up to 1000 devices a request. */
+/** vendor_h: OAuth or a signed token of a service account, up to 1000 devices per request. */
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
 import { issueForSecret, kitProblem } from '../kit.js'
@@ -36,10 +36,10 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string]>>>
   payload: [200, '80100016'],
 }
 
-/** What the receipts are signed with. */
+/** Credentials that sign the receipts. */
 export const vendorHCallback = { user: 'cbuser', secret: 'cbkey' }
 
-/** A gateway with one app, which may also sign for itself. */
+/** Creates a gateway with one app, which may also sign its own tokens. */
 export function vendorHGateway(): GatewayModel & { readonly account: string } {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const account = {
@@ -109,7 +109,7 @@ function vendorHReply(status: number, code: string, msg: string, requestId = 'no
   return jsonReply(status, { code, msg, requestId })
 }
 
-/** Receipts carry a signature of time, nonce and user. */
+/** Signs receipts with time, nonce and user. */
 function vendorHReceipt(deliveries: readonly SimulatedDelivery[], url: string, now: number) {
   const statuses = deliveries.map(({ token, tag, messageId, script }) => ({
     token,

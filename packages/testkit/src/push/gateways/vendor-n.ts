@@ -1,4 +1,4 @@
-/** vendor_n: OAuth, up to 1000 devices a request, the message of vendor_h in other spelling. */
+/** vendor_n: OAuth, up to 1000 devices per request, the message of vendor_h in another spelling. */
 import { issueForSecret, kitProblem } from '../kit.js'
 import type { GatewayModel, GatewayReply, GatewayState } from '../model.js'
 import { bearer, isCurrent, jsonReply, member, readJson, textMember, texts } from '../reading.js'
@@ -29,7 +29,7 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, number]>>>
   payload: [200, 80200056],
 }
 
-/** A gateway with one app. */
+/** Creates a gateway with one app. */
 export function vendorNGateway(): GatewayModel {
   return {
     channel: 'vendor_n',

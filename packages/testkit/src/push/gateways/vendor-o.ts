@@ -1,4 +1,4 @@
-/** vendor_o: a signed token call; forms with a JSON field, up to 1000 messages a request. */
+/** vendor_o: a signed token call; forms with a JSON field, up to 1000 messages per request. */
 import { createHash } from 'node:crypto'
 import type {
   GatewayCall,
@@ -34,7 +34,7 @@ const scripted: Partial<Readonly<Record<ScriptName, number>>> = {
   payload: 67,
 }
 
-/** A gateway with one app. */
+/** Creates a gateway with one app. */
 export function vendorOGateway(): GatewayModel {
   return {
     channel: 'vendor_o',

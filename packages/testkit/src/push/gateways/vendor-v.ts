@@ -30,10 +30,10 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, number]>>>
   payload: [200, 10103],
 }
 
-/** Status of a device that the message does not go to. */
+/** Status of a device that does not receive the message. */
 const deviceStatus: Partial<Readonly<Record<ScriptName, number>>> = { dead: 2, wrong: 1, muted: 4 }
 
-/** A gateway with one app. */
+/** Creates a gateway with one app. */
 export function vendorVGateway(): GatewayModel {
   return {
     channel: 'vendor_v',
@@ -111,7 +111,7 @@ function deliver(taken: { state: GatewayState; message: unknown; token: string; 
   })
 }
 
-/** An answer that is the same for all devices. */
+/** Returns an answer that is the same for all devices. */
 function end(state: GatewayState, tokens: readonly string[]): GatewayReply | null {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'

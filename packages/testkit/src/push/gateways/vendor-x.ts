@@ -1,4 +1,4 @@
-/** vendor_x: a static secret, forms, up to 1000 devices a request. */
+/** vendor_x: a static secret, forms, up to 1000 devices per request. */
 import type { GatewayModel, GatewayReply, GatewayState, SimulatedDelivery } from '../model.js'
 import { hasDuplicates, isTextWithin, jsonReply, readForm } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
@@ -22,7 +22,7 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, number, st
   payload: [200, 10017, 'parameter value invalid'],
 }
 
-/** A gateway with one app. */
+/** Creates a gateway with one app. */
 export function vendorXGateway(): GatewayModel {
   return {
     channel: 'vendor_x',

@@ -72,7 +72,9 @@ export class SharedFileService {
     return access.read(caller, groupId, 'read', (db, { group }) => files.list(db, group))
   }
 
-  /** @throws AppError group_not_found, member_required, shared_file_not_found, shared_file_forbidden */
+  /**
+   * @throws AppError group_not_found, member_required, shared_file_not_found, shared_file_forbidden
+   */
   async rename(caller: GroupCaller, groupId: Int64, fileId: Int64, name: string): Promise<void> {
     const { access, files } = this.options
     await access.change(caller, groupId, 'read', {}, async (tx, context) => {

@@ -59,8 +59,7 @@ export class MembershipService {
    * @param how.isOwnWill the users join on their own, which is refused after too many kicks (rule
    * F6)
    * @returns user_not_found, user_deleted, already_group_member, in_group_block_list,
-   * kicked_too_often, joined_group_limit_reached,
-   * group_full
+   * kicked_too_often, joined_group_limit_reached, group_full
    */
   async add(
     tx: Tx,

@@ -50,7 +50,10 @@ export interface Deletion {
 export class DeletionService {
   constructor(private readonly options: DeletionServiceOptions) {}
 
-  /** @throws AppError invalid_parameter for a proof without a password, password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable */
+  /**
+   * @throws AppError invalid_parameter for a proof without a password, password_incorrect,
+   * too_many_requests, user_not_found, user_deleted, unavailable
+   */
   async delete(deletion: Deletion): Promise<void> {
     const { database, passwords, changing } = this.options
     const { appId, userId, proof } = deletion
@@ -66,9 +69,8 @@ export class DeletionService {
     const { accounts, tokens, ownership, personal, users } = this.options
     const { conversations, counts, outbox, textErasures, clock } = this.options
     const key = { appId, userId }
-    // Batches of sends lock conversations before users, so conversations close first, and a
-    // second time
-    // for those that have begun since.
+    // Batches of sends lock conversations before users, so conversations close first, and a second
+    // time for those that have begun since.
     await conversations.close(tx, key)
     await users.lockInOrder(tx, userId)
     const user = await accounts.lockForUpdate(tx, appId, userId)

@@ -34,7 +34,7 @@ function isAbout({ kind, payload }: Event<ActorEventKind>, userIds: ReadonlySet<
   const { actor_id, user_ids } = payload
   if (!kind.startsWith('group.')) return [actor_id, ...user_ids].some(isDeleted)
   const isAboutThem = user_ids.length > 0 && user_ids.every(isDeleted)
-  // An event that names users is about their names in the group, even when an administrator
-  // caused it.
+  // An event that names users is about their names in the group, even when an administrator caused
+  // it.
   return isAboutThem || (kind !== 'group.info_updated' && isDeleted(actor_id))
 }

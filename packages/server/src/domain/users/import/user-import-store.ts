@@ -86,8 +86,8 @@ export class UserImportStore {
   }
 }
 
-// One subquery per value: a condition with all values would make PostgreSQL read every user of
-// the app.
+// One subquery per value: a condition with all values would make PostgreSQL read every user of the
+// app.
 function ownersOf(appId: string, field: string, values: readonly string[]): RawBuilder<unknown> {
   const given = sql.join(paddedForPlanCache(values).map((value) => sql`(${value})`))
   const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`

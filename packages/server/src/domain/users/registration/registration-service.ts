@@ -113,7 +113,8 @@ export class RegistrationService {
 
   /**
    * @returns the new user's ID and settings
-   * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached, address_limited, unavailable
+   * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached,
+   * address_limited, unavailable
    */
   async register(
     registrar: Registrar,

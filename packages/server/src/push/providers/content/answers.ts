@@ -20,8 +20,7 @@ type QuotaClass = keyof typeof quotas
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
  * gives the same answer. `device_config`: the set-up is refused for one device. `clock`: the
- * gateway
- * finds our time wrong.
+ * gateway finds our time wrong.
  */
 export type AnswerClass =
   | Exclude<Refusal['kind'], 'network' | 'held_back' | 'quota'>

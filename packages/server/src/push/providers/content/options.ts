@@ -55,8 +55,8 @@ export function longBody({ bigText, body }: PushNotification): string {
 }
 
 /**
- * Data for the app: the members of `ext`, and `hermod` with the task and
- * everything that the channel has no field for.
+ * Data for the app: the members of `ext`, and `hermod` with the task and everything that the
+ * channel has no field for.
  */
 export function appData(
   { ext, taskId }: PushNotification,

@@ -13,8 +13,7 @@ const periodMs = 36 * 60_000
 
 /**
  * Issues tokens at the start of a fixed period of the clock and uses them until the period ends.
- * All
- * processes that send with a key issue the same token time and change it together, without
+ * All processes that send with a key issue the same token time and change it together, without
  * coordination.
  */
 export const iosAuth: AuthScheme<IosCredentials> = {

@@ -1,4 +1,6 @@
-/** Requests to APNs: "Sending notification requests to APNs", "Generating a remote notification". */
+/**
+ * Requests to APNs: "Sending notification requests to APNs", "Generating a remote notification".
+ */
 import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'

@@ -45,8 +45,8 @@ export class CertificateClients<Credentials> {
 
   /** @returns a refusal when the certificate is invalid */
   open(certificate: GatewayCertificate): CertificateClient<Credentials> | Refusal {
-    // The receipt address differs per certificate, but vendors count by credentials, so it is
-    // not part of the key.
+    // The receipt address differs per certificate, but vendors count by credentials, so it is not
+    // part of the key.
     const { receiptUrl: _, ...shared } = certificate
     const key = createHash('sha256').update(JSON.stringify(shared)).digest('base64')
     const known = this.#clients.get(key)

@@ -36,9 +36,9 @@ function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
     refusesImages: false,
     android: ({ priority }) => ({
       urgency: priority === 'high' ? 'HIGH' : 'NORMAL',
-      // Keeps all messages that wait for the device; they replace one another there by
-      // notify_id. The
-      // vendor allows at most 100 collapse groups, which all conversations of an app would share.
+      // Keeps all messages that wait for the device; they replace one another there by notify_id.
+      // The vendor allows at most 100 collapse groups, which all conversations of an app would
+      // share.
       collapse_key: -1,
       target_user_type: environment === 'development' ? 1 : 0,
       ...(category === undefined ? {} : { category }),
