@@ -16,8 +16,8 @@ import { loginLines } from '../domain/login/login-queue.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
+import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import { lockFolder } from '../lib/concurrency/folder-lock.js'
-import { Turns } from '../lib/concurrency/turns.js'
 import { IdGenerator } from '../lib/ids/ids.js'
 import { Lifecycle } from '../lib/lifecycle.js'
 import { RateLimiter } from '../lib/limits/rate-limiter.js'
@@ -166,7 +166,7 @@ function buildContext(
   const bus = new MemoryBus()
   const ids = new IdGenerator(idReservations(database), clock.now)
   const caches = createCaches({ database, bus })
-  const turns = new Turns()
+  const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
@@ -185,7 +185,7 @@ function buildContext(
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const domains = createDomains(
-    { database, caches, stores, outbox, jobs, ids, clock, turns, metrics, log },
+    { database, caches, stores, outbox, jobs, ids, clock, budget, metrics, log },
     {
       config,
       secrets,
@@ -214,7 +214,7 @@ function buildContext(
     users: services.users.accounts,
     limits,
     observer: callObserver(log, metrics),
-    turns,
+    budget,
     checkAnswers: config.checkAnswers,
   })
   metrics.watchLogins(() =>

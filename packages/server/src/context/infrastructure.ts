@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
-import type { Turns } from '../lib/concurrency/turns.js'
+import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -18,7 +18,7 @@ export interface Infrastructure {
   readonly jobs: JobQueue
   readonly ids: IdGenerator
   readonly clock: Clock
-  readonly turns: Turns
+  readonly budget: EventLoopBudget
   readonly metrics: Metrics
   readonly log: Logger
 }

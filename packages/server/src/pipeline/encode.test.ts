@@ -10,7 +10,7 @@ import {
 } from '@hermod/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Turns } from '../lib/concurrency/turns.js'
+import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import { stringifyJson } from '../lib/json.js'
 import { answerEncoder, compileEncoder } from './encode.js'
 
@@ -96,7 +96,7 @@ describe('a long list', () => {
       free: {},
     }))
   const extras = { cursor: '"data":[]', total: 7 }
-  const encodeAnswer = answerEncoder(list, new Turns())
+  const encodeAnswer = answerEncoder(list, new EventLoopBudget({ perTurn: 1 }))
 
   it.each([0, 1, 250, 251, 500, 777])('of %i entries is written as any other', async (count) => {
     const payload = { data: entries(count), extras }

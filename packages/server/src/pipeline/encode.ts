@@ -1,6 +1,6 @@
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
-import type { Turns } from '../lib/concurrency/turns.js'
+import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { Payload } from './call.js'
@@ -33,39 +33,39 @@ export function compileEncoder({ data, extras }: Operation): EncodeEnvelope {
     encode({ code: 200, data, message: null, ...(extras as object | undefined) })
 }
 
-/** Writes the envelope of a success as JSON text; a long list in pieces, each in a turn of its own. */
+/** Writes the envelope of a success as JSON text; a long list in chunks, each in a turn of the event loop. */
 export type EncodeAnswer = (payload: Payload) => MaybePromise<string>
 
-/** As many entries of a list are written at once. */
-const pieceLength = 250
+/** Entries of a list that are written at once. */
+const chunkLength = 250
 
 /** As {@link compileEncoder}, when it is first used: who takes the value of an answer as it is never pays for it. */
-export function answerEncoder(operation: Operation, turns: Turns): EncodeAnswer {
+export function answerEncoder(operation: Operation, budget: EventLoopBudget): EncodeAnswer {
   let encode: EncodeEnvelope | undefined
   return (payload) => {
     encode ??= compileEncoder(operation)
     const { data } = payload
-    if (!Array.isArray(data) || data.length <= pieceLength) return encode(payload)
-    return encodeInPieces(encode, payload, turns)
+    if (!Array.isArray(data) || data.length <= chunkLength) return encode(payload)
+    return encodeInChunks(encode, payload, budget)
   }
 }
 
 const emptyList = '"data":[]'
 const listStart = emptyList.length - 1
 
-async function encodeInPieces(
+async function encodeInChunks(
   encode: EncodeEnvelope,
   { data, extras }: Payload,
-  turns: Turns,
+  budget: EventLoopBudget,
 ): Promise<string> {
-  const pieces: string[] = []
-  for await (const piece of turns.pieces(data as readonly unknown[], pieceLength)) {
-    const text = encode({ data: piece })
-    pieces.push(text.slice(text.indexOf('[') + 1, text.lastIndexOf(']')))
+  const texts: string[] = []
+  for await (const chunk of budget.chunks(data as readonly unknown[], chunkLength)) {
+    const text = encode({ data: chunk })
+    texts.push(text.slice(text.indexOf('[') + 1, text.lastIndexOf(']')))
   }
   const frame = encode({ data: [], extras })
   const at = frame.indexOf(emptyList) + listStart
-  return frame.slice(0, at) + pieces.join(',') + frame.slice(at)
+  return frame.slice(0, at) + texts.join(',') + frame.slice(at)
 }
 
 /** What matters for writing: ranges, formats and descriptions would only cost time. */

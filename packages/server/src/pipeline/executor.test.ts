@@ -9,7 +9,7 @@ import {
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import { failureAnswer } from '../http/failure.js'
-import { Turns } from '../lib/concurrency/turns.js'
+import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import { unlimited } from './allowance.js'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
@@ -85,7 +85,7 @@ function setUp(
       failed: (call: Call, { id }: Operation, error: unknown) =>
         void reports.push(['failed', call.requestId, id, error]),
     },
-    turns: new Turns(),
+    budget: new EventLoopBudget({ perTurn: 1 }),
     checkAnswers: true,
     ...others,
   }

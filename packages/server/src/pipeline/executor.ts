@@ -1,6 +1,6 @@
 import { AppError, type CallerRule, errorCatalogue, type Operation } from '@hermod/protocol'
+import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import { Slots } from '../lib/concurrency/slots.js'
-import type { Turns } from '../lib/concurrency/turns.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { type Allowance, unlimited } from './allowance.js'
@@ -34,7 +34,7 @@ export interface ExecutorOptions {
   readonly users: UserDirectory
   readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'>
   readonly observer: CallObserver
-  readonly turns: Turns
+  readonly budget: EventLoopBudget
   /** Checks every answer against the operation's definition; for development and tests. */
   readonly checkAnswers: boolean
 }
@@ -253,7 +253,7 @@ export class Executor {
       handler: this.#handlers.get(operation.id),
       cost: compileCost(operation),
       movesFiles: movesFiles(operation),
-      encode: answerEncoder(operation, this.#options.turns),
+      encode: answerEncoder(operation, this.#options.budget),
       check: this.#options.checkAnswers ? compileAnswerCheck(operation) : null,
     }
     this.#compiled.set(operation, compiled)

@@ -1,6 +1,6 @@
 import { AppError, boolean, type Operation, operation, string } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
-import { Turns } from '../lib/concurrency/turns.js'
+import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
 import { unlimited } from './allowance.js'
 import { type Call, data, handleDownload, handleUpload, type Upload } from './call.js'
@@ -62,7 +62,7 @@ function setUp({ isInDebt = false } = {}) {
         end: () => void steps.push('end'),
       }),
     },
-    turns: new Turns(),
+    budget: new EventLoopBudget({ perTurn: 1 }),
     observer: { finished: () => {}, failed: () => {} },
     checkAnswers: true,
   })

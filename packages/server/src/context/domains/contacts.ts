@@ -16,7 +16,7 @@ export interface ContactServices {
 }
 
 export function createContacts(
-  { database, caches, stores, outbox, clock, turns }: Infrastructure,
+  { database, caches, stores, outbox, clock, budget }: Infrastructure,
   { accounts, apps }: { readonly accounts: AccountService; readonly apps: AppService },
 ): Domain<ContactServices> {
   const contactBook = new ContactBook({
@@ -34,7 +34,7 @@ export function createContacts(
     apps,
     outbox,
     clock,
-    turns,
+    budget,
   })
   const contactRequests = new ContactRequestService({
     database,

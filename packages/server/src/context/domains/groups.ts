@@ -38,7 +38,7 @@ export interface GroupServices {
 }
 
 export function createGroups(
-  { database, caches, stores, outbox, ids, clock, turns }: Infrastructure,
+  { database, caches, stores, outbox, ids, clock, budget }: Infrastructure,
   { apps, secretKeys }: { readonly apps: AppService; readonly secretKeys: SecretKeys },
 ): Domain<GroupServices> {
   const {
@@ -64,7 +64,7 @@ export function createGroups(
     groupCache: caches.groups,
     memberCache: caches.members,
   })
-  const access = new GroupAccess({ database, groups, members, invitations, users, clock, turns })
+  const access = new GroupAccess({ database, groups, members, invitations, users, clock, budget })
   const memberships = new MembershipService({
     groups,
     members,
@@ -98,7 +98,7 @@ export function createGroups(
       lists,
       blocks,
       memberships,
-      turns,
+      budget,
     }),
     groupMessageRules: new GroupMessageRules({ groups, members, cache, clock }),
     groupModeration: new GroupModerationService({

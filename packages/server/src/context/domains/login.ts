@@ -32,7 +32,7 @@ export interface LoginParts {
   readonly tokens: TokenService
 }
 
-/** More of them would only wait for each other in the database, where there are no turns. */
+/** More transactions would only wait for each other in the database, in no fair order. */
 const parallelTransactions = 4
 
 export function createLoginParts(

@@ -1,7 +1,7 @@
 import { AppError, type Int64, relation, systemUserId } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import { lookUpPiece, type Turns } from '../../lib/concurrency/turns.js'
+import { type EventLoopBudget, lookupChunk } from '../../lib/concurrency/event-loop-budget.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AppService } from '../apps/app-service.js'
@@ -27,7 +27,7 @@ export interface ContactServiceOptions {
   readonly apps: AppService
   readonly outbox: Outbox
   readonly clock: Clock
-  readonly turns: Turns
+  readonly budget: EventLoopBudget
 }
 
 /** The user whose contacts are read or changed. */
@@ -147,16 +147,16 @@ export class ContactService {
 
   /** By user ID. */
   async listNames({ appId, userId }: ContactActor): Promise<{ userId: Int64; name: string }[]> {
-    const { database, store, turns } = this.options
+    const { database, store, budget } = this.options
     const names: { userId: Int64; name: string }[] = []
     for (;;) {
+      await budget.begin()
       const afterId = names.at(-1)?.userId ?? 0
       const found = await database.read((db) =>
-        store.listNames(db, appId, userId, { afterId, limit: lookUpPiece }),
+        store.listNames(db, appId, userId, { afterId, limit: lookupChunk }),
       )
       names.push(...found)
-      if (found.length < lookUpPiece) return names
-      await turns.next()
+      if (found.length < lookupChunk) return names
     }
   }
 
@@ -165,12 +165,12 @@ export class ContactService {
     { appId, userId }: ContactActor,
     userIds: readonly Int64[],
   ): Promise<ContactEntry[]> {
-    const { database, store, turns } = this.options
+    const { database, store, budget } = this.options
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
-    for await (const piece of turns.pieces(distinct, lookUpPiece)) {
+    for await (const chunk of budget.chunks(distinct, lookupChunk)) {
       const found = await database.read((db) =>
-        store.findEntries(db, appId, userId, { userIds: piece }),
+        store.findEntries(db, appId, userId, { userIds: chunk }),
       )
       for (const entry of found) entries.set(entry.userId, entry)
     }

@@ -7,7 +7,7 @@ import { boolean, int64, type Operation, operation, string } from '@hermod/proto
 import { loadConfig } from '../../../dist/config/config.js'
 import { Edge } from '../../../dist/edge/edge.js'
 import { createOperationServer } from '../../../dist/http/operation-server.js'
-import { Turns } from '../../../dist/lib/concurrency/turns.js'
+import { EventLoopBudget } from '../../../dist/lib/concurrency/event-loop-budget.js'
 import type { ByteRange } from '../../../dist/lib/system/byte-range.js'
 import type { FileAnswer, FileContent } from '../../../dist/lib/system/file-answer.js'
 import { data, handleDownload, handleUpload, type UploadForm } from '../../../dist/pipeline/call.js'
@@ -115,7 +115,7 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
     },
     users: { requireUser: () => {} },
     limits: noCallLimits,
-    turns: new Turns(),
+    budget: new EventLoopBudget({ perTurn: 1 }),
     observer: {
       finished: (_call, _operation, code) => codes.push(code),
       failed: (_call, _operation, error) => errors.push(error),

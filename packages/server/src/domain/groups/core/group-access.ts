@@ -13,7 +13,7 @@ import {
 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import { lookUpPiece, type Turns } from '../../../lib/concurrency/turns.js'
+import { type EventLoopBudget, lookupChunk } from '../../../lib/concurrency/event-loop-budget.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { InvitationStore } from '../admission/invitation-store.js'
 import type { MemberStore } from '../membership/member-store.js'
@@ -27,7 +27,7 @@ export interface GroupAccessOptions {
   readonly invitations: InvitationStore
   readonly users: UserLocker
   readonly clock: Clock
-  readonly turns: Turns
+  readonly budget: EventLoopBudget
 }
 
 /** Parts of a call's principal that groups need (rules C3 to C5). */
@@ -129,12 +129,12 @@ export class GroupAccess {
   ): Promise<GroupContext[]> {
     const distinct = [...new Set(groupIds)]
     const contexts: GroupContext[] = []
-    for await (const piece of this.options.turns.pieces(distinct, lookUpPiece))
-      contexts.push(...(await this.#readPiece(caller, piece, right)))
+    for await (const chunk of this.options.budget.chunks(distinct, lookupChunk))
+      contexts.push(...(await this.#readChunk(caller, chunk, right)))
     return contexts
   }
 
-  async #readPiece(
+  async #readChunk(
     caller: GroupCaller,
     groupIds: readonly Int64[],
     right: GroupRightName,

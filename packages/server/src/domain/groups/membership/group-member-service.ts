@@ -1,6 +1,6 @@
 import { AppError, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
-import { lookUpPiece, type Turns } from '../../../lib/concurrency/turns.js'
+import { type EventLoopBudget, lookupChunk } from '../../../lib/concurrency/event-loop-budget.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
@@ -19,7 +19,7 @@ export interface GroupMemberServiceOptions {
   readonly lists: MemberListStore
   readonly blocks: BlockStore
   readonly memberships: MembershipService
-  readonly turns: Turns
+  readonly budget: EventLoopBudget
 }
 
 const maxPage = 1_000
@@ -130,13 +130,13 @@ export class GroupMemberService {
     groupId: Int64,
     userIds: readonly Int64[],
   ): Promise<Member[]> {
-    const { access, members, turns } = this.options
+    const { access, members, budget } = this.options
     const distinct = [...new Set(userIds)]
     return access.read(caller, groupId, 'read', async (db, context) => {
       const found: Member[] = []
-      for await (const piece of turns.pieces(distinct, lookUpPiece)) {
-        const known = await members.findMany(db, context.group, piece)
-        found.push(...piece.flatMap((userId) => known.get(userId) ?? []))
+      for await (const chunk of budget.chunks(distinct, lookupChunk)) {
+        const known = await members.findMany(db, context.group, chunk)
+        found.push(...chunk.flatMap((userId) => known.get(userId) ?? []))
       }
       return this.#asSeen(context, found)
     })

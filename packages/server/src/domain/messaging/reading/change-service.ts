@@ -1,11 +1,11 @@
 import { alterationKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { Alteration, Change, ChangeState } from '../model/change-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ChangeStore } from '../log/change-store.js'
-import { broadcastStream, type Conversation } from '../model/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
+import type { Alteration, Change, ChangeState } from '../model/change-model.js'
+import { broadcastStream, type Conversation } from '../model/conversation-model.js'
 
 export interface ChangeServiceOptions {
   readonly database: Database

@@ -1,6 +1,6 @@
 import { AppError, type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
-import { Paced } from '../../../lib/limits/paced.js'
+import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import { countInPage, fitInPage, maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -54,11 +54,11 @@ const maxHistoryPage = 100
 /** Rows per read: a page of 20 and the message after it. */
 const messagesPerStep = 21
 /** Bounds on reads in parallel, because pages of history may be large. */
-const pace = { maxRunning: 64, maxBytesPerTurn: maxPageBytes }
+const budget = { maxRunning: 64, perTurn: maxPageBytes }
 
 /** Reads the messages of conversations (rule E6). */
 export class HistoryService {
-  readonly #paced = new Paced(pace)
+  readonly #budget = new EventLoopBudget(budget)
 
   constructor(private readonly options: HistoryServiceOptions) {}
 
@@ -140,7 +140,7 @@ export class HistoryService {
     const rows: HistoryMessage[] = []
     for (let from = upToId; ; ) {
       const step = Math.min(limit - rows.length, messagesPerStep)
-      const found = await this.#paced.run(
+      const found = await this.#budget.run(
         () => database.read((db) => read(db, { upToId: from, limit: step })),
         textUnits,
       )

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.js'
+import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { BucketRate } from '../../../lib/limits/bucket.js'
 import { TokenBucket } from '../../../lib/limits/token-bucket.js'
-import { TurnPacer } from './turn-pacer.js'
 
 export interface RequestLimits extends BucketRate {
   readonly maxInFlight: number
@@ -26,7 +26,7 @@ const requestsPerTurn = 16
 /** Bounds the number of concurrent requests to one gateway, and their rate. */
 export class RequestLimiter {
   readonly #bucket: TokenBucket
-  readonly #pacer = new TurnPacer(requestsPerTurn)
+  readonly #budget = new EventLoopBudget({ perTurn: requestsPerTurn })
   readonly #waiting: (() => void)[] = []
   #inFlight = 0
   /** Cost of the requests that wait for a place. */
@@ -61,7 +61,7 @@ export class RequestLimiter {
       const waitMs = this.#bucket.reserve(cost, maxWaitMs)
       if (waitMs === null) return this.#rateExceeded(cost)
       if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-      await this.#pacer.begin()
+      await this.#budget.begin()
       return await work()
     } finally {
       this.#leave()
