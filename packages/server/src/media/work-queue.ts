@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { Slots } from '../lib/concurrency/slots.js'
 import { MediaError } from './media.js'
 
-/** Conversions one after another; few wait. */
+/** Bounds the conversions that run and wait. */
 export class WorkQueue {
   readonly #slots: Slots
 
@@ -14,20 +14,15 @@ export class WorkQueue {
   }
 
   /**
-   * The source is not read before its turn, and destroyed in the end.
+   * Reads the source when a slot is free, and destroys it in the end.
    *
    * @throws MediaError busy
    */
   async run<Result>(source: Readable, work: () => Promise<Result>): Promise<Result> {
-    // It may fail while it waits; the one that reads it is told then.
+    // It may fail while it waits; reading it then fails too.
     source.on('error', () => {})
     try {
-      await this.#slots.enter()
-      try {
-        return await work()
-      } finally {
-        this.#slots.leave()
-      }
+      return await this.#slots.run(work)
     } finally {
       source.destroy()
     }

@@ -6,7 +6,7 @@ function settled(): Promise<void> {
 }
 
 describe('Slots', () => {
-  it('admits in order, so many at once, and refuses what finds too much waiting', async () => {
+  it('admits in order, a bounded number at once, and refuses when too many wait', async () => {
     const slots = new Slots({ parallel: 2, maxWaiting: 2, full: () => new Error('full') })
     const entered: number[] = []
     const enter = async (id: number) => {
@@ -28,5 +28,15 @@ describe('Slots', () => {
     slots.leave()
     await enter(6)
     expect(entered.at(-1)).toBe(6)
+  })
+
+  it('passes the slot on when work fails', async () => {
+    const slots = new Slots({ parallel: 1, maxWaiting: 1, full: () => new Error('full') })
+    const failing = slots.run(() => Promise.reject(new Error('failed')))
+    const next = slots.run(async () => slots.running)
+    expect(slots.isFull).toBe(true)
+    await expect(failing).rejects.toThrow('failed')
+    expect(await next).toBe(1)
+    expect([slots.running, slots.isFull]).toEqual([0, false])
   })
 })

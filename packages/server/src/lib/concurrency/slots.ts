@@ -1,26 +1,46 @@
 export interface SlotsOptions {
-  /** How many works may be under way at once. */
+  /** Works that may run at once. */
   readonly parallel: number
   readonly maxWaiting: number
   /** The error for work that finds too much waiting. */
   full(): Error
 }
 
-/** Work of which only so much may be under way at once; the rest waits in order, and not without bound. */
+/** Bounds the works that run at once. Further work waits in order, up to a bound. */
 export class Slots {
   readonly #waiting: (() => void)[] = []
   #running = 0
 
   constructor(private readonly options: SlotsOptions) {}
 
-  /** Resolves when the work may begin; {@link leave} must follow. @throws the error of a full queue */
+  get running(): number {
+    return this.#running
+  }
+
+  /** Whether the next work would be refused. */
+  get isFull(): boolean {
+    const { parallel, maxWaiting } = this.options
+    return this.#running >= parallel && this.#waiting.length >= maxWaiting
+  }
+
+  /** Runs work when a slot is free. @throws the error of a full queue */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.enter()
+    try {
+      return await work()
+    } finally {
+      this.leave()
+    }
+  }
+
+  /** Waits for a free slot; {@link leave} must follow. @throws the error of a full queue */
   async enter(): Promise<void> {
-    const { parallel, maxWaiting, full } = this.options
-    if (this.#running < parallel) this.#running++
-    else if (this.#waiting.length >= maxWaiting) throw full()
+    if (this.isFull) throw this.options.full()
+    if (this.#running < this.options.parallel) this.#running++
     else await new Promise<void>((enter) => this.#waiting.push(enter))
   }
 
+  /** Passes the slot to the work that has waited longest. */
   leave(): void {
     const next = this.#waiting.shift()
     if (next) next()

@@ -1,17 +1,18 @@
 import type { Clock } from '../../../lib/clock.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
+import { Slots } from '../../../lib/concurrency/slots.js'
 import type { BucketRate } from '../../../lib/limits/bucket.js'
 import { TokenBucket } from '../../../lib/limits/token-bucket.js'
 
 export interface RequestLimits extends BucketRate {
   readonly maxInFlight: number
-  /** Requests that wait for a place among those in flight; further requests are refused. */
+  /** Requests that may wait for a slot; further ones are refused. */
   readonly maxQueued: number
-  /** Longest wait for the rate, which also delays the job of the request. */
+  /** The longest wait of a request, and of its job, for the rate. */
   readonly maxWaitMs: number
 }
 
-/** Reason why a request was refused, and when to retry it. */
+/** The reason of a refusal, and the time after which to try again. */
 export interface LimiterRefusal {
   readonly code: 'queue_full' | 'rate_exceeded'
   readonly retryAfterMs: number
@@ -27,11 +28,10 @@ const requestsPerTurn = 16
 export class RequestLimiter {
   readonly #bucket: TokenBucket
   readonly #budget = new EventLoopBudget({ perTurn: requestsPerTurn })
-  readonly #waiting: (() => void)[] = []
-  #inFlight = 0
-  /** Cost of the requests that wait for a place. */
+  readonly #slots: Slots
+  /** Tokens that requests will take once they have a slot. */
   #unreserved = 0
-  /** Retry time of the last request that the rate refused, milliseconds since 1970. */
+  /** The time at which the latest refused request is to try again, milliseconds since 1970. */
   #returnsAt = 0
 
   constructor(
@@ -39,57 +39,46 @@ export class RequestLimiter {
     private readonly clock: Clock,
   ) {
     this.#bucket = new TokenBucket(limits, clock)
+    this.#slots = new Slots({
+      parallel: limits.maxInFlight,
+      maxWaiting: limits.maxQueued,
+      full: () => new Error('too many requests wait'),
+    })
   }
 
   get inFlight(): number {
-    return this.#inFlight
+    return this.#slots.running
   }
 
   /**
-   * Runs work in order of arrival.
+   * Runs the work when there is a slot and rate for it, in order.
    * @param cost tokens of the rate
    */
   async run<T>(cost: number, work: () => Promise<T>): Promise<T | LimiterRefusal> {
-    const { maxWaitMs, maxInFlight, maxQueued } = this.limits
-    if (this.#inFlight >= maxInFlight && this.#waiting.length >= maxQueued)
-      return { code: 'queue_full', retryAfterMs: queuePauseMs }
+    const { maxWaitMs } = this.limits
+    if (this.#slots.isFull) return { code: 'queue_full', retryAfterMs: queuePauseMs }
     if (this.#bucket.waitMs(this.#unreserved + cost) > maxWaitMs) return this.#rateExceeded(cost)
     this.#unreserved += cost
-    await this.#enter()
-    this.#unreserved -= cost
-    try {
+    return this.#slots.run(async () => {
+      this.#unreserved -= cost
       const waitMs = this.#bucket.reserve(cost, maxWaitMs)
       if (waitMs === null) return this.#rateExceeded(cost)
       if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
       await this.#budget.begin()
-      return await work()
-    } finally {
-      this.#leave()
-    }
+      return work()
+    })
   }
 
   slowDown(): void {
     this.#bucket.slowDown()
   }
 
-  async #enter(): Promise<void> {
-    if (this.#inFlight < this.limits.maxInFlight) this.#inFlight++
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
-  }
-
-  /** Spaces the retries of refused requests at the rate; together they would be refused again. */
+  /** Spreads the retries of refused requests by the rate. Together they would be refused again. */
   #rateExceeded(cost: number): LimiterRefusal {
     const now = this.clock.now()
     const roomAt = Math.max(this.#returnsAt, now + this.#bucket.waitMs(this.#unreserved))
     this.#returnsAt = Math.min(roomAt + this.#bucket.durationMs(cost), now + longestPauseMs)
     // Whole seconds, so that several requests of a batch are sent together.
     return { code: 'rate_exceeded', retryAfterMs: Math.ceil((this.#returnsAt - now) / 1000) * 1000 }
-  }
-
-  /** Passes the place to the next waiting request. */
-  #leave(): void {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#inFlight--
   }
 }
