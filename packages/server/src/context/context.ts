@@ -12,7 +12,7 @@ import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { DatabaseHealth } from '../db/health.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
-import { loginLines } from '../domain/login/login-queue.js'
+import { loginClasses } from '../domain/login/login-queue.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
@@ -218,8 +218,8 @@ function buildContext(
     checkAnswers: config.checkAnswers,
   })
   metrics.watchLogins(() =>
-    loginLines.flatMap((line) =>
-      loginQueues.map((queue) => ({ purpose: line, ...queue.figures(line) })),
+    loginClasses.flatMap((loginClass) =>
+      loginQueues.map((queue) => ({ purpose: loginClass, ...queue.figures(loginClass) })),
     ),
   )
   metrics.watchDatabase(() => database.health.figures)

@@ -73,7 +73,7 @@ describe('LoginQueue', () => {
       held.add(name, { ...login, address: `192.0.2.${index}` }),
     )
     expect(await logins[2]).toBe('50300')
-    const patient = held.add('r5', { ...registration, isPatient: true })
+    const patient = held.add('r5', { ...registration, isUnbounded: true })
     for (const name of ['r1', 'l1', 'r2', 'l2', 'r3', 'r5']) await held.end(name)
     expect(await patient).toBe('done')
     expect(held.queue.figures('login')).toEqual({ waiting: 0, refused: 1 })

@@ -1,58 +1,57 @@
 import { AppError } from '@hermod/protocol'
-import { FairLine } from '../../lib/concurrency/fair-line.js'
+import { FairQueue } from '../../lib/concurrency/fair-queue.js'
 import { networkOf } from '../../lib/limits/network.js'
 
-/** What somebody waits for; new passwords, and what disables and deletes users, count as logins. */
+/** The kinds of queued work. Password changes, disabling and deletion count as logins. */
 export type LoginPurpose = 'login' | 'registration'
 
-/** Those that take turns: strangers who log in, strangers who register, and app servers with an Admin token. */
-export const loginLines = ['login', 'registration', 'admin'] as const
-export type LoginLine = (typeof loginLines)[number]
+/** The classes that are served in turn: logins and registrations of clients, and calls of app servers with an Admin token. */
+export const loginClasses = ['login', 'registration', 'admin'] as const
+export type LoginClass = (typeof loginClasses)[number]
 
-/** Who logs in or registers, or has it done. */
+/** The caller of a login or registration. */
 export interface LoginCaller {
   readonly appId: string
-  /** The client's network address; null: the app's own server asks. */
+  /** The client's network address; null for the app's own server. */
   readonly address: string | null
 }
 
 /** A step of a login or of a registration. */
 export interface LoginRequest extends LoginCaller {
   readonly purpose: LoginPurpose
-  /** Waits as long as it takes: for lists of users, of which few are asked for at a time. */
-  readonly isPatient?: boolean
+  /** Waits however many others wait: for lists of users, a few at a time. */
+  readonly isUnbounded?: boolean
 }
 
 export interface LoginQueueOptions {
-  /** How many are worked on at once. */
+  /** Works that run at once. */
   readonly parallel: number
-  /** How many may wait, half of them for logins and half for registrations; those with an Admin token are not among them. */
+  /** Callers that may wait, half of them for logins and half for registrations. Callers with an Admin token do not count. */
   readonly maxWaiting: number
   /** The same for the Admin tokens of one app. */
   readonly maxWaitingOfApp: number
 }
 
-/** Of the logins that may wait, one client address has at most a quarter. */
+/** One client address has at most a quarter of the logins that may wait. */
 const addressShare = 4
-/** Some hundred of them take about that long. */
+/** A few hundred logins take about that long. */
 const retryAfterSeconds = 2
 
 /**
- * The lines in which logins and registrations wait for a step that takes long: for their password to be hashed, which costs more than all
- * else that a stranger can ask for, and then for the database. They are bounded: what
- * finds its own full is refused. The lines take turns, and in each of them so do client addresses or apps, so that nobody waits
- * for more than a few of those of another one, however many there are. An app server registers and logs in users by the
- * hundred, so it has a bound of its own, and no flood of strangers uses that up.
+ * The queues in which logins and registrations wait for a slow step: hashing the password, the most expensive call of an anonymous client,
+ * and then the database. Each class has a bounded queue. The classes are served in turn, and within each class the client addresses or
+ * apps, so that a flood from one of them delays the others by a few steps only. An app server registers and logs in hundreds of users, so
+ * it has a separate bound, which a flood of clients cannot use up.
  */
 export class LoginQueue {
-  readonly #waiting: Readonly<Record<LoginLine, FairLine<() => void>>> = {
-    login: new FairLine(),
-    registration: new FairLine(),
-    admin: new FairLine(),
+  readonly #waiting: Readonly<Record<LoginClass, FairQueue<() => void>>> = {
+    login: new FairQueue(),
+    registration: new FairQueue(),
+    admin: new FairQueue(),
   }
-  readonly #refused: Record<LoginLine, number> = { login: 0, registration: 0, admin: 0 }
+  readonly #refused: Record<LoginClass, number> = { login: 0, registration: 0, admin: 0 }
   #running = 0
-  /** Whose turn it is: an index of {@link loginLines}. */
+  /** The index of the next class in {@link loginClasses}. */
   #turn = 0
 
   constructor(private readonly options: LoginQueueOptions) {}
@@ -60,11 +59,11 @@ export class LoginQueue {
   /** @throws AppError unavailable when too many wait */
   async run<T>(request: LoginRequest, work: () => Promise<T>): Promise<T> {
     const { purpose, address, appId } = request
-    const line = address === null ? 'admin' : purpose
+    const loginClass = address === null ? 'admin' : purpose
     const key = address === null ? `${purpose} ${appId}` : networkOf(address)
-    if (!request.isPatient) this.#requireRoom(line, key)
+    if (!request.isUnbounded) this.#requireRoom(loginClass, key)
     await new Promise<void>((enter) => {
-      this.#waiting[line].push(key, enter)
+      this.#waiting[loginClass].push(key, enter)
       this.#admit()
     })
     try {
@@ -75,27 +74,27 @@ export class LoginQueue {
     }
   }
 
-  /** How many wait now, and how many were refused since the start. */
-  figures(line: LoginLine): { readonly waiting: number; readonly refused: number } {
-    return { waiting: this.#waiting[line].length, refused: this.#refused[line] }
+  /** The number that waits now, and the number refused since the start. */
+  figures(loginClass: LoginClass): { readonly waiting: number; readonly refused: number } {
+    return { waiting: this.#waiting[loginClass].length, refused: this.#refused[loginClass] }
   }
 
-  #requireRoom(line: LoginLine, key: string): void {
-    if (this.#hasRoom(line, key)) return
-    this.#refused[line]++
+  #requireRoom(loginClass: LoginClass, key: string): void {
+    if (this.#hasRoom(loginClass, key)) return
+    this.#refused[loginClass]++
     throw new AppError('unavailable', 'too many others log in, register or change accounts', {
       retryAfterSeconds,
     })
   }
 
-  #hasRoom(line: LoginLine, key: string): boolean {
+  #hasRoom(loginClass: LoginClass, key: string): boolean {
     const { maxWaiting, maxWaitingOfApp } = this.options
-    const waiting = this.#waiting[line]
-    if (line === 'admin') return waiting.lengthOf(key) < Math.ceil(maxWaitingOfApp / 2)
+    const waiting = this.#waiting[loginClass]
+    if (loginClass === 'admin') return waiting.lengthOf(key) < Math.ceil(maxWaitingOfApp / 2)
     const room = Math.ceil(maxWaiting / 2)
     if (waiting.length >= room) return false
     // Registrations of an address are counted before they come here.
-    return line === 'registration' || waiting.lengthOf(key) < Math.ceil(room / addressShare)
+    return loginClass === 'registration' || waiting.lengthOf(key) < Math.ceil(room / addressShare)
   }
 
   #admit(): void {
@@ -107,12 +106,12 @@ export class LoginQueue {
     }
   }
 
-  /** The first one of the line whose turn it is, or of the next ones. */
+  /** Takes the first caller of the next class that has any. */
   #next(): (() => void) | undefined {
-    for (let tried = 0; tried < loginLines.length; tried++) {
-      const line = loginLines[this.#turn] as LoginLine
-      this.#turn = (this.#turn + 1) % loginLines.length
-      const enter = this.#waiting[line].shift()
+    for (let tried = 0; tried < loginClasses.length; tried++) {
+      const loginClass = loginClasses[this.#turn] as LoginClass
+      this.#turn = (this.#turn + 1) % loginClasses.length
+      const enter = this.#waiting[loginClass].shift()
       if (enter) return enter
     }
     return undefined

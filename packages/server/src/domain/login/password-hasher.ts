@@ -42,7 +42,7 @@ export class PasswordHasher {
   async hashMany(appId: string, passwords: readonly string[]): Promise<string[]> {
     const hashes = new Array<string>(passwords.length)
     const rest = passwords.entries()
-    const request = { purpose: 'registration', appId, address: null, isPatient: true } as const
+    const request = { purpose: 'registration', appId, address: null, isUnbounded: true } as const
     const work = async () => {
       for (const [index, password] of rest) hashes[index] = await this.hash(password, request)
     }

@@ -235,7 +235,7 @@ export class TokenService {
 
   #hashOfNobody(appId: string): Promise<string> {
     this.#nobodysHash ??= this.options.hasher
-      .hash(createToken('hmu_'), { purpose: 'login', appId, address: null, isPatient: true })
+      .hash(createToken('hmu_'), { purpose: 'login', appId, address: null, isUnbounded: true })
       .catch((error: unknown) => {
         this.#nobodysHash = undefined
         throw error

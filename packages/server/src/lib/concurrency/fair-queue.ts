@@ -1,6 +1,6 @@
-/** A line in which keys take turns, however many items one of them has; the items of a key are served in order. */
-export class FairLine<Item> {
-  /** The key whose turn is next comes first. */
+/** A queue that serves its keys in turn, and the items of a key in order. A key with many items does not delay the others. */
+export class FairQueue<Item> {
+  /** By key; the next key comes first. */
   readonly #items = new Map<string, Item[]>()
   #length = 0
 
@@ -19,7 +19,7 @@ export class FairLine<Item> {
     this.#length++
   }
 
-  /** @returns undefined when the line is empty */
+  /** @returns undefined when the queue is empty */
   shift(): Item | undefined {
     const [first] = this.#items
     if (first === undefined) return undefined
