@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { dayMs } from '../lib/clock.js'
-import type { BucketRate } from '../lib/limits/bucket.js'
+import type { BucketRate } from '../lib/limits/token-bucket.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
 import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from './file-config.js'

@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { boundedCache } from '../lib/limits/bounded-cache.js'
-import { Bucket, type BucketRate } from '../lib/limits/bucket.js'
 import { maxKeys } from '../lib/limits/rate-limiter.js'
+import { type BucketRate, TokenBucket } from '../lib/limits/token-bucket.js'
 
 /** What the caller of a call has left to spend. */
 export interface Allowance {
@@ -54,21 +54,21 @@ export class UserAllowances {
 }
 
 class UserAllowance implements Allowance {
-  readonly #bucket: Bucket
+  readonly #bucket: TokenBucket
   /** Of a user who has sent or fetched a file; one who is in debt for it may still do everything else. */
-  #fileBytes: Bucket | null = null
+  #fileBytes: TokenBucket | null = null
   #calls = 0
 
   constructor(private readonly limits: UserLimits) {
-    this.#bucket = new Bucket(limits.rate)
+    this.#bucket = new TokenBucket(limits.rate)
   }
 
   /** @throws AppError too_many_requests */
   begin(): void {
-    const { rate, calls } = this.limits
+    const { calls } = this.limits
     if (this.#calls >= calls)
       throw new AppError('too_many_requests', `${calls} are under way`, { retryAfterSeconds: 1 })
-    const retryAfterSeconds = this.#bucket.take(rate)
+    const retryAfterSeconds = this.#bucket.take()
     if (retryAfterSeconds > 0)
       throw new AppError('too_many_requests', undefined, { retryAfterSeconds })
     this.#calls++
@@ -80,14 +80,14 @@ class UserAllowance implements Allowance {
 
   /** @throws AppError too_many_requests */
   requireFileBytes(): void {
-    const retryAfterSeconds = this.#fileBytes?.wait(this.limits.fileRate) ?? 0
+    const retryAfterSeconds = this.#fileBytes?.waitSeconds() ?? 0
     if (retryAfterSeconds > 0)
       throw new AppError('too_many_requests', 'bytes of files', { retryAfterSeconds })
   }
 
   chargeFileBytes(bytes: number): void {
     if (bytes === 0) return
-    this.#fileBytes ??= new Bucket(this.limits.fileRate)
+    this.#fileBytes ??= new TokenBucket(this.limits.fileRate)
     this.#fileBytes.charge(bytes)
   }
 

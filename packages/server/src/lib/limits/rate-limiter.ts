@@ -1,27 +1,27 @@
 import { boundedCache } from './bounded-cache.js'
-import { Bucket, type BucketRate } from './bucket.js'
+import { type BucketRate, TokenBucket } from './token-bucket.js'
 
-/** So many keys are remembered; those that were not heard of for the longest time are forgotten first. */
+/** The number of keys in memory; the least recently used ones are dropped first. */
 export const maxKeys = 50_000
 
 /** One token bucket per key. */
 export class RateLimiter<Key extends string | number | bigint> {
-  readonly #buckets = boundedCache<Key, Bucket>(maxKeys)
+  readonly #buckets = boundedCache<Key, TokenBucket>(maxKeys)
 
   constructor(private readonly rate: BucketRate) {}
 
-  /** @returns 0 when the key may go on, else the whole seconds after which it may */
+  /** @returns 0 when the call is let through, else the whole seconds after which it may be */
   take(key: Key): number {
-    return (this.#buckets.get(key) ?? this.#open(key)).take(this.rate)
+    return (this.#buckets.get(key) ?? this.#open(key)).take()
   }
 
   /** Undoes one {@link take} that was let through. */
   giveBack(key: Key): void {
-    this.#buckets.get(key)?.giveBack(this.rate)
+    this.#buckets.get(key)?.giveBack()
   }
 
-  #open(key: Key): Bucket {
-    const bucket = new Bucket(this.rate)
+  #open(key: Key): TokenBucket {
+    const bucket = new TokenBucket(this.rate)
     this.#buckets.set(key, bucket)
     return bucket
   }

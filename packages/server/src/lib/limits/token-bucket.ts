@@ -1,11 +1,15 @@
-import type { BucketRate } from './bucket.js'
+/** The tokens that come back in a second, and the most that a bucket holds. */
+export interface BucketRate {
+  readonly perSecond: number
+  readonly burst: number
+}
 
 const slowestShare = 1 / 16
 const recoveryMs = 60_000
 
 /**
- * A rate for callers that wait their turn: each reserves its part and is told how long to wait.
- * Told to slow down, it runs at half the rate, down to a sixteenth, and doubles it each minute.
+ * Tokens that come back with time. Callers may take more than there are: the debt is paid off with time too. A bucket that is slowed down
+ * fills at half its rate, down to a sixteenth, and doubles that rate each minute.
  */
 export class TokenBucket {
   #tokens: number
@@ -13,12 +17,25 @@ export class TokenBucket {
   #share = 1
   #slowedAt = 0
 
+  /** @param clock milliseconds; by default the process's own, which no change of the machine's time moves */
   constructor(
-    private readonly limits: BucketRate,
-    private readonly clock: { now(): number },
+    public rate: BucketRate,
+    private readonly clock: { now(): number } = performance,
   ) {
-    this.#tokens = limits.burst
+    this.#tokens = rate.burst
     this.#filledAt = clock.now()
+  }
+
+  /** Takes one token if there is one. @returns 0 when it was taken, else the whole seconds after which there is one */
+  take(): number {
+    const waitSeconds = this.waitSeconds()
+    if (waitSeconds === 0) this.#tokens--
+    return waitSeconds
+  }
+
+  /** @returns 0 while there is a token, else the whole seconds after which there is one; takes nothing */
+  waitSeconds(): number {
+    return Math.ceil(this.waitMs(1) / 1000)
   }
 
   /**
@@ -32,16 +49,25 @@ export class TokenBucket {
     return waitMs
   }
 
-  /** Milliseconds until so many tokens are there; nothing is taken. */
+  /** Milliseconds until a number of tokens is there; takes nothing. */
   waitMs(count: number): number {
     this.#fill()
     const missing = count - this.#tokens
     return missing <= 0 ? 0 : Math.ceil(this.durationMs(missing))
   }
 
-  /** Milliseconds in which so many tokens come at the present rate. */
+  /** Milliseconds in which a number of tokens comes at the present rate. */
   durationMs(count: number): number {
-    return (count / this.#rate()) * 1000
+    return (count / this.#perSecond) * 1000
+  }
+
+  /** Takes tokens, also those that are yet to come; less than 0 gives back. */
+  charge(tokens: number): void {
+    this.#tokens -= tokens
+  }
+
+  giveBack(): void {
+    this.#tokens = Math.min(this.rate.burst, this.#tokens + 1)
   }
 
   slowDown(): void {
@@ -50,14 +76,14 @@ export class TokenBucket {
     this.#slowedAt = this.clock.now()
   }
 
-  #rate(): number {
-    return this.limits.perSecond * this.#share
+  get #perSecond(): number {
+    return this.rate.perSecond * this.#share
   }
 
   #fill(): void {
     const now = this.clock.now()
     const elapsedMs = Math.max(0, now - this.#filledAt)
-    this.#tokens = Math.min(this.limits.burst, this.#tokens + (elapsedMs / 1000) * this.#rate())
+    this.#tokens = Math.min(this.rate.burst, this.#tokens + (elapsedMs / 1000) * this.#perSecond)
     this.#filledAt = now
     while (this.#share < 1 && now - this.#slowedAt >= recoveryMs) {
       this.#share *= 2

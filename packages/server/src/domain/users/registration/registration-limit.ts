@@ -1,8 +1,8 @@
 import { AppError, type AppSettings } from '@hermod/protocol'
 import { boundedCache } from '../../../lib/limits/bounded-cache.js'
-import { Bucket, type BucketRate } from '../../../lib/limits/bucket.js'
 import { networkOf } from '../../../lib/limits/network.js'
 import { maxKeys } from '../../../lib/limits/rate-limiter.js'
+import { type BucketRate, TokenBucket } from '../../../lib/limits/token-bucket.js'
 
 /** Fields of an app that the limit needs. */
 export interface LimitedApp {
@@ -12,7 +12,7 @@ export interface LimitedApp {
 
 /** Limits registrations per client address in an app (rule A2b). Each node counts separately. */
 export class RegistrationLimit {
-  readonly #buckets = boundedCache<string, Bucket>(maxKeys)
+  readonly #buckets = boundedCache<string, TokenBucket>(maxKeys)
 
   /**
    * Counts a registration.
@@ -22,12 +22,14 @@ export class RegistrationLimit {
   take(app: LimitedApp, address: string): () => void {
     const rate = registrationRate(app)
     const key = `${app.appId} ${networkOf(address)}`
-    const bucket = this.#buckets.get(key) ?? new Bucket(rate)
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(rate)
+    // The settings of the app may have changed.
+    bucket.rate = rate
     this.#buckets.set(key, bucket)
-    const retryAfterSeconds = bucket.take(rate)
+    const retryAfterSeconds = bucket.take()
     if (retryAfterSeconds > 0)
       throw new AppError('address_limited', 'registrations', { retryAfterSeconds })
-    return () => bucket.giveBack(rate)
+    return () => bucket.giveBack()
   }
 }
 

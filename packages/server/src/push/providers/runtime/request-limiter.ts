@@ -1,8 +1,8 @@
 import type { Clock } from '../../../lib/clock.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import { Slots } from '../../../lib/concurrency/slots.js'
-import type { BucketRate } from '../../../lib/limits/bucket.js'
-import { TokenBucket } from '../../../lib/limits/token-bucket.js'
+
+import { type BucketRate, TokenBucket } from '../../../lib/limits/token-bucket.js'
 
 export interface RequestLimits extends BucketRate {
   readonly maxInFlight: number
