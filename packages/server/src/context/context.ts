@@ -198,7 +198,7 @@ function buildContext(
   )
   const services = servicesOf(domains)
   const { apps } = services.apps
-  const { fileCredentials, fileTickets } = services.files
+  const { fileCredentials, fileTicketReader } = services.files
   const { loginQueues, operatorGuard, tokens } = services.login
   const limits = config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits
   const executor = new Executor({
@@ -208,7 +208,7 @@ function buildContext(
       findAdminToken: (appId, token) => apps.findAdminToken(appId, token),
       findUserToken: (appId, token) => tokens.find(appId, token),
       findSigner: (appId, signed) => fileCredentials.signerOf(appId, signed, signed),
-      findTicket: (ticket) => fileTickets.find(ticket),
+      findTicket: (ticket) => fileTicketReader.find(ticket),
       isOperatorToken: (token, address) => operatorGuard.isOperatorToken(token, address),
     },
     users: services.users.accounts,

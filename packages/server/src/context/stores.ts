@@ -7,7 +7,7 @@ import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { FileReferenceStore } from '../domain/files/file-reference-store.js'
 import { FileStore } from '../domain/files/file-store.js'
 import { FileUsageStore } from '../domain/files/file-usage-store.js'
-import { NamingTextStore } from '../domain/files/references/naming-text-store.js'
+import { ReferencingTextStore } from '../domain/files/references/referencing-text-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
 import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
@@ -104,7 +104,7 @@ export function createStores({
     members: new MemberStore(database, members),
     messages: new MessageStore(database),
     muteGaps: new MuteGapStore(database),
-    namingTexts: new NamingTextStore(database),
+    referencingTexts: new ReferencingTextStore(database),
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),

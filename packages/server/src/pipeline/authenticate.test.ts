@@ -328,7 +328,12 @@ describe('what takes the place of a token', () => {
   it('is a ticket where one is asked for, with nothing beside it, of an application that is active', async () => {
     const ticket = (text: string | undefined) =>
       found({ credentials: 'ticket' }, { appId: undefined, ticket: text })
-    expect(await ticket('valid')).toEqual({ kind: 'ticket', appId: 'home', payerId: 1001 })
+    expect(await ticket('valid')).toEqual({
+      kind: 'ticket',
+      appId: 'home',
+      payerId: 1001,
+      ticket: { appId: 'home', payerId: 1001 },
+    })
     for (const text of ['forged', '', undefined])
       await expect(ticket(text)).rejects.toThrow('upload ticket is invalid')
     await expect(ticket('of closed')).rejects.toThrow(AppError)

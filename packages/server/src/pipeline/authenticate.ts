@@ -12,7 +12,7 @@ import {
   userPrincipal,
 } from './principal.js'
 
-/** What the pipeline needs to know about apps and tokens. */
+/** Looks up apps and tokens. */
 export interface Authenticator {
   /** @throws AppError app_not_found, app_inactive */
   requireApp(appId: string): MaybePromise<unknown>
@@ -21,8 +21,8 @@ export interface Authenticator {
   findUserToken(appId: string, token: string): MaybePromise<UserSession | 'expired' | null>
   /** @returns the user who signed a request for a file, null when the signature or the store_token is not valid */
   findSigner(appId: string, signed: SignedFileRequest): Promise<Int64 | null>
-  /** @returns null when the ticket of an upload is not valid any more */
-  findTicket(ticket: string): Promise<Omit<TicketPrincipal, 'kind'> | null>
+  /** @returns null when the ticket of an upload is no longer valid */
+  findTicket(ticket: string): Promise<Pick<TicketPrincipal, 'appId' | 'payerId'> | null>
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, address: string): Promise<boolean>
 }
@@ -40,11 +40,11 @@ interface Named {
 }
 
 const decodeId = compileDecoder(int64())
-const nobodyNamed: Named = { userId: null, groupId: null }
+const noneNamed: Named = { userId: null, groupId: null }
 
 /**
- * Who is calling: the one place that checks credentials (rules C1 to C7). Whether the operation is open to them is for
- * {@link requireCaller}.
+ * Resolves the caller; the only place that checks credentials (rules C1 to C7). {@link requireCaller} checks whether the operation is open
+ * to the caller.
  * @throws AppError with the code of the first rule that is broken
  */
 export function authenticate(
@@ -78,7 +78,7 @@ function principalIn(
   }
   if (token.startsWith('hma_'))
     return adminTokenPrincipal(authenticator, appId, { token, named, isOpen })
-  // A stale token must not keep anybody from logging in again, so open operations do not check it.
+  // A stale token must not keep its user from logging in again, so open operations do not check it.
   if (isOpen) return { kind: 'anonymous', appId }
   const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
   return thenMaybe(found, (session) => sessionPrincipal(appId, session, named))
@@ -86,7 +86,7 @@ function principalIn(
 
 /** @throws AppError invalid_parameter */
 function namedBy({ userId, groupId }: Credentials): Named {
-  if (userId === undefined && groupId === undefined) return nobodyNamed
+  if (userId === undefined && groupId === undefined) return noneNamed
   const violations: string[] = []
   const named = {
     userId: idHeader('user_id', userId, violations),
@@ -145,7 +145,7 @@ async function ticketPrincipal(
   if (found === null) throw new AppError('upload_ticket_invalid')
   const { appId, payerId } = found
   await authenticator.requireApp(appId)
-  return { kind: 'ticket', appId, payerId }
+  return { kind: 'ticket', appId, payerId, ticket: found }
 }
 
 async function operatorTokenPrincipal(

@@ -181,7 +181,12 @@ describe('the limits by user and application', () => {
   })
 
   it('count an upload for the user who asked for its ticket, and for nobody where an Admin token did', () => {
-    const upload = (payerId: number): Principal => ({ kind: 'ticket', appId: 'home', payerId })
+    const upload = (payerId: number): Principal => ({
+      kind: 'ticket',
+      appId: 'home',
+      payerId,
+      ticket: null,
+    })
     const call = (address: string) => callOf(undefined, address)
     expect(outcome(call('192.0.2.1'), upload(1))).toBe('passes')
     expect(outcome(call('192.0.2.2'), user(1))).toBe('passes')

@@ -2,26 +2,28 @@ import { type CallerRules, type Int64, systemUserId } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /**
- * Who calls, for whom and with what rights: resolved once for each call. Services take what they need of it; nothing else in the service
- * asks for tokens or headers.
+ * The caller of a call, the user it acts for, and its rights: resolved once for each call. Services take what they need of it; no other
+ * code reads tokens or headers.
  */
 export type Principal = AppPrincipal | OperatorPrincipal
 
 /** A principal within an app. */
 export type AppPrincipal = AnonymousPrincipal | UserPrincipal | AdminPrincipal | TicketPrincipal
 
-/** Nobody in particular, where an operation needs no token. */
+/** A caller without a token, for operations that need none. */
 export interface AnonymousPrincipal {
   readonly kind: 'anonymous'
   readonly appId: string
 }
 
-/** Who has the ticket of an upload. */
+/** The bearer of the ticket of an upload. */
 export interface TicketPrincipal {
   readonly kind: 'ticket'
   readonly appId: string
-  /** The user whose limits the upload counts for; 0: nobody's, as for an Admin token. */
+  /** The user whose limits the upload counts for; 0: none, as for an Admin token. */
   readonly payerId: Int64
+  /** The ticket as `Authenticator.findTicket` has found it; only the handlers of files know its type. */
+  readonly ticket: unknown
 }
 
 /** A user, with the user's own token. */
@@ -34,9 +36,9 @@ export interface UserPrincipal {
   readonly tokenHash: string
   readonly isAdminToken: false
   readonly adminOf: null
-  /** The user for whom something is done: whom a group names as the one who did it. */
+  /** The acting user, whom events of groups name. */
   readonly actorId: Int64
-  /** Whose token it is: whom an account names as the one who changed it. */
+  /** The owner of the token, whom an account names as the last to change it. */
   readonly tokenOwnerId: Int64
 }
 
@@ -113,7 +115,7 @@ export function adminPrincipal(
   }
 }
 
-/** What the pipeline asks about users. */
+/** The users, as far as the pipeline checks them. */
 export interface UserDirectory {
   /** @throws AppError user_not_found, user_deleted */
   requireUser(appId: string, userId: Int64): MaybePromise<void>

@@ -12,7 +12,7 @@ import {
 } from '@hermod/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fileSignature } from '../../dist/domain/files/credentials/file-credentials.js'
-import { type FileLink, linkText } from '../../dist/domain/files/credentials/file-links.js'
+import { type FileLink, linkText } from '../../dist/domain/files/links/file-links.js'
 import { keyId } from '../../dist/lib/secrets/secret-keys.js'
 import { answerCode } from '../support/answer-codes.js'
 import { fileLinkKeyOf, plantFileLinkKey } from '../support/files/file-links.js'

@@ -12,13 +12,12 @@ import {
   type UploadTicket,
   uploadFile,
 } from '@hermod/protocol'
+import type { WantedRecipient } from '../../domain/files/file-recipients.js'
+import { FileAddresses } from '../../domain/files/links/file-addresses.js'
+import type { ForwardingService } from '../../domain/files/links/forwarding-service.js'
+import type { FileTicket } from '../../domain/files/tickets/file-tickets.js'
+import type { IssuedTicket, TicketService } from '../../domain/files/tickets/ticket-service.js'
 import type { DownloadService, WantedForm } from '../../domain/files/transfer/download-service.js'
-import { FileAddresses } from '../../domain/files/transfer/file-addresses.js'
-import type {
-  IssuedTicket,
-  TicketService,
-  WantedRecipient,
-} from '../../domain/files/transfer/ticket-service.js'
 import type { UploadService } from '../../domain/files/transfer/upload-service.js'
 import {
   data,
@@ -28,13 +27,16 @@ import {
   handleUpload,
   whenDone,
 } from '../../pipeline/call.js'
+import type { TicketPrincipal } from '../../pipeline/principal.js'
 
 export function fileHandlers({
   downloads,
+  fileForwarding,
   fileTickets,
   uploads,
 }: {
   readonly downloads: DownloadService
+  readonly fileForwarding: ForwardingService
   readonly fileTickets: TicketService
   readonly uploads: UploadService
 }): Handler[] {
@@ -61,13 +63,15 @@ export function fileHandlers({
     handle(forwardFile, async (params, { principal, baseUrl }) => {
       const addresses = new FileAddresses(baseUrl)
       const to = toRecipient(params)
-      return data(await fileTickets.forward(principal, params.file_sign, to, addresses))
+      return data(await fileForwarding.forward(principal, params.file_sign, to, addresses))
     }),
-    handleUpload(uploadFile, ({ ticket }, { upload, allowance }) =>
-      whenDone(uploads.receive(ticket, upload, (bytes) => allowance.chargeFileBytes(bytes))),
+    handleUpload(uploadFile, (_, { principal, upload, allowance }) =>
+      whenDone(
+        uploads.receive(ticketOf(principal), upload, (bytes) => allowance.chargeFileBytes(bytes)),
+      ),
     ),
-    handle(finishUpload, ({ ticket }, { allowance }) =>
-      whenDone(uploads.finish(ticket, (bytes) => allowance.chargeFileBytes(bytes))),
+    handle(finishUpload, (_, { principal, allowance }) =>
+      whenDone(uploads.finish(ticketOf(principal), (bytes) => allowance.chargeFileBytes(bytes))),
     ),
     handleDownload(downloadChatFile, (params, { principal }) =>
       downloads.chatFile(principal, params.file_sign, toWantedForm(params)),
@@ -76,6 +80,10 @@ export function fileHandlers({
       downloads.avatar(principal.appId, params.object_name, toWantedForm(params)),
     ),
   ]
+}
+
+function ticketOf({ ticket }: TicketPrincipal): FileTicket {
+  return ticket as FileTicket
 }
 
 type RecipientParams = Pick<ParamsOf<typeof forwardFile>, 'to_id' | 'to_type'>
@@ -87,7 +95,7 @@ function toRecipient({ to_id: id, to_type: type }: RecipientParams): WantedRecip
 
 type RenditionParams = Pick<ParamsOf<typeof downloadChatFile>, 'image_type' | 'w' | 'h' | 'format'>
 
-/** thumbnail_strategy makes no difference: the service makes all renditions, and keeps them where the files are. */
+/** Ignores thumbnail_strategy: the service makes all renditions, and stores them with the files. */
 function toWantedForm({
   image_type = imageType.original,
   w,

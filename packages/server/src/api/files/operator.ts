@@ -24,8 +24,8 @@ export function operatorFileHandlers({
       return data({ files: files.map(toFile), next_cursor: nextCursor })
     }),
     handle(getFile, async ({ app_id: appId, file_id: fileId }) => {
-      const { file, holders } = await operatorFiles.get({ appId, fileId })
-      return data({ ...toFile(file), references: holders })
+      const { file, references } = await operatorFiles.get({ appId, fileId })
+      return data({ ...toFile(file), references })
     }),
     handle(getFileUsage, async () => {
       const usage = await operatorFiles.usage()

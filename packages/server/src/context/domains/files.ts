@@ -1,20 +1,26 @@
 import type { BlobStore } from '../../blobs/blob-store.js'
 import type { AppService } from '../../domain/apps/app-service.js'
-import { FileAccess } from '../../domain/files/credentials/file-access.js'
 import { FileCredentialService } from '../../domain/files/credentials/file-credential-service.js'
-import { FileSigner } from '../../domain/files/credentials/file-signer.js'
 import { FileCheck } from '../../domain/files/file-check.js'
+import { FileQuota } from '../../domain/files/file-quota.js'
+import { FileRecipients } from '../../domain/files/file-recipients.js'
+import { FileAccess } from '../../domain/files/links/file-access.js'
+import { ForwardingService } from '../../domain/files/links/forwarding-service.js'
+import { LinkReader } from '../../domain/files/links/link-reader.js'
+import { LinkSigner } from '../../domain/files/links/link-signer.js'
 import { OperatorFileService } from '../../domain/files/operator-file-service.js'
 import { FileReferenceConsumer } from '../../domain/files/references/file-reference-consumer.js'
 import { FileReferenceService } from '../../domain/files/references/file-reference-service.js'
 import { blobRemovalHandler } from '../../domain/files/removal/blob-removal-job.js'
 import { FileRemoval } from '../../domain/files/removal/file-removal.js'
-import { StrayBlobs } from '../../domain/files/removal/stray-blobs.js'
-import { UnnamedFiles } from '../../domain/files/removal/unnamed-files.js'
+import { OrphanedBlobs } from '../../domain/files/removal/orphaned-blobs.js'
+import { UnreferencedFiles } from '../../domain/files/removal/unreferenced-files.js'
 import { RenditionService } from '../../domain/files/renditions/rendition-service.js'
+import { TicketReader } from '../../domain/files/tickets/ticket-reader.js'
+import { TicketService } from '../../domain/files/tickets/ticket-service.js'
+import { TicketSigner } from '../../domain/files/tickets/ticket-signer.js'
 import { DownloadService } from '../../domain/files/transfer/download-service.js'
 import { FileWriter } from '../../domain/files/transfer/file-writer.js'
-import { TicketService } from '../../domain/files/transfer/ticket-service.js'
 import { UploadService } from '../../domain/files/transfer/upload-service.js'
 import type { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
 import { minuteMs } from '../../lib/clock.js'
@@ -41,6 +47,8 @@ export interface FileServices {
   readonly downloads: DownloadService
   readonly fileCheck: FileCheck
   readonly fileCredentials: FileCredentialService
+  readonly fileForwarding: ForwardingService
+  readonly fileTicketReader: TicketReader
   readonly fileTickets: TicketService
   readonly fileWriter: FileWriter
   readonly operatorFiles: OperatorFileService
@@ -65,27 +73,28 @@ export function createFiles(
     files,
     fileReferences,
     fileUsage: usage,
-    namingTexts: texts,
+    referencingTexts: texts,
     outbox,
     peerKinds,
     users,
   } = stores
   const { detectType, isInlineType, images, voices } = media
-  const fileTickets = new TicketService({
-    database,
-    files,
-    usage,
-    users,
+  const { groupAccess } = groups
+  const quota = new FileQuota({ database, usage })
+  const recipients = new FileRecipients({
     peerKinds: {
       find: (appId, peerId) => database.read((db) => peerKinds.find(db, appId, peerId)),
     },
     recipientRules,
-    groupAccess: groups.groupAccess,
-    fileAccess: new FileAccess(groups.groupCache),
-    apps,
-    blobs,
-    signer: new FileSigner({ apps, secretKeys, clock }),
-    clock,
+    groupAccess,
+  })
+  const ticketSigner = new TicketSigner({ secretKeys, clock })
+  const linkSigner = new LinkSigner({ apps, clock })
+  const links = new LinkReader({
+    database,
+    files,
+    signer: linkSigner,
+    access: new FileAccess(groups.groupCache),
   })
   const fileWriter = new FileWriter({
     database,
@@ -102,23 +111,36 @@ export function createFiles(
     usage,
   })
   const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: stores.jobs })
-  const strays = new StrayBlobs({ database, files, blobs, clock })
-  const unnamedFiles = new UnnamedFiles({ database, files, usage, outbox, removal, clock })
+  const orphans = new OrphanedBlobs({ database, files, blobs, clock })
+  const unreferencedFiles = new UnreferencedFiles({
+    database,
+    files,
+    usage,
+    outbox,
+    removal,
+    clock,
+  })
   const services: FileServices = {
     downloads: new DownloadService({
       database,
       files,
-      tickets: fileTickets,
+      links,
       renditions,
       blobs,
       isInlineType,
     }),
     fileCheck: new FileCheck({
-      ...{ database, files, usage, references, blobs, strays, outbox, clock },
+      ...{ database, files, usage, references, blobs, orphans, outbox, clock },
       removals: removal,
     }),
     fileCredentials,
-    fileTickets,
+    fileForwarding: new ForwardingService({ apps, recipients, links, signer: linkSigner }),
+    fileTicketReader: new TicketReader({ database, users, signer: ticketSigner }),
+    fileTickets: new TicketService({
+      ...{ database, usage, quota, users, recipients, groupAccess, apps, blobs, clock },
+      signer: ticketSigner,
+      links: linkSigner,
+    }),
     fileWriter,
     operatorFiles: new OperatorFileService({
       ...{ database, files, references: fileReferences, usage, removal, apps },
@@ -127,7 +149,7 @@ export function createFiles(
       database,
       files,
       writer: fileWriter,
-      tickets: fileTickets,
+      quota,
       apps,
       blobs,
       detectType,
@@ -139,8 +161,12 @@ export function createFiles(
     consumers: [new FileReferenceConsumer(references)],
     jobHandlers: [blobRemovalHandler(removal)],
     maintenanceTasks: [
-      { name: 'unnamed files', intervalMs: minuteMs, run: (signal) => unnamedFiles.run(signal) },
-      { name: 'stray blobs', intervalMs: minuteMs, run: (signal) => strays.run(signal) },
+      {
+        name: 'unnamed files',
+        intervalMs: minuteMs,
+        run: (signal) => unreferencedFiles.run(signal),
+      },
+      { name: 'stray blobs', intervalMs: minuteMs, run: (signal) => orphans.run(signal) },
     ],
   }
 }

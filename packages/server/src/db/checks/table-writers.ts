@@ -6,9 +6,9 @@
 import type { BulkQuery } from '../dialect/dialect.js'
 import type { CompiledQuery } from '../kysely.js'
 import type { Schema } from '../schema.js'
-import { KnownWrites } from './written-columns.js'
 import { BundledModules } from './bundled-modules.js'
 import type { StatementRunner } from './cache-check.js'
+import { KnownWrites } from './written-columns.js'
 
 /** For each table the path of its store without `-store.ts`. */
 export const tableWriters: Readonly<Record<keyof Schema, string>> = {

@@ -6,8 +6,8 @@ import type { FileStore } from './file-store.js'
 import type { FileUsageStore } from './file-usage-store.js'
 import { fileConsumer } from './references/file-reference-consumer.js'
 import type { FileReferenceService } from './references/file-reference-service.js'
-import { type FileReference, holderText } from './references/reference-model.js'
-import { type StrayBlobs, strayLifeMs } from './removal/stray-blobs.js'
+import { type FileReference, referrerText } from './references/reference-model.js'
+import { type OrphanedBlobs, orphanLifeMs } from './removal/orphaned-blobs.js'
 
 /** Something that does not agree, as `hermod check` tells it. */
 export interface FileFault {
@@ -29,7 +29,7 @@ export interface FileCheckOptions {
   readonly usage: FileUsageStore
   readonly references: FileReferenceService
   readonly blobs: Pick<BlobStore, 'list' | 'stat' | 'check' | 'location'>
-  readonly strays: Pick<StrayBlobs, 'strays'>
+  readonly orphans: Pick<OrphanedBlobs, 'orphans'>
   readonly outbox: {
     listBehind(db: Queryable, consumer: string): Promise<readonly { readonly appId: string }[]>
   }
@@ -145,7 +145,7 @@ export class FileCheck {
 
   async #faultOf(appId: string, { file, blob }: Seen): Promise<FileFault | null> {
     if (file) return blob?.size === file.size ? null : this.#blobFault(file)
-    return (await this.#isStray(appId, blob)) ? strayFault(appId, blob) : null
+    return (await this.#isOrphan(appId, blob)) ? orphanFault(appId, blob) : null
   }
 
   /** What the store has in place of the file, unless it was removed meanwhile. */
@@ -163,10 +163,10 @@ export class FileCheck {
   }
 
   /** Old enough, of no file, and not about to be removed. */
-  async #isStray(appId: string, blob: ListedBlob): Promise<boolean> {
-    const { database, strays, removals, clock } = this.options
-    if (blob.modifiedAt >= clock.now() - strayLifeMs) return false
-    if ((await strays.strays([blob])).length === 0) return false
+  async #isOrphan(appId: string, blob: ListedBlob): Promise<boolean> {
+    const { database, orphans, removals, clock } = this.options
+    if (blob.modifiedAt >= clock.now() - orphanLifeMs) return false
+    if ((await orphans.orphans([blob])).length === 0) return false
     const leaving = await database.read((db) => removals.listUnfinished(db, appId))
     return ![...leaving].some((key) => blob.key.startsWith(key))
   }
@@ -188,11 +188,11 @@ function referenceFault(reference: FileReference, text: string): FileFault {
     check: 'file_reference',
     appId,
     subject: fileId,
-    detail: `${holderText(reference)} ${text}`,
+    detail: `${referrerText(reference)} ${text}`,
   }
 }
 
-function strayFault(appId: string, { key, size }: ListedBlob): FileFault {
+function orphanFault(appId: string, { key, size }: ListedBlob): FileFault {
   return {
     check: 'file_row',
     appId,

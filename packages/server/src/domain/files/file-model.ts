@@ -7,13 +7,13 @@ export interface FileKey {
   readonly fileId: string
 }
 
-/** For whom a file is. */
+/** The recipient of a file. */
 export type FileRecipient =
   | { readonly type: 'user' | 'group'; readonly id: Int64 }
-  /** Everybody in the app: avatars. */
-  | { readonly type: 'everybody'; readonly id: 0 }
+  /** All users of the app: avatars. */
+  | { readonly type: 'app'; readonly id: 0 }
 
-/** A file that is whole in the store; nothing of it ever changes. */
+/** A file that is complete in the store; it never changes. */
 export interface StoredFile extends FileKey {
   /** Tells this upload from others with the same ticket. */
   readonly uploadId: string
@@ -23,25 +23,29 @@ export interface StoredFile extends FileKey {
   readonly purpose: number
   /** As {@link fileType}; 0: none. */
   readonly fileType: number
-  /** Of the ticket; links to others may have been made. */
+  /** The recipient of the ticket; links may name others. */
   readonly recipient: FileRecipient
   /** '': the client gave none */
   readonly name: string
-  /** By its content. */
+  /** The type that its content shows. */
   readonly contentType: string
   /** Bytes. */
   readonly size: number
-  /** Of all bytes; null: not known. */
+  /** CRC-32 of all bytes; null: not known. */
   readonly crc32: number | null
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
 
-export const everybody: FileRecipient = { type: 'everybody', id: 0 }
+/** The recipient of avatars. */
+export const wholeApp: FileRecipient = { type: 'app', id: 0 }
 
-const recipientTypes = { user: targetType.user, group: targetType.group, everybody: 0 } as const
+/** The life of a ticket. */
+export const ticketLifeMs = 3_600_000
 
-/** How a recipient's type is written in rows and signed texts. */
+const recipientTypes = { user: targetType.user, group: targetType.group, app: 0 } as const
+
+/** Returns a recipient's type as rows and signed texts hold it. */
 export function recipientNumber({ type }: FileRecipient): number {
   return recipientTypes[type]
 }
@@ -49,7 +53,7 @@ export function recipientNumber({ type }: FileRecipient): number {
 /** The opposite of {@link recipientNumber}. */
 export function fileRecipientOf(type: number, id: Int64): FileRecipient {
   if (type === targetType.user) return { type: 'user', id }
-  return type === targetType.group ? { type: 'group', id } : everybody
+  return type === targetType.group ? { type: 'group', id } : wholeApp
 }
 
 const base32 = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -58,7 +62,7 @@ const uploadIdLength = 8
 const removalIdLength = 8
 const fileIdForm = new RegExp(`^[${base32}]{${fileIdLength}}$`)
 
-/** 26 random letters and digits (130 bits): nobody finds a file by guessing. */
+/** 26 random letters and digits (130 bits): too many to guess. */
 export function newFileId(): string {
   return randomText(fileIdLength)
 }
@@ -73,7 +77,7 @@ export function newUploadId(): string {
   return randomText(uploadIdLength)
 }
 
-/** Tells one removal of files from others: 8 random letters and digits. */
+/** The ID of one removal of files: 8 random letters and digits. */
 export function newRemovalId(): string {
   return randomText(removalIdLength)
 }
@@ -82,7 +86,7 @@ function randomText(length: number): string {
   return Array.from(randomBytes(length), (byte) => base32[byte % base32.length]).join('')
 }
 
-/** What the keys of everything that the store has of a file begin with: the original and its renditions. */
+/** The prefix of the keys of a file: its original and its renditions. */
 export function keyPrefix({ appId, fileId }: FileKey): string {
   return `${folderOf(appId, fileId)}${fileId}.`
 }
@@ -102,7 +106,7 @@ export function renditionKey(
 
 const keyForm = /^app-([^/]+)\/[^/]+\/([^./]+)\.([^./]+)/
 
-/** What the key of a file or of one of its renditions says; null: it is another key. */
+/** Parses the key of a file or of one of its renditions; null: it is another key. */
 export function fileOfKey(key: string): (FileKey & Pick<StoredFile, 'uploadId'>) | null {
   const [, appId, fileId, uploadId] = keyForm.exec(key) ?? []
   return appId !== undefined && fileId !== undefined && uploadId !== undefined

@@ -5,7 +5,7 @@ import { type Selectable, sql } from '../../db/kysely.js'
 import { rowOf } from '../../db/rows.js'
 import type { FileReferencesTable } from '../../db/schema.js'
 import type { FileKey } from './file-model.js'
-import type { FileHolder, FileReference } from './references/reference-model.js'
+import type { FileReference, FileReferrer } from './references/reference-model.js'
 
 const columns = {
   app_id: 'text',
@@ -15,7 +15,7 @@ const columns = {
   high_id: 'bigint',
   item_id: 'bigint',
 } as const
-const holderColumns = {
+const referrerColumns = {
   app_id: 'text',
   kind: 'smallint',
   low_id: 'bigint',
@@ -34,9 +34,9 @@ const deleteReferences: BulkDelete = {
   deleteFrom: 'file_references',
   keys: columns,
 }
-const findOfHolders: BulkSelect = {
+const findOfReferrers: BulkSelect = {
   table: 'file_references',
-  keys: holderColumns,
+  keys: referrerColumns,
   columns: 't.app_id, t.file_id, t.kind, t.low_id, t.high_id, t.item_id',
 }
 
@@ -83,20 +83,20 @@ export class FileReferenceStore {
     await this.database.bulk(tx, deleteReferences, references.map(referenceRow))
   }
 
-  /** All that the holders name, in no particular order. */
+  /** All that the referrers name, in no particular order. */
   async findOf(
     db: Queryable,
     appId: string,
-    holders: readonly FileHolder[],
+    referrers: readonly FileReferrer[],
   ): Promise<FileReference[]> {
-    const keys = holders.map(({ kind, lowId, highId, itemId }) => [
+    const keys = referrers.map(({ kind, lowId, highId, itemId }) => [
       ...[appId, kind, lowId, highId, itemId],
     ])
-    const rows = await this.database.bulk<ReferenceRow>(db, findOfHolders, keys)
+    const rows = await this.database.bulk<ReferenceRow>(db, findOfReferrers, keys)
     return rows.map(toReference)
   }
 
-  /** By file and holder, after the reference, at most `limit`. @param after null: from the first */
+  /** By file and referrer, after the reference, at most `limit`. @param after null: from the first */
   async list(
     db: Queryable,
     appId: string,
@@ -117,7 +117,7 @@ export class FileReferenceStore {
   async listMessagesUpTo(
     db: Queryable,
     appId: string,
-    { lowId, highId, itemId }: Omit<FileHolder, 'kind'>,
+    { lowId, highId, itemId }: Omit<FileReferrer, 'kind'>,
   ): Promise<FileReference[]> {
     const rows = await db
       .selectFrom('file_references')

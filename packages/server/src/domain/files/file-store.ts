@@ -16,7 +16,7 @@ export interface FilePlace {
 /** A file at its place. */
 export interface PlacedFile extends FilePlace {
   /** Whether something names it. */
-  readonly isNamed: boolean
+  readonly isReferenced: boolean
 }
 
 const fileKeys = { app_id: 'text', file_id: 'text' } as const
@@ -31,7 +31,7 @@ const deleteFiles: BulkDelete = {
   keys: fileKeys,
 }
 
-const isNamed = sql<number>`case when exists (select 1 from file_references r where r.app_id = files.app_id and r.file_id = files.file_id) then 1 else 0 end`
+const isReferenced = sql<number>`case when exists (select 1 from file_references r where r.app_id = files.app_id and r.file_id = files.file_id) then 1 else 0 end`
 
 /** The files that are whole in the store. */
 export class FileStore {
@@ -39,7 +39,7 @@ export class FileStore {
   readonly #find
   readonly #oldest: PreparedPage<
     { appId: string; before: number; createdAt: number; fileId: string },
-    { created_at: number; file_id: string; is_named: number }
+    { created_at: number; file_id: string; is_referenced: number }
   >
   readonly #newest: PreparedPage<
     { appId: string; createdAt: number; fileId: string },
@@ -58,7 +58,7 @@ export class FileStore {
     this.#oldest = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('files')
-        .select(['created_at', 'file_id', isNamed.as('is_named')])
+        .select(['created_at', 'file_id', isReferenced.as('is_referenced')])
         .where('app_id', '=', param('appId'))
         .where('created_at', '<', param('before'))
         .where(sql<boolean>`(created_at, file_id) > (${param('createdAt')}, ${param('fileId')})`)
@@ -85,7 +85,10 @@ export class FileStore {
   }
 
   /** Also one that a removal is about to take. */
-  async findWithLeaving(db: Queryable, { appId, fileId }: FileKey): Promise<StoredFile | null> {
+  async findWithPendingRemoval(
+    db: Queryable,
+    { appId, fileId }: FileKey,
+  ): Promise<StoredFile | null> {
     const row = await this.#find.first(db, { appId, fileId })
     return row ? toStoredFile(row) : null
   }
@@ -104,7 +107,7 @@ export class FileStore {
    * Gives those of the files that nothing names to a removal, whatever other one they belonged to.
    * @param fileIds one at least
    */
-  async markUnnamed(
+  async markUnreferenced(
     tx: Tx,
     appId: string,
     fileIds: readonly string[],
@@ -115,12 +118,12 @@ export class FileStore {
       .set({ removal_id: removalId })
       .where('app_id', '=', appId)
       .where('file_id', 'in', paddedForPlanCache(fileIds))
-      .where(isNamed, '=', 0)
+      .where(isReferenced, '=', 0)
       .execute()
   }
 
   /** Those of the files that belong to the removal and that nothing names. @param fileIds one at least */
-  async findUnnamed(
+  async findUnreferenced(
     tx: Tx,
     appId: string,
     fileIds: readonly string[],
@@ -132,7 +135,7 @@ export class FileStore {
       .where('app_id', '=', appId)
       .where('file_id', 'in', paddedForPlanCache(fileIds))
       .where('removal_id', '=', removalId)
-      .where(isNamed, '=', 0)
+      .where(isReferenced, '=', 0)
       .execute()
     return rows.map(toStoredFile)
   }
@@ -154,7 +157,7 @@ export class FileStore {
   }
 
   /** Files of any app that belong to a removal, at most `limit`. */
-  async listLeaving(
+  async listPendingRemovals(
     db: Queryable,
     limit: number,
   ): Promise<(FileKey & { readonly removalId: string })[]> {
@@ -182,7 +185,7 @@ export class FileStore {
     return rows.map((row) => ({
       createdAt: row.created_at,
       fileId: row.file_id,
-      isNamed: row.is_named === 1,
+      isReferenced: row.is_referenced === 1,
     }))
   }
 

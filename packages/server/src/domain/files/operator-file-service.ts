@@ -12,7 +12,7 @@ import { type FileKey, isFileId, type StoredFile } from './file-model.js'
 import type { FileReferenceStore } from './file-reference-store.js'
 import type { FilePlace, FileStore } from './file-store.js'
 import type { FileUsageStore, UsedSpace } from './file-usage-store.js'
-import { type FileReference, holderText } from './references/reference-model.js'
+import { type FileReference, referrerText } from './references/reference-model.js'
 import type { FileRemoval } from './removal/file-removal.js'
 
 export interface OperatorFileServiceOptions {
@@ -28,10 +28,10 @@ export interface OperatorFileServiceOptions {
 export interface FileDetails {
   readonly file: StoredFile
   /** At most 100. */
-  readonly holders: readonly string[]
+  readonly references: readonly string[]
 }
 
-const maxHolders = 100
+const maxReferences = 100
 
 /** What the operator sees of files and does to them. */
 export class OperatorFileService {
@@ -55,11 +55,11 @@ export class OperatorFileService {
   async get(key: FileKey): Promise<FileDetails> {
     const { database, files, references, apps } = this.options
     await apps.get(key.appId)
-    const [file, named] = await database.read((db) =>
-      Promise.all([files.find(db, key), references.listOfFile(db, key, maxHolders)]),
+    const [file, found] = await database.read((db) =>
+      Promise.all([files.find(db, key), references.listOfFile(db, key, maxReferences)]),
     )
     if (!file) throw new AppError('file_not_found')
-    return { file, holders: named.map((reference: FileReference) => holderText(reference)) }
+    return { file, references: found.map((reference: FileReference) => referrerText(reference)) }
   }
 
   /** Of every app, by its ID. */

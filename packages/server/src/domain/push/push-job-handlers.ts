@@ -5,7 +5,7 @@ import { ExpansionPace } from './audience/expansion-pace.js'
 import type { TaskExpander } from './audience/task-expander.js'
 import type { BatchOpener } from './batches/batch-opener.js'
 import type { BatchSender } from './sending/batch-sender.js'
-import { AudiencePace, type SendPace, fullSpeed } from './sending/send-pace.js'
+import { AudiencePace, fullSpeed, type SendPace } from './sending/send-pace.js'
 import {
   type BatchToSend,
   expandTask,

@@ -1,8 +1,8 @@
-/** What of a file is the answer to a request, and what the headers say about it. */
+/** Answers to requests for files: the bytes that a request asks for, and the headers. */
 import type { IncomingMessage } from 'node:http'
-import { create as contentDisposition } from 'content-disposition'
 import type { ByteRange } from '../../lib/system/byte-range.js'
 import {
+  contentDisposition,
   type FileAnswer,
   type FileContent,
   type FileDescription,
@@ -13,31 +13,31 @@ import { byteRangesBody, contentRange, rangeLength } from './byte-ranges.js'
 import { evaluateConditions, isSameFile, type Validators } from './conditions.js'
 import { requestedRanges } from './ranges.js'
 
-/** An answer whose content is there, or can be read. */
+/** An answer whose content is in memory, or can be read. */
 export interface OpenedFile {
   readonly status: 200 | 206 | 302 | 304 | 412 | 416
   /** Names and values, one after another. */
   readonly headers: readonly string[]
-  /** Of the content, in bytes; null where it has none that could be told. */
+  /** Bytes of the content; null for an answer without a length. */
   readonly length: number | null
-  /** Is read or destroyed by the one that sends it. */
+  /** The sender reads or destroys it. */
   readonly body: Buffer | AsyncIterable<Buffer>
 }
 
 const nothing = Buffer.alloc(0)
-/** Pages of other origins may show it; no browser takes it for something else. */
+/** Pages of other origins may show the file; no browser guesses another type. */
 const everyFile = [
   'cross-origin-resource-policy',
   'cross-origin',
   'x-content-type-options',
   'nosniff',
 ]
-/** What a browser shows in spite of all runs in an origin of its own, without scripts. */
+/** A browser that shows an attachment gives it an opaque origin without scripts. */
 const sandboxed = ['content-security-policy', "sandbox; default-src 'none'"]
 
 /**
- * @returns what the request asks for of the file: GET all or parts of it, or where it is; HEAD what GET would say without a range, also
- *   of a file that is somewhere else
+ * @returns to GET all or parts of the file, or its address; to HEAD the headers of a GET without a range, also for a file at another
+ *   address
  * @throws AppError of the file when it cannot be read
  */
 export async function openAnswer(request: IncomingMessage, file: FileAnswer): Promise<OpenedFile> {
@@ -53,7 +53,7 @@ export async function openAnswer(request: IncomingMessage, file: FileAnswer): Pr
   }
 }
 
-/** The address is signed for GET. What the file is HEAD is told here, except the validators, of which the store has its own. */
+/** The address is signed for GET only. HEAD is answered here, without validators, since those of the store differ. */
 function redirectAnswer({ method }: IncomingMessage, file: FileRedirect): OpenedFile {
   const uncached = ['cache-control', 'no-store']
   if (method !== 'HEAD') {
@@ -92,7 +92,7 @@ async function openParts(
   return { status: 206, headers: withType(headers, { contentType }), length, body }
 }
 
-/** How the bytes are read: those of a small file once, however many ranges of them are asked for. */
+/** Returns the reader of ranges. The bytes of a small file are read once for all ranges. */
 async function opener(
   file: FileContent,
 ): Promise<(range: ByteRange | null) => Promise<Buffer | AsyncIterable<Buffer>>> {
@@ -106,7 +106,7 @@ function validatorsOf({ etag, lastModified }: FileContent): Validators {
   return { etag: `"${etag}"`, lastModified: new Date(lastModified).toUTCString() }
 }
 
-/** What a client keeps beside the bytes that it has. */
+/** The headers that a client caches with the bytes. */
 function cacheHeaders(file: FileContent): string[] {
   const { etag, lastModified } = validatorsOf(file)
   const cacheControl = `private, max-age=${file.maxAgeSeconds}, immutable`
@@ -118,8 +118,8 @@ function contentHeaders(file: FileContent): string[] {
 }
 
 function descriptionHeaders(file: FileDescription): string[] {
-  const name = contentDisposition(file.fileName ?? undefined, { type: file.disposition })
-  const headers = ['accept-ranges', 'bytes', 'content-disposition', name, ...everyFile]
+  const headers = ['accept-ranges', 'bytes', 'content-disposition', contentDisposition(file)]
+  headers.push(...everyFile)
   if (file.disposition === 'attachment') headers.push(...sandboxed)
   return headers
 }

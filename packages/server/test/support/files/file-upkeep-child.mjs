@@ -15,8 +15,8 @@ import { idReservations } from '../../../dist/db/id-reservations.js'
 import { FileStore } from '../../../dist/domain/files/file-store.js'
 import { FileUsageStore } from '../../../dist/domain/files/file-usage-store.js'
 import { blobRemoval, FileRemoval } from '../../../dist/domain/files/removal/file-removal.js'
-import { StrayBlobs } from '../../../dist/domain/files/removal/stray-blobs.js'
-import { UnnamedFiles } from '../../../dist/domain/files/removal/unnamed-files.js'
+import { OrphanedBlobs } from '../../../dist/domain/files/removal/orphaned-blobs.js'
+import { UnreferencedFiles } from '../../../dist/domain/files/removal/unreferenced-files.js'
 import { JobQueue } from '../../../dist/jobs/job-queue.js'
 import { JobStore } from '../../../dist/jobs/job-store.js'
 import { JobWorker, jobHandler } from '../../../dist/jobs/job-worker.js'
@@ -74,9 +74,9 @@ const worker = new JobWorker({
 })
 
 process.stdout.write('working\n')
-await new UnnamedFiles({ database, files, usage, outbox, removal, clock }).run(signal)
+await new UnreferencedFiles({ database, files, usage, outbox, removal, clock }).run(signal)
 await worker.idle()
 await worker.stop()
-await new StrayBlobs({ database, files, blobs, clock }).run(signal)
+await new OrphanedBlobs({ database, files, blobs, clock }).run(signal)
 await database[Symbol.asyncDispose]()
 if (lines) lines.close()

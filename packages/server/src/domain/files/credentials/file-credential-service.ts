@@ -41,7 +41,7 @@ export class FileCredentialService {
 
   /** @returns the user whose store_token it is, or null when it has ended or never was one */
   async userOf(appId: string, storeToken: string): Promise<Int64 | null> {
-    return (await this.#holderOf(appId, storeToken))?.user.userId ?? null
+    return (await this.#ownerOf(appId, storeToken))?.user.userId ?? null
   }
 
   /**
@@ -58,15 +58,15 @@ export class FileCredentialService {
     const expiresAt = claimedExpiry(signature)
     const lifeMs = (expiresAt ?? 0) - this.options.clock.now()
     if (expiresAt === null || lifeMs <= 0 || lifeMs > maxSignatureLifeMs) return null
-    const holder = await this.#holderOf(appId, storeToken)
-    if (!holder) return null
-    const { user, credentials: own } = holder
+    const owner = await this.#ownerOf(appId, storeToken)
+    if (!owner) return null
+    const { user, credentials: own } = owner
     const expected = fileSignature(own.accessKeySecret, { ...request, expiresAt })
     return equalSecrets(signature, expected) ? user.userId : null
   }
 
   /** The user of a store token, and the credentials that it is one of. */
-  async #holderOf(
+  async #ownerOf(
     appId: string,
     storeToken: string,
   ): Promise<{ user: User; credentials: FileCredentials } | null> {

@@ -1,13 +1,13 @@
 import type { Consumer, DeliveredEvent } from '../../../outbox/consumer.js'
 import type { FileReferenceService } from './file-reference-service.js'
 import {
-  distinctHolders,
-  type FileHolder,
-  groupAvatarHolder,
-  mayNameFiles,
-  messageHolder,
-  sharedFileHolder,
-  userAvatarHolder,
+  distinctReferrers,
+  type FileReferrer,
+  groupAvatarReferrer,
+  mayReferToFiles,
+  messageReferrer,
+  sharedFileReferrer,
+  userAvatarReferrer,
 } from './reference-model.js'
 
 /** Its name among the consumers of the outbox. */
@@ -30,16 +30,16 @@ export class FileReferenceConsumer implements Consumer {
     const [first] = events
     if (!first) return
     const { appId } = first
-    const holders: FileHolder[] = []
+    const referrers: FileReferrer[] = []
     for (const event of events) {
-      holders.push(...holdersOf(event))
-      // What the group had shared is noted by now, or among the holders.
+      referrers.push(...referrersOf(event))
+      // What the group had shared is noted by now, or among the referrers.
       if (event.kind === 'group.destroyed')
-        holders.push(...(await this.references.sharedIn(appId, event.payload.group_id)))
+        referrers.push(...(await this.references.sharedIn(appId, event.payload.group_id)))
       if (event.kind === 'message.expired')
-        holders.push(...(await this.references.messagesUpTo(appId, messageOf(event.payload))))
+        referrers.push(...(await this.references.messagesUpTo(appId, messageOf(event.payload))))
     }
-    await this.references.refresh(appId, distinctHolders(holders))
+    await this.references.refresh(appId, distinctReferrers(referrers))
   }
 
   missed(appId: string): Promise<void> {
@@ -48,25 +48,25 @@ export class FileReferenceConsumer implements Consumer {
 }
 
 /** What may name other files since the event. */
-function holdersOf({ kind, payload }: DeliveredEvent): FileHolder[] {
+function referrersOf({ kind, payload }: DeliveredEvent): FileReferrer[] {
   switch (kind) {
     case 'message.stored':
-      return mayNameFiles(payload.attachment) ? [messageOf(payload)] : []
+      return mayReferToFiles(payload.attachment) ? [messageOf(payload)] : []
     case 'message.recalled':
       return [messageOf(payload)]
     case 'user.info_updated':
-      return payload.properties.includes('avatar') ? payload.user_ids.map(userAvatarHolder) : []
+      return payload.properties.includes('avatar') ? payload.user_ids.map(userAvatarReferrer) : []
     case 'user.removed':
-      return payload.user_ids.map(userAvatarHolder)
+      return payload.user_ids.map(userAvatarReferrer)
     case 'group.info_updated':
-      return payload.property === 'avatar' ? [groupAvatarHolder(payload.group_id)] : []
+      return payload.property === 'avatar' ? [groupAvatarReferrer(payload.group_id)] : []
     case 'group.created':
     case 'group.destroyed':
-      return [groupAvatarHolder(payload.group_id)]
+      return [groupAvatarReferrer(payload.group_id)]
     case 'group.file_uploaded':
     case 'group.file_updated':
     case 'group.file_deleted':
-      return [sharedFileHolder(payload.group_id, payload.file_id)]
+      return [sharedFileReferrer(payload.group_id, payload.file_id)]
     default:
       return []
   }
@@ -77,6 +77,6 @@ function messageOf({
   msg_id,
 }:
   | Extract<DeliveredEvent, { kind: 'message.recalled' | 'message.expired' }>['payload']
-  | Extract<DeliveredEvent, { kind: 'message.stored' }>['payload']): FileHolder {
-  return messageHolder(low_id, high_id, msg_id)
+  | Extract<DeliveredEvent, { kind: 'message.stored' }>['payload']): FileReferrer {
+  return messageReferrer(low_id, high_id, msg_id)
 }

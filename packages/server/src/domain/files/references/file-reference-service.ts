@@ -2,20 +2,20 @@ import { fileReferenceKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { FileReferenceStore } from '../file-reference-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
-import type { NamingTextStore } from './naming-text-store.js'
 import {
-  distinctHolders,
-  type FileHolder,
+  distinctReferrers,
   type FileReference,
-  type NamingText,
+  type FileReferrer,
+  type ReferencingText,
   referenceName,
   referencesOf,
 } from './reference-model.js'
+import type { ReferencingTextStore } from './referencing-text-store.js'
 
 export interface FileReferenceServiceOptions {
   readonly database: Database
   readonly references: FileReferenceStore
-  readonly texts: NamingTextStore
+  readonly texts: ReferencingTextStore
   readonly usage: FileUsageStore
 }
 
@@ -27,7 +27,7 @@ export interface ReferenceDifference {
   readonly surplus: readonly FileReference[]
 }
 
-const holdersPerStep = 500
+const referrersPerStep = 500
 
 /** Notes what names which file, by looking at what is there now: it can be done over at any time, and in any order. */
 export class FileReferenceService {
@@ -39,23 +39,23 @@ export class FileReferenceService {
     return database.read((db) => usage.isKept(db, appId))
   }
 
-  /** Brings what is noted of the holders up to date. */
-  async refresh(appId: string, holders: readonly FileHolder[]): Promise<void> {
+  /** Brings what is noted of the referrers up to date. */
+  async refresh(appId: string, referrers: readonly FileReferrer[]): Promise<void> {
     const { database, references, usage } = this.options
-    if (holders.length === 0) return
-    const different = await database.read((db) => this.#differenceOf(db, appId, holders))
+    if (referrers.length === 0) return
+    const different = await database.read((db) => this.#differenceOf(db, appId, referrers))
     if (isNothing(different)) return
     await database.transaction(async (tx) => {
       // One after the other, and not while files are removed: what is read next cannot become old before it is noted.
       await usage.lock(tx, appId)
-      const { missing, surplus } = await this.#differenceOf(tx, appId, holders)
+      const { missing, surplus } = await this.#differenceOf(tx, appId, referrers)
       await references.deleteMany(tx, surplus)
       await references.insertMany(tx, missing)
     })
   }
 
   /** The shared files of a group of which it is noted that they name files. */
-  async sharedIn(appId: string, groupId: Int64): Promise<readonly FileHolder[]> {
+  async sharedIn(appId: string, groupId: Int64): Promise<readonly FileReferrer[]> {
     const { database, references } = this.options
     return database.read((db) => references.listShared(db, appId, groupId))
   }
@@ -63,8 +63,8 @@ export class FileReferenceService {
   /** The messages up to and including one of which it is noted that they name files. */
   async messagesUpTo(
     appId: string,
-    last: Omit<FileHolder, 'kind'>,
-  ): Promise<readonly FileHolder[]> {
+    last: Omit<FileReferrer, 'kind'>,
+  ): Promise<readonly FileReferrer[]> {
     const { database, references } = this.options
     return database.read((db) => references.listMessagesUpTo(db, appId, last))
   }
@@ -73,50 +73,50 @@ export class FileReferenceService {
   async rebuild(appId: string): Promise<void> {
     const { database } = this.options
     const read: Read = async (work) => database.read(work)
-    for await (const holders of this.#holders(read, appId)) await this.refresh(appId, holders)
+    for await (const referrers of this.#referrers(read, appId)) await this.refresh(appId, referrers)
   }
 
-  /** All differences of an app, in steps; together with how many holders were looked at. */
+  /** All differences of an app, in steps; together with how many referrers were looked at. */
   async *differences(
     db: Queryable,
     appId: string,
   ): AsyncGenerator<ReferenceDifference & { readonly checked: number }> {
-    for await (const holders of this.#holders((work) => work(db), appId))
-      yield { ...(await this.#differenceOf(db, appId, holders)), checked: holders.length }
+    for await (const referrers of this.#referrers((work) => work(db), appId))
+      yield { ...(await this.#differenceOf(db, appId, referrers)), checked: referrers.length }
   }
 
   /** Everything that names files, and everything that is noted to do so; what does both comes twice. */
-  async *#holders(read: Read, appId: string): AsyncGenerator<FileHolder[]> {
+  async *#referrers(read: Read, appId: string): AsyncGenerator<FileReferrer[]> {
     const { references, texts } = this.options
     for (const kind of Object.values(fileReferenceKind)) {
-      let after: FileHolder | null = null
+      let after: FileReferrer | null = null
       do {
-        const page: NamingText[] = await read((db) =>
-          texts.list(db, appId, { kind, after, limit: holdersPerStep }),
+        const page: ReferencingText[] = await read((db) =>
+          texts.list(db, appId, { kind, after, limit: referrersPerStep }),
         )
         const naming = page.filter((text) => referencesOf(appId, text).length > 0)
-        if (naming.length > 0) yield naming.map(({ holder }) => holder)
-        after = page.length < holdersPerStep ? null : (page.at(-1)?.holder ?? null)
+        if (naming.length > 0) yield naming.map(({ referrer }) => referrer)
+        after = page.length < referrersPerStep ? null : (page.at(-1)?.referrer ?? null)
       } while (after)
     }
     let after: FileReference | null = null
     do {
       const page: FileReference[] = await read((db) =>
-        references.list(db, appId, after, holdersPerStep),
+        references.list(db, appId, after, referrersPerStep),
       )
-      if (page.length > 0) yield distinctHolders(page)
-      after = page.length < holdersPerStep ? null : (page.at(-1) ?? null)
+      if (page.length > 0) yield distinctReferrers(page)
+      after = page.length < referrersPerStep ? null : (page.at(-1) ?? null)
     } while (after)
   }
 
   async #differenceOf(
     db: Queryable,
     appId: string,
-    holders: readonly FileHolder[],
+    referrers: readonly FileReferrer[],
   ): Promise<ReferenceDifference> {
     const { references, texts } = this.options
-    const noted = await references.findOf(db, appId, holders)
-    const naming = await texts.findOf(db, appId, holders)
+    const noted = await references.findOf(db, appId, referrers)
+    const naming = await texts.findOf(db, appId, referrers)
     const named = naming.flatMap((text) => referencesOf(appId, text))
     return { missing: without(named, noted), surplus: without(noted, named) }
   }

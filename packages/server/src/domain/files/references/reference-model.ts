@@ -1,10 +1,10 @@
 import { fileReferenceKind, type Int64, systemUserId } from '@hermod/protocol'
 import { sql } from '../../../db/kysely.js'
-import { linkedFileId } from '../credentials/file-links.js'
 import { isFileId } from '../file-model.js'
+import { linkedFileId } from '../links/file-links.js'
 
 /** Something that can name files, within its app. */
-export interface FileHolder {
+export interface FileReferrer {
   /** As {@link fileReferenceKind}. */
   readonly kind: number
   /** The conversation of a message; else the user or the group, twice. */
@@ -15,14 +15,14 @@ export interface FileHolder {
 }
 
 /** Something that names a file, so that the file stays. */
-export interface FileReference extends FileHolder {
+export interface FileReference extends FileReferrer {
   readonly appId: string
   readonly fileId: string
 }
 
 /** A text that may name files, and whose it is. */
-export interface NamingText {
-  readonly holder: FileHolder
+export interface ReferencingText {
+  readonly referrer: FileReferrer
   readonly text: string
 }
 
@@ -33,26 +33,26 @@ const signature = /sign(?:=|%3d|\\+u003d)([\w-]+)/gi
 const commonPart = 'sign'
 
 /** Cheap, and true of every text that names a file by its address. */
-export function mayNameFiles(text: string): boolean {
+export function mayReferToFiles(text: string): boolean {
   return text.includes(commonPart)
 }
 
-/** As {@link mayNameFiles}, of the attachment of a row. */
-export const attachmentMayNameFiles = sql<boolean>`attachment like ${sql.lit(`%${commonPart}%`)}`
+/** As {@link mayReferToFiles}, of the attachment of a row. */
+export const attachmentMayReferToFiles = sql<boolean>`attachment like ${sql.lit(`%${commonPart}%`)}`
 
-export function messageHolder(lowId: Int64, highId: Int64, messageId: Int64): FileHolder {
+export function messageReferrer(lowId: Int64, highId: Int64, messageId: Int64): FileReferrer {
   return { kind: fileReferenceKind.message, lowId, highId, itemId: messageId }
 }
 
-export function userAvatarHolder(userId: Int64): FileHolder {
+export function userAvatarReferrer(userId: Int64): FileReferrer {
   return { kind: fileReferenceKind.userAvatar, lowId: userId, highId: userId, itemId: 0 }
 }
 
-export function groupAvatarHolder(groupId: Int64): FileHolder {
+export function groupAvatarReferrer(groupId: Int64): FileReferrer {
   return { kind: fileReferenceKind.groupAvatar, lowId: groupId, highId: groupId, itemId: 0 }
 }
 
-export function sharedFileHolder(groupId: Int64, sharedFileId: Int64): FileHolder {
+export function sharedFileReferrer(groupId: Int64, sharedFileId: Int64): FileReferrer {
   return {
     kind: fileReferenceKind.sharedFile,
     lowId: groupId,
@@ -62,33 +62,33 @@ export function sharedFileHolder(groupId: Int64, sharedFileId: Int64): FileHolde
 }
 
 /** The files of an app that a text names: by their addresses, and avatars and shared files by their bare names too. */
-export function referencesOf(appId: string, { holder, text }: NamingText): FileReference[] {
-  const linked = mayNameFiles(text)
+export function referencesOf(appId: string, { referrer, text }: ReferencingText): FileReference[] {
+  const linked = mayReferToFiles(text)
     ? Array.from(text.matchAll(signature), ([, link = '']) => linkedFileId(appId, link))
     : []
-  const isBareName = holder.kind !== fileReferenceKind.message && isFileId(text)
+  const isBareName = referrer.kind !== fileReferenceKind.message && isFileId(text)
   const named = linked.filter((fileId) => fileId !== null)
   const fileIds = new Set(isBareName ? [text] : named)
-  return [...fileIds].map((fileId) => ({ ...holder, appId, fileId }))
+  return [...fileIds].map((fileId) => ({ ...referrer, appId, fileId }))
 }
 
 /** Names a reference within its app. */
 export function referenceName(reference: FileReference): string {
-  return `${reference.fileId} ${holderName(reference)}`
+  return `${reference.fileId} ${referrerName(reference)}`
 }
 
 /** Names what holds a file within its app. */
-export function holderName({ kind, lowId, highId, itemId }: FileHolder): string {
+export function referrerName({ kind, lowId, highId, itemId }: FileReferrer): string {
   return `${kind} ${lowId} ${highId} ${itemId}`
 }
 
-/** Each of the holders once. */
-export function distinctHolders(holders: readonly FileHolder[]): FileHolder[] {
-  return [...new Map(holders.map((holder) => [holderName(holder), holder])).values()]
+/** Each of the referrers once. */
+export function distinctReferrers(referrers: readonly FileReferrer[]): FileReferrer[] {
+  return [...new Map(referrers.map((referrer) => [referrerName(referrer), referrer])).values()]
 }
 
 /** For people. */
-export function holderText({ kind, lowId, highId, itemId }: FileHolder): string {
+export function referrerText({ kind, lowId, highId, itemId }: FileReferrer): string {
   if (kind === fileReferenceKind.message)
     return `message ${itemId} of conversation ${lowId}/${highId}`
   if (kind === fileReferenceKind.userAvatar)

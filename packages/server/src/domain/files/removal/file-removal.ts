@@ -36,7 +36,7 @@ export class FileRemoval {
   async remove(key: FileKey): Promise<void> {
     const { files } = this.options
     await this.#inTurn(key.appId, async (tx) => {
-      const file = await files.findWithLeaving(tx, key)
+      const file = await files.findWithPendingRemoval(tx, key)
       if (!file) throw new AppError('file_not_found')
       return [file]
     })
@@ -53,7 +53,7 @@ export class FileRemoval {
     const removalId = newRemovalId()
     await database.transaction(async (tx) => {
       await usage.lock(tx, appId)
-      await files.markUnnamed(tx, appId, fileIds, removalId)
+      await files.markUnreferenced(tx, appId, fileIds, removalId)
     })
     return removalId
   }
@@ -70,7 +70,7 @@ export class FileRemoval {
   ): Promise<void> {
     const { files } = this.options
     await this.#inTurn(appId, async (tx) => {
-      const gone = isFollowed ? await files.findUnnamed(tx, appId, fileIds, removalId) : []
+      const gone = isFollowed ? await files.findUnreferenced(tx, appId, fileIds, removalId) : []
       await files.unmark(tx, appId, fileIds, removalId)
       return gone
     })

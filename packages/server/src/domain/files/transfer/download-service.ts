@@ -1,27 +1,26 @@
 import { AppError, imageType } from '@hermod/protocol'
-import { create as contentDisposition } from 'content-disposition'
 import type { BlobStore } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
-import type { FileAnswer } from '../../../lib/system/file-answer.js'
-import type { FileCaller } from '../credentials/file-access.js'
+import { contentDisposition, type FileAnswer } from '../../../lib/system/file-answer.js'
 import { fileFailure } from '../file-failures.js'
 import { isAvatar, originalKey, type StoredFile } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
+import type { FileCaller } from '../links/file-access.js'
+import type { LinkReader } from '../links/link-reader.js'
 import type { WantedPicture } from '../renditions/rendition-model.js'
 import type { RenditionService } from '../renditions/rendition-service.js'
-import type { TicketService } from './ticket-service.js'
 
 export interface DownloadServiceOptions {
   readonly database: Database
   readonly files: FileStore
-  readonly tickets: TicketService
+  readonly links: LinkReader
   readonly renditions: RenditionService
   readonly blobs: Pick<BlobStore, 'open' | 'read' | 'downloadUrl'>
   /** Whether browsers may show content of this type in its place. */
   readonly isInlineType: (contentType: string) => boolean
 }
 
-/** What of a file is wanted. */
+/** The form of a file that the caller asks for. */
 export interface WantedForm extends WantedPicture {
   readonly format?: string | undefined
 }
@@ -35,22 +34,22 @@ interface BlobContent {
   readonly etag: string
 }
 
-/** What is behind an address never changes. */
+/** The content of an address never changes. */
 const maxAgeSeconds = 7 * 24 * 3_600
-/** Of an address in the store. */
+/** The life of an address in the store. */
 const redirectLifeSeconds = 900
 
-/** Files for those who may have them (rules J3, J4). */
+/** Answers files to callers who may read them (rules J3, J4). */
 export class DownloadService {
   constructor(private readonly options: DownloadServiceOptions) {}
 
   /** @throws AppError file_signature_invalid, file_not_found, no_permission, and those of {@link RenditionService} */
   async chatFile(caller: FileCaller, fileSign: string, wanted: WantedForm): Promise<FileAnswer> {
-    const { file } = await this.options.tickets.findLinked(caller, fileSign)
+    const file = await this.options.links.find(caller, fileSign)
     return this.#download(file, wanted)
   }
 
-  /** An avatar, which everybody in the app may have. @throws AppError file_not_found, and those of {@link RenditionService} */
+  /** Answers an avatar, which all users of the app may read. @throws AppError file_not_found, and those of {@link RenditionService} */
   async avatar(appId: string, objectName: string, wanted: WantedForm): Promise<FileAnswer> {
     const { database, files } = this.options
     const file = await database.read((db) => files.find(db, { appId, fileId: objectName }))
@@ -64,14 +63,14 @@ export class DownloadService {
     const { contentType, size, etag } = content
     const disposition = isInlineType(contentType) ? 'inline' : 'attachment'
     const fileName = file.name === '' ? null : file.name
-    const location = await failing(() =>
+    const description = { contentType, size, fileName, disposition } as const
+    const location = await mapFailure(() =>
       blobs.downloadUrl(content.key, {
         contentType,
-        contentDisposition: contentDisposition(fileName ?? undefined, { type: disposition }),
+        contentDisposition: contentDisposition(description),
         expiresInSeconds: redirectLifeSeconds,
       }),
     )
-    const description = { contentType, size, fileName, disposition } as const
     if (location !== null) return { kind: 'redirect', ...description, location }
     const expected = expectedOf(content)
     return {
@@ -81,8 +80,8 @@ export class DownloadService {
       lastModified: file.createdAt,
       maxAgeSeconds,
       open: (range) =>
-        failing(() => blobs.open(content.key, { ...(range && { range }), expected })),
-      read: () => failing(() => blobs.read(content.key, expected)),
+        mapFailure(() => blobs.open(content.key, { ...(range && { range }), expected })),
+      read: () => mapFailure(() => blobs.read(content.key, expected)),
     }
   }
 
@@ -104,8 +103,8 @@ function expectedOf({ size, crc32 }: BlobContent) {
   return crc32 === null ? { size } : { size, crc32 }
 }
 
-/** @throws what the caller of the API is told of a store that failed */
-async function failing<T>(work: () => Promise<T>): Promise<T> {
+/** @throws AppError of a store that failed */
+async function mapFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

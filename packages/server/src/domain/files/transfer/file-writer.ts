@@ -10,18 +10,18 @@ import type { StoredFile } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 
-/** A file that is in the store, and what its ticket and its app ask of it. */
+/** A file that is in the store, and the conditions of its ticket and its app. */
 export interface UploadedFile {
   readonly file: StoredFile
-  /** What the owner's credential epoch must be. */
+  /** The credential epoch that the owner must have. */
   readonly credentialEpoch: number
   /** Most bytes of the app; 0: no limit */
   readonly quotaBytes: number
 }
 
-/** Locks the owners of files, so that they are not deleted and their tokens not ended meanwhile. */
+/** Locks the owners of files against deletion and against the end of their tokens. */
 export interface OwnerLocker {
-  /** Also finds deleted users. */
+  /** Also returns deleted users. */
   lockManyKeyShare(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly User[]>
 }
 
@@ -33,13 +33,13 @@ export interface FileWriterOptions {
   readonly observer: BatchObserver
 }
 
-/** What became of those uploads that are refused. */
+/** The errors of the uploads that are refused. */
 type Outcomes = Map<UploadedFile, AppError>
 
 const maxBatchFiles = 64
 const maxQueuedFiles = 10_000
 
-/** Notes the files of all callers in batches, so that one wait for the disk serves them all. */
+/** Records the files of all callers in batches, so that one wait for the disk serves them all. */
 export class FileWriter {
   readonly #queue: BatchQueue<UploadedFile, null>
 
@@ -58,7 +58,7 @@ export class FileWriter {
 
   /**
    * Resolves when the file can be downloaded.
-   * @throws AppError upload_ticket_used, upload_ticket_invalid, file_quota_reached: it was not noted; unavailable, storage_failed
+   * @throws AppError upload_ticket_used, upload_ticket_invalid, file_quota_reached: the file was not recorded; unavailable, storage_failed
    */
   async write(upload: UploadedFile): Promise<void> {
     await this.#queue.add(upload)
@@ -73,7 +73,7 @@ export class FileWriter {
     return this.#queue.idle()
   }
 
-  /** One transaction; the rows of apps are locked by ID. */
+  /** Runs one transaction, which locks the rows of apps in the order of their IDs. */
   #commit(uploads: readonly UploadedFile[]): Promise<ItemOutcome[]> {
     const byApp = [...groupBy(uploads, ({ file }) => file.appId)].sort(([a], [b]) => compare(a, b))
     return this.options.database.transaction(async (tx) => {
@@ -87,7 +87,7 @@ export class FileWriter {
     })
   }
 
-  /** Turns away uploads whose owner is gone, or has had all tokens ended since the ticket was made. */
+  /** Refuses uploads whose owner is deleted, or has had all tokens ended since the ticket was made. */
   async #refuseEnded(
     tx: Tx,
     appId: string,
@@ -128,7 +128,7 @@ export class FileWriter {
   }
 }
 
-/** Turns away what is above the quota. @returns the others */
+/** Refuses uploads above the quota. @returns the others */
 function withinQuota(
   uploads: readonly UploadedFile[],
   usedBytes: number,

@@ -6,60 +6,59 @@ import type { Clock } from '../../../lib/clock.js'
 import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { DetectedType } from '../../../media/media.js'
 import type { AppService } from '../../apps/app-service.js'
-import type { FileTicket } from '../credentials/file-tickets.js'
 import { fileFailure } from '../file-failures.js'
 import { incomingKey, isAvatar, newUploadId, originalKey, type StoredFile } from '../file-model.js'
+import type { FileQuota } from '../file-quota.js'
 import type { FileStore } from '../file-store.js'
+import type { FileTicket } from '../tickets/file-tickets.js'
 import type { FileWriter } from './file-writer.js'
-import type { TicketService } from './ticket-service.js'
 import { headOf } from './upload-head.js'
 
 export interface UploadServiceOptions {
   readonly database: Database
   readonly files: FileStore
   readonly writer: FileWriter
-  readonly tickets: TicketService
+  readonly quota: FileQuota
   readonly apps: AppService
   readonly blobs: Pick<BlobStore, 'put' | 'open' | 'stat' | 'remove'>
-  /** What the bytes are, by their beginning. */
+  /** Detects the type of a file by its first bytes. */
   readonly detectType: (head: Buffer) => Promise<DetectedType>
   readonly clock: Clock
 }
 
-/** A form that comes in, read up to its file. */
+/** An uploaded form, read up to its file. */
 export interface IncomingForm {
   readonly fileName: string | null
   /** Fails with the AppError that the call is to be answered with. */
   readonly body: Readable
 }
 
-/** Counts bytes for the one whose limits they count for. */
+/** Charges bytes to the payer of the upload. */
 export type ChargeBytes = (bytes: number) => void
 
 export interface IncomingUpload {
-  /** Of the whole form, in bytes; null: not known. */
+  /** Bytes of the whole form; null: not known. */
   readonly length: number | null
-  /** @param arrived is told of bytes as they come */
+  /** @param arrived called with the number of bytes of each part */
   form(arrived: ChargeBytes): Promise<IncomingForm>
 }
 
-/** What the form has beside its file, at most. */
+/** Most bytes of a form without its file. */
 const maxFormBytes = 1_048_576
 
-/** What is known of a file that is in the store. */
+/** The content of an uploaded file. */
 type UploadedContent = StoredBlob & Pick<StoredFile, 'contentType' | 'name'>
 
-/** Takes the files of tickets; of what fails nothing stays (rule J2). */
+/** Takes the files of tickets. An upload that fails leaves nothing (rule J2). */
 export class UploadService {
   constructor(private readonly options: UploadServiceOptions) {}
 
   /**
    * Resolves when the file is durable and can be downloaded.
-   * @throws AppError upload_ticket_invalid, upload_ticket_used, file_missing, file_type_invalid, file_too_large, file_quota_reached,
-   * file_storage_full, object_storage_failed, and what is wrong with the form
+   * @throws AppError upload_ticket_invalid when the ticket has ended meanwhile; upload_ticket_used, file_missing, file_type_invalid,
+   * file_too_large, file_quota_reached, file_storage_full, object_storage_failed, and the errors of the form
    */
-  async receive(ticketText: string, upload: IncomingUpload, charge: ChargeBytes): Promise<void> {
-    const ticket = await this.#require(ticketText)
+  async receive(ticket: FileTicket, upload: IncomingUpload, charge: ChargeBytes): Promise<void> {
     const room = await this.#room(ticket)
     requireRoomFor((upload.length ?? 0) - maxFormBytes, room)
     if (await this.#find(ticket)) throw new AppError('upload_ticket_used')
@@ -68,13 +67,12 @@ export class UploadService {
   }
 
   /**
-   * Takes over a file that the client has sent straight to the store. It gets a key of its own, because the client may send others to the
-   * same place until its form expires. Doing it again does no harm.
+   * Takes over a file that the client has sent straight to the store. The file gets another key, because the client may send further files
+   * to the same place until its form expires. Repeating it does no harm.
    * @throws AppError as {@link receive}; file_missing when the store has no file of the ticket
    */
-  async finish(ticketText: string, charge: ChargeBytes): Promise<void> {
+  async finish(ticket: FileTicket, charge: ChargeBytes): Promise<void> {
     const { blobs } = this.options
-    const ticket = await this.#require(ticketText)
     if (await this.#find(ticket)) return
     const room = await this.#room(ticket)
     const from = incomingKey(ticket.fileId)
@@ -101,13 +99,13 @@ export class UploadService {
     const key = originalKey({ ...ticket, uploadId })
     try {
       const stored = await this.#put(key, body, { contentType, room })
-      await this.#note(ticket, uploadId, { ...stored, contentType, name })
+      await this.#record(ticket, uploadId, { ...stored, contentType, name })
     } catch (error) {
       throw fileFailure(error)
     }
   }
 
-  /** @throws AppError file_quota_reached as soon as there is more than the quota had left at the beginning; BlobError */
+  /** @throws AppError file_quota_reached once the file exceeds what the quota had left at the beginning; BlobError */
   async #put(
     key: string,
     body: Readable,
@@ -123,19 +121,13 @@ export class UploadService {
     }
   }
 
-  async #require(ticketText: string): Promise<FileTicket> {
-    const ticket = await this.options.tickets.find(ticketText)
-    if (!ticket) throw new AppError('upload_ticket_invalid')
-    return ticket
-  }
-
-  /** What the app allows now, if that is less than when the ticket was made. @throws AppError file_quota_reached */
+  /** The app may allow less now than when the ticket was made. @throws AppError file_quota_reached */
   async #room({ appId, maxBytes }: FileTicket): Promise<Room> {
-    const { apps, tickets } = this.options
+    const { apps, quota } = this.options
     const app = await apps.get(appId)
     return {
       maxBytes: Math.min(maxBytes, Number(app.settings.file_max_bytes)),
-      quotaBytes: await tickets.requireRoom(app),
+      quotaBytes: await quota.requireRoom(app),
     }
   }
 
@@ -144,7 +136,7 @@ export class UploadService {
     return database.read((db) => files.find(db, ticket))
   }
 
-  /** @throws AppError file_missing, file_type_invalid, what the body fails with; then the body is destroyed */
+  /** Destroys the body when it fails. @throws AppError file_missing, file_type_invalid, the error of the body */
   async #typeOf(ticket: FileTicket, body: Readable): Promise<string> {
     try {
       const head = await headOf(body)
@@ -158,7 +150,7 @@ export class UploadService {
     }
   }
 
-  async #note(ticket: FileTicket, uploadId: string, content: UploadedContent): Promise<void> {
+  async #record(ticket: FileTicket, uploadId: string, content: UploadedContent): Promise<void> {
     const { writer, apps, clock } = this.options
     const { appId, fileId, ownerId, purpose, fileType, recipient, credentialEpoch } = ticket
     const file: StoredFile = {
@@ -177,8 +169,8 @@ export class UploadService {
   }
 
   /**
-   * Removes the bytes of a file that was refused. Where nobody knows whether it was noted they stay: either it was, or maintenance finds
-   * them.
+   * Removes the bytes of a file that was refused. After a failure of the service they stay: either the file was recorded, or maintenance
+   * removes them.
    */
   async #discard(file: StoredFile, error: unknown): Promise<void> {
     const isRefused = error instanceof AppError && error.entry.http < 500
@@ -186,11 +178,11 @@ export class UploadService {
   }
 }
 
-/** How large a file may be, in bytes. */
+/** The largest size of a file, in bytes. */
 interface Room {
-  /** By the size of a file. */
+  /** The bound of one file. */
   readonly maxBytes: number
-  /** By what was left of the quota at the beginning; what is left at the end is checked when the file is noted. */
+  /** The rest of the quota at the beginning; it is checked again when the file is recorded. */
   readonly quotaBytes: number
 }
 
@@ -202,7 +194,7 @@ function requireRoomFor(size: number, { maxBytes, quotaBytes }: Room): void {
 
 interface Wanted {
   readonly kind: DetectedType['kind']
-  /** What else it may be: voice that browsers record comes in containers that are for video too. */
+  /** Further types: browsers record voice in containers that also hold video. */
   readonly containers: readonly string[]
   readonly name: string
 }

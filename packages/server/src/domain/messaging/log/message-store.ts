@@ -3,7 +3,7 @@ import type { Database, PreparedPage, Queryable, Tx } from '../../../db/database
 import type { BulkDelete } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
-import { attachmentMayNameFiles } from '../../files/references/reference-model.js'
+import { attachmentMayReferToFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
 import { isConversation } from '../conversations/conversation-sql.js'
 import type { ConversationKey } from '../model/conversation-model.js'
@@ -41,7 +41,7 @@ type OldestParams = ConversationKey & { readonly beforeId: number }
 /** What {@link MessageStore.listOldest} tells of a message. */
 const ofMessage = {
   isOwnNotification: sql<number>`case when is_system = 1 and sender_id <> ${sql.lit(systemUserId)} then 1 else 0 end`,
-  mayNameFiles: sql<number>`case when ${attachmentMayNameFiles} then 1 else 0 end`,
+  mayNameFiles: sql<number>`case when ${attachmentMayReferToFiles} then 1 else 0 end`,
   bytes: sql<number>`octet_length(content) + octet_length(attachment) + octet_length(config) + octet_length(ext)`,
 }
 /** Its recall has taken all of it along. */

@@ -9,9 +9,9 @@ import {
 
 /** The right to upload one file. */
 export interface FileTicket extends FileKey {
-  /** Who will be its uploader; 0: the system. */
+  /** The uploader; 0: the system. */
   readonly ownerId: Int64
-  /** The user whose limits the upload counts for; 0: nobody's. */
+  /** The user whose limits the upload counts for; 0: none. */
   readonly payerId: Int64
   /** The credential epoch of the owner: the ticket ends with the owner's tokens. */
   readonly credentialEpoch: number
@@ -24,9 +24,6 @@ export interface FileTicket extends FileKey {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
-
-/** How long a ticket may be used. */
-export const ticketLifeMs = 3_600_000
 
 /** The members of {@link FileTicket}, signed. */
 export function ticketText(key: Buffer, ticket: FileTicket): string {

@@ -1,10 +1,9 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { GroupCache } from '../../groups/core/group-cache.js'
-import { isShared, type StoredFile } from '../file-model.js'
+import { isShared, type StoredFile, ticketLifeMs } from '../file-model.js'
 import type { FileLink } from './file-links.js'
-import { ticketLifeMs } from './file-tickets.js'
 
-/** What files ask of the principal of a call. */
+/** The caller of a call about files. */
 export interface FileCaller {
   readonly appId: string
   /** The user that the call is made for; null: an Admin token alone. */
@@ -14,7 +13,7 @@ export interface FileCaller {
   readonly adminOf: Int64 | null
 }
 
-/** Who may have which file by which link (rule J3). */
+/** Checks who may read a file by a link (rule J3). */
 export class FileAccess {
   constructor(private readonly groups: GroupCache) {}
 
@@ -26,14 +25,14 @@ export class FileAccess {
   async #mayRead(caller: FileCaller, file: StoredFile, link: FileLink): Promise<boolean> {
     const { userId, adminOf } = caller
     const { recipient } = link
-    if (recipient.type === 'everybody') return true
+    if (recipient.type === 'app') return true
     if (adminOf !== null && recipient.type === 'group' && recipient.id === adminOf) return true
     if (userId === null) return adminOf === null
     if (userId === file.ownerId || userId === link.makerId) return true
     return recipient.type === 'user' ? recipient.id === userId : this.#isFor(userId, file, link)
   }
 
-  /** Whether a file for a group is for one of its members: by the rules of history. */
+  /** Whether a member may read a file of a group, by the rules of history. */
   async #isFor(userId: Int64, file: StoredFile, link: FileLink): Promise<boolean> {
     const key = { appId: link.appId, groupId: link.recipient.id }
     const [group, member] = await Promise.all([
@@ -41,7 +40,7 @@ export class FileAccess {
       this.groups.findMember(key, userId),
     ])
     if (!group || !member) return false
-    // A file is named by a message some time after its link was made, and not later than its ticket ends.
+    // A message refers to a file after its link was made, and before its ticket expires.
     const isOfTheirTime = link.createdAt > member.joinedAt - ticketLifeMs
     return isOfTheirTime || isShared(file) || group.flags.history_visible
   }

@@ -4,16 +4,16 @@ import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import {
-  attachmentMayNameFiles,
-  type FileHolder,
-  groupAvatarHolder,
-  messageHolder,
-  type NamingText,
-  sharedFileHolder,
-  userAvatarHolder,
+  attachmentMayReferToFiles,
+  type FileReferrer,
+  groupAvatarReferrer,
+  messageReferrer,
+  type ReferencingText,
+  sharedFileReferrer,
+  userAvatarReferrer,
 } from './reference-model.js'
 
-interface NamingMessage {
+interface MessageRow {
   readonly low_id: Int64
   readonly high_id: Int64
   readonly msg_id: number
@@ -35,8 +35,8 @@ interface SharedFileRow {
   readonly status: number
 }
 
-/** A place in the order of the holders of one kind. */
-type MessagePlace = Pick<FileHolder, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
+/** A place in the order of the referrers of one kind. */
+type MessagePlace = Pick<FileReferrer, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
 
 const findMessages: BulkSelect = {
   table: 'messages',
@@ -64,8 +64,8 @@ const findSharedFiles: BulkSelect = {
  * Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. The avatar of the
  * system, user 0, is a setting of the app.
  */
-export class NamingTextStore {
-  readonly #messages: PreparedPage<MessagePlace, NamingMessage>
+export class ReferencingTextStore {
+  readonly #messages: PreparedPage<MessagePlace, MessageRow>
   readonly #users: PreparedPage<MessagePlace, UserRow>
   readonly #groups: PreparedPage<MessagePlace, GroupRow>
   readonly #sharedFiles: PreparedPage<MessagePlace, SharedFileRow>
@@ -76,7 +76,7 @@ export class NamingTextStore {
         .selectFrom('messages')
         .select(['low_id', 'high_id', 'msg_id'])
         .select(
-          sql<string>`case when ${attachmentMayNameFiles} then attachment else '' end`.as(
+          sql<string>`case when ${attachmentMayReferToFiles} then attachment else '' end`.as(
             'attachment',
           ),
         )
@@ -122,16 +122,18 @@ export class NamingTextStore {
     )
   }
 
-  /** The texts of those of the holders that are there, in no particular order. */
+  /** The texts of those of the referrers that are there, in no particular order. */
   async findOf(
     db: Queryable,
     appId: string,
-    holders: readonly FileHolder[],
-  ): Promise<NamingText[]> {
-    const keysOf = (kind: number, keyOf: (holder: FileHolder) => readonly unknown[]) =>
-      holders.filter((holder) => holder.kind === kind).map((holder) => [appId, ...keyOf(holder)])
-    const owner = ({ lowId }: FileHolder) => [lowId]
-    const messages = await this.database.bulk<NamingMessage>(
+    referrers: readonly FileReferrer[],
+  ): Promise<ReferencingText[]> {
+    const keysOf = (kind: number, keyOf: (referrer: FileReferrer) => readonly unknown[]) =>
+      referrers
+        .filter((referrer) => referrer.kind === kind)
+        .map((referrer) => [appId, ...keyOf(referrer)])
+    const owner = ({ lowId }: FileReferrer) => [lowId]
+    const messages = await this.database.bulk<MessageRow>(
       db,
       findMessages,
       keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
@@ -151,23 +153,23 @@ export class NamingTextStore {
       findSharedFiles,
       keysOf(fileReferenceKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
     )
-    const isSystem = ({ kind, lowId }: FileHolder) =>
+    const isSystem = ({ kind, lowId }: FileReferrer) =>
       kind === fileReferenceKind.userAvatar && lowId === systemUserId
     return [
       ...messages.map(ofMessage),
       ...users.map(ofUser),
-      ...(holders.some(isSystem) ? [await ofSystem(db, appId)] : []),
+      ...(referrers.some(isSystem) ? [await ofSystem(db, appId)] : []),
       ...groups.map(ofGroup),
       ...sharedFiles.map(ofSharedFile),
     ]
   }
 
-  /** In the order of the holders of one kind, after the holder, at least `limit` unless these were the last. @param after null: from the first */
+  /** In the order of the referrers of one kind, after the referrer, at least `limit` unless these were the last. @param after null: from the first */
   async list(
     db: Queryable,
     appId: string,
-    { kind, after, limit }: { kind: number; after: FileHolder | null; limit: number },
-  ): Promise<NamingText[]> {
+    { kind, after, limit }: { kind: number; after: FileReferrer | null; limit: number },
+  ): Promise<ReferencingText[]> {
     const place = { ...(after ?? first), appId, limit }
     if (kind === fileReferenceKind.message)
       return (await this.#messages.all(db, place)).map(ofMessage)
@@ -181,28 +183,28 @@ export class NamingTextStore {
   }
 }
 
-/** Before every holder. */
+/** Before every referrer. */
 const first = { lowId: -2, highId: -2, itemId: -1 }
 
-function ofMessage({ low_id, high_id, msg_id, attachment }: NamingMessage): NamingText {
-  return { holder: messageHolder(low_id, high_id, msg_id), text: attachment }
+function ofMessage({ low_id, high_id, msg_id, attachment }: MessageRow): ReferencingText {
+  return { referrer: messageReferrer(low_id, high_id, msg_id), text: attachment }
 }
 
-function ofUser({ user_id, avatar }: UserRow): NamingText {
-  return { holder: userAvatarHolder(user_id), text: avatar }
+function ofUser({ user_id, avatar }: UserRow): ReferencingText {
+  return { referrer: userAvatarReferrer(user_id), text: avatar }
 }
 
-async function ofSystem(db: Queryable, appId: string): Promise<NamingText> {
+async function ofSystem(db: Queryable, appId: string): Promise<ReferencingText> {
   const { system_avatar: text } = await readAppSettings(db, appId)
-  return { holder: userAvatarHolder(systemUserId), text }
+  return { referrer: userAvatarReferrer(systemUserId), text }
 }
 
-function ofGroup({ group_id, avatar, status }: GroupRow): NamingText {
-  return { holder: groupAvatarHolder(group_id), text: isThere(status) ? avatar : '' }
+function ofGroup({ group_id, avatar, status }: GroupRow): ReferencingText {
+  return { referrer: groupAvatarReferrer(group_id), text: isThere(status) ? avatar : '' }
 }
 
-function ofSharedFile({ group_id, file_id, url, status }: SharedFileRow): NamingText {
-  return { holder: sharedFileHolder(group_id, file_id), text: isThere(status) ? url : '' }
+function ofSharedFile({ group_id, file_id, url, status }: SharedFileRow): ReferencingText {
+  return { referrer: sharedFileReferrer(group_id, file_id), text: isThere(status) ? url : '' }
 }
 
 function isThere(status: number): boolean {

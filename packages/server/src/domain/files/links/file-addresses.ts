@@ -12,7 +12,7 @@ export class FileAddresses {
     return `${this.baseUrl}${uploadFile.path}?ticket=${ticket}`
   }
 
-  /** Where a store that took the file of the ticket sends its client. */
+  /** The address to which a store redirects the client after it took the file. */
   uploaded(ticket: string): string {
     return `${this.baseUrl}${finishUpload.path}?ticket=${ticket}`
   }

@@ -5,7 +5,7 @@ import { groupBy } from '../../../lib/group-by.js'
 import { fileOfKey, isPassing } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 
-export interface StrayBlobsOptions {
+export interface OrphanedBlobsOptions {
   readonly database: Database
   readonly files: FileStore
   readonly blobs: Pick<BlobStore, 'list' | 'remove' | 'tidy'>
@@ -13,7 +13,7 @@ export interface StrayBlobsOptions {
 }
 
 /** An upload, or what is made of a file, takes less from its last byte to its row. */
-export const strayLifeMs = dayMs
+export const orphanLifeMs = dayMs
 
 const blobsPerStep = 1_000
 /** A run looks at so many pages; the next one goes on there. */
@@ -22,22 +22,22 @@ const stepsPerRun = 10
 const restMs = 3_600_000
 
 /** Removes from the store what belongs to no file: what kills, cuts and failures have left (rule J7). */
-export class StrayBlobs {
+export class OrphanedBlobs {
   #after: string | null = null
   #restsUntil = Number.NEGATIVE_INFINITY
 
-  constructor(private readonly options: StrayBlobsOptions) {}
+  constructor(private readonly options: OrphanedBlobsOptions) {}
 
   /** Looks at a limited number of blobs. */
   async run(signal: AbortSignal): Promise<void> {
     const { blobs, clock } = this.options
     if (clock.now() < this.#restsUntil) return
-    const before = clock.now() - strayLifeMs
+    const before = clock.now() - orphanLifeMs
     if (this.#after === null) await blobs.tidy(before)
     for (let steps = stepsPerRun; steps > 0 && !signal.aborted; steps--) {
       const page = await blobs.list('', this.#after, blobsPerStep)
       const old = page.blobs.filter(({ modifiedAt }) => modifiedAt < before)
-      await blobs.remove(await this.strays(old))
+      await blobs.remove(await this.orphans(old))
       this.#after = page.next
       if (page.next === null) {
         this.#restsUntil = clock.now() + restMs
@@ -47,19 +47,19 @@ export class StrayBlobs {
   }
 
   /** The keys of those of the blobs that belong to no file; keys of others than us are left out. */
-  async strays(listed: readonly Pick<ListedBlob, 'key'>[]): Promise<string[]> {
+  async orphans(listed: readonly Pick<ListedBlob, 'key'>[]): Promise<string[]> {
     const { database, files } = this.options
     const owned = listed.flatMap(({ key }) => {
       const file = fileOfKey(key)
       return file ? [{ key, file }] : []
     })
-    const strays = listed.map(({ key }) => key).filter(isPassing)
+    const orphans = listed.map(({ key }) => key).filter(isPassing)
     for (const [, ofApp] of groupBy(owned, ({ file }) => file.appId)) {
       const keys = ofApp.map(({ file }) => file)
       const uploads = await database.read((db) => files.findUploads(db, keys))
       for (const { key, file } of ofApp)
-        if (uploads.get(file.fileId) !== file.uploadId) strays.push(key)
+        if (uploads.get(file.fileId) !== file.uploadId) orphans.push(key)
     }
-    return strays
+    return orphans
   }
 }

@@ -8,7 +8,7 @@ import { fileConsumer } from '../references/file-reference-consumer.js'
 import type { FileRemoval } from './file-removal.js'
 
 /** A file that a removal is about to take. */
-type LeavingFile = Awaited<ReturnType<FileStore['listLeaving']>>[number]
+type PendingRemoval = Awaited<ReturnType<FileStore['listPendingRemovals']>>[number]
 
 /** How far the outbox of an app goes, and how far a consumer is in it. */
 export interface OutboxPlaces {
@@ -16,7 +16,7 @@ export interface OutboxPlaces {
   positionOf(db: Queryable, consumer: string, appId: string): Promise<number>
 }
 
-export interface UnnamedFilesOptions {
+export interface UnreferencedFilesOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore
@@ -26,7 +26,7 @@ export interface UnnamedFilesOptions {
 }
 
 /** So long a file may wait for something that names it. */
-export const unnamedLifeMs = dayMs
+export const unreferencedLifeMs = dayMs
 
 const filesPerStep = 500
 /** A run looks at so many pages; the next one goes on there. */
@@ -36,11 +36,11 @@ const pauseMs = 20
 const patienceMs = 2_000
 
 /** Removes files that are a day old and that nothing names (rule J7). */
-export class UnnamedFiles {
+export class UnreferencedFiles {
   /** Where the last run ended. */
   #place: { readonly appId: string; readonly after: FilePlace | null } = { appId: '', after: null }
 
-  constructor(private readonly options: UnnamedFilesOptions) {}
+  constructor(private readonly options: UnreferencedFilesOptions) {}
 
   /** Looks at a limited number of files, those of one app after those of another. */
   async run(signal: AbortSignal): Promise<void> {
@@ -65,9 +65,9 @@ export class UnnamedFiles {
   /** What the run before has begun when it was killed. */
   async #finishInterrupted(signal: AbortSignal): Promise<void> {
     const { database, files } = this.options
-    const leaving = await database.read((db) => files.listLeaving(db, filesPerStep))
+    const leaving = await database.read((db) => files.listPendingRemovals(db, filesPerStep))
     for (const ofRemoval of groupBy(leaving, nameOfRemoval).values()) {
-      const [{ appId, removalId }] = ofRemoval as [LeavingFile, ...LeavingFile[]]
+      const [{ appId, removalId }] = ofRemoval as [PendingRemoval, ...PendingRemoval[]]
       const fileIds = ofRemoval.map(({ fileId }) => fileId)
       await this.#finish(appId, fileIds, removalId, signal)
     }
@@ -80,10 +80,10 @@ export class UnnamedFiles {
     signal: AbortSignal,
   ): Promise<FilePlace | null> {
     const { database, files, removal, clock } = this.options
-    const before = clock.now() - unnamedLifeMs
+    const before = clock.now() - unreferencedLifeMs
     const page = { after, before, limit: filesPerStep }
     const found = await database.read((db) => files.listOldest(db, appId, page))
-    const unnamed = found.filter(({ isNamed }) => !isNamed).map(({ fileId }) => fileId)
+    const unnamed = found.filter(({ isReferenced }) => !isReferenced).map(({ fileId }) => fileId)
     if (unnamed.length > 0) {
       // What is noted soon is not taken from anybody meanwhile.
       if (!(await this.#isCaughtUp(appId, signal))) return null
@@ -119,6 +119,6 @@ export class UnnamedFiles {
   }
 }
 
-function nameOfRemoval({ appId, removalId }: LeavingFile): string {
+function nameOfRemoval({ appId, removalId }: PendingRemoval): string {
   return `${appId} ${removalId}`
 }

@@ -8,7 +8,7 @@ import {
   recipientNumber,
 } from '../file-model.js'
 
-/** What stands behind `file_sign=` in the address of a file: which file, and for whom. */
+/** The content of `file_sign=` in the address of a file: the file and its recipient. */
 export interface FileLink extends FileKey {
   readonly recipient: FileRecipient
   /** Who uploaded or forwarded the file; 0: the system. */
@@ -48,8 +48,8 @@ export function readLinkText(key: Buffer, text: string): FileLink | null {
 }
 
 /**
- * The file that the text of a link is about, no matter who signed it and whether or not it has expired: so what refers to a file stays the same
- * when keys are renewed. A text that was made up can keep a file, but nobody gets one by it.
+ * Returns the ID of the file that the text of a link names, whatever its signature and expiry, so that references to a file stay when keys
+ * are renewed. A forged text can keep a file but grants no access to one.
  * @returns null when it is no link of the app
  */
 export function linkedFileId(appId: string, text: string): string | null {

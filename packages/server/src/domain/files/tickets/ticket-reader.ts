@@ -1,0 +1,26 @@
+import type { Database } from '../../../db/database.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { UserCredentials } from '../../users/user-credentials.js'
+import type { FileTicket } from './file-tickets.js'
+import type { TicketSigner } from './ticket-signer.js'
+
+export interface TicketReaderOptions {
+  readonly database: Database
+  readonly users: Pick<UserCredentials, 'find'>
+  readonly signer: TicketSigner
+}
+
+/** Reads tickets and checks that they are still valid. */
+export class TicketReader {
+  constructor(private readonly options: TicketReaderOptions) {}
+
+  /** @returns null when the ticket has expired or the tokens of its owner have been ended since */
+  async find(text: string): Promise<FileTicket | null> {
+    const { database, signer, users } = this.options
+    const ticket = signer.read(text)
+    if (ticket === null || ticket.ownerId === systemUserId) return ticket
+    const owner = await database.read((db) => users.find(db, ticket.appId, ticket.ownerId))
+    const isCurrent = owner?.isDeleted === false && owner.credentialEpoch === ticket.credentialEpoch
+    return isCurrent ? ticket : null
+  }
+}
