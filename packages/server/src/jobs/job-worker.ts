@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
+import { Lease } from '../lib/concurrency/lease.js'
 import { type JobKind, type JobOutcome, retryDelayMs, type TakenJobs } from './job-model.js'
 import type { JobStore } from './job-store.js'
 import { takeJobs } from './take-jobs.js'
@@ -201,7 +202,7 @@ class JobLine {
 
   /** @returns null when the run succeeded, else what it ended with, and when */
   async #attempt(taken: TakenJobs): Promise<FailedRun | null> {
-    const { clock, leaseMs = defaultLeaseMs } = this.options
+    const { clock } = this.options
     const ending = new AbortController()
     const startedAt = clock.now()
     const deadlines = taken.jobs.flatMap(({ deadlineAt }) => deadlineAt ?? [])
@@ -212,31 +213,28 @@ class JobLine {
       noEarlierThan = endsAt
       ending.abort(new Error('out of time'))
     }, endsAt - startedAt)
-    const renewal = setInterval(() => this.#renew(taken, ending), leaseMs / 3)
-    ending.signal.addEventListener('abort', () => clearInterval(renewal))
-    const signal = AbortSignal.any([this.#stopping.signal, ending.signal])
+    const payloads = taken.jobs.map(({ payload }) => payload)
+    const run = (lost: AbortSignal) => {
+      const signal = AbortSignal.any([this.#stopping.signal, ending.signal, lost])
+      return this.handler.run({ appId: taken.appId, payloads, signal })
+    }
+    const failed = (error: unknown) => this.options.observer.failed(this.handler.kind, error)
     try {
-      const payloads = taken.jobs.map(({ payload }) => payload)
-      await this.handler.run({ appId: taken.appId, payloads, signal })
+      await this.#leaseOf(taken).keep(run, { failed, ending: ending.signal })
       return null
     } catch (error) {
       return { error, at: Math.max(noEarlierThan, clock.now()) }
     } finally {
       clearTimeout(timer)
-      clearInterval(renewal)
     }
   }
 
-  #renew(taken: TakenJobs, ending: AbortController): void {
+  #leaseOf(taken: TakenJobs): Lease {
     const { database, store, clock, leaseMs = defaultLeaseMs } = this.options
-    const until = clock.now() + leaseMs
-    database
-      .statement((tx) => store.renew(tx, taken, until))
-      .then((isOurs) => {
-        if (!isOurs) ending.abort(new Error('the lease is lost'))
-      })
-      // The next renewal may succeed before the lease ends.
-      .catch((error: unknown) => this.options.observer.failed(this.handler.kind, error))
+    return new Lease({
+      ttlMs: leaseMs,
+      acquire: (ttlMs) => database.statement((tx) => store.renew(tx, taken, clock.now() + ttlMs)),
+    })
   }
 
   async #settle(taken: TakenJobs, failure: FailedRun | null): Promise<JobOutcome> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Lease } from '../lib/concurrency/lease.js'
 import type { LeaseStore } from './lease-store.js'
 
 /** Upkeep that is done over and over, a limited amount at a time. */
@@ -32,8 +33,8 @@ export class MaintenanceScheduler {
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #timers: NodeJS.Timeout[] = []
-  /** Names of leases. */
-  readonly #leases = new Set<string>()
+  /** By task. */
+  readonly #leases = new Map<string, Lease>()
 
   constructor(private readonly options: MaintenanceSchedulerOptions) {}
 
@@ -52,9 +53,7 @@ export class MaintenanceScheduler {
     this.#stopping.abort()
     for (const timer of this.#timers.splice(0)) clearInterval(timer)
     await this.idle()
-    const { leases } = this.options
-    // A lease that cannot be given back ends by itself.
-    for (const lease of this.#leases) await leases.release(lease, this.#owner).catch(() => {})
+    for (const lease of this.#leases.values()) await lease.release()
   }
 
   #begin(task: MaintenanceTask): void {
@@ -64,30 +63,34 @@ export class MaintenanceScheduler {
   }
 
   async #run(task: MaintenanceTask): Promise<void> {
-    const { leases, observer } = this.options
-    const lease = `maintenance/${task.name}`
-    const ttlMs = Math.max(2 * task.intervalMs, shortestLeaseMs)
-    const lost = new AbortController()
+    const { observer } = this.options
+    const lease = this.#leaseOf(task)
     const startedAt = performance.now()
-    const renew = () =>
-      leases.acquire(lease, this.#owner, ttlMs).then(
-        (isOurs) => isOurs || lost.abort(new Error('the lease is lost')),
-        (error: unknown) => observer.failed(task.name, error),
-      )
-    let renewal: NodeJS.Timeout | undefined
     const finished = (outcome: 'done' | 'failed') =>
       observer.finished(task.name, outcome, (performance.now() - startedAt) / 1_000)
     try {
-      if (!(await leases.acquire(lease, this.#owner, ttlMs))) return
-      this.#leases.add(lease)
-      renewal = setInterval(renew, ttlMs / 3)
-      await task.run(AbortSignal.any([this.#stopping.signal, lost.signal]))
+      if (!(await lease.take())) return
+      await lease.keep((lost) => task.run(AbortSignal.any([this.#stopping.signal, lost])), {
+        failed: (error) => observer.failed(task.name, error),
+      })
       finished('done')
     } catch (error) {
       finished('failed')
       observer.failed(task.name, error)
-    } finally {
-      clearInterval(renewal)
     }
+  }
+
+  #leaseOf({ name: task, intervalMs }: MaintenanceTask): Lease {
+    const known = this.#leases.get(task)
+    if (known) return known
+    const { leases } = this.options
+    const name = `maintenance/${task}`
+    const lease = new Lease({
+      ttlMs: Math.max(2 * intervalMs, shortestLeaseMs),
+      acquire: (ttlMs) => leases.acquire(name, this.#owner, ttlMs),
+      release: () => leases.release(name, this.#owner),
+    })
+    this.#leases.set(task, lease)
+    return lease
   }
 }

@@ -2,7 +2,7 @@ import type { Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../db/database.js'
 import type { Consumer, DeliveredEvent, MessageReader } from './consumer.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
-import type { Positions, Turn } from './positions.js'
+import type { ConsumerLease, Positions } from './positions.js'
 
 export interface ConsumerObserver {
   /** How many rows of the outbox the consumer has not handled yet; said by the node that runs it. */
@@ -18,7 +18,7 @@ export interface ConsumerRunnerOptions {
   readonly messages: MessageReader
   readonly consumer: Consumer
   readonly positions: Positions
-  readonly turn: Turn
+  readonly lease: ConsumerLease
   readonly observer: ConsumerObserver
   /** How long an app of which handling failed is left alone at first; each further failure doubles it. */
   readonly retryMs: number
@@ -46,14 +46,14 @@ export class ConsumerRunner {
   readonly #unwanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, ConsumerFailures>()
-  #turnSignal = new AbortController()
-  #hasTurn: boolean
+  #leaseSignal = new AbortController()
+  #hasLease: boolean
   #isRunning = false
   #refusedAt = Number.NEGATIVE_INFINITY
   #polling: Promise<void> | undefined
 
   constructor(private readonly options: ConsumerRunnerOptions) {
-    this.#hasTurn = options.turn.isTaken
+    this.#hasLease = options.lease.isHeld
   }
 
   /** Until then wakes do nothing. */
@@ -66,7 +66,7 @@ export class ConsumerRunner {
   wake(appId: string): void {
     if (!this.#isRunning || this.#unwanted.has(appId)) return
     this.#wanted.add(appId)
-    if (this.#hasTurn) this.#startWanted()
+    if (this.#hasLease) this.#startWanted()
     else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
   }
 
@@ -80,19 +80,19 @@ export class ConsumerRunner {
 
   async stop(): Promise<void> {
     this.#isRunning = false
-    this.#turnSignal.abort()
+    this.#leaseSignal.abort()
     await this.#polling
     await Promise.all(this.#running.values())
-    await this.options.turn.release()
+    await this.options.lease.release()
   }
 
   async #poll(): Promise<void> {
-    const { consumer, positions, turn, observer } = this.options
+    const { consumer, positions, lease, observer } = this.options
     try {
-      if (this.#hasTurn && !(turn.isTaken && (await turn.take()))) this.#endTurn()
+      if (this.#hasLease && !(lease.isHeld && (await lease.take()))) this.#endLease()
       const behind = await positions.listBehind()
-      if (!this.#hasTurn && behind.length > 0) this.#hasTurn = await turn.take()
-      if (!this.#hasTurn) {
+      if (!this.#hasLease && behind.length > 0) this.#hasLease = await lease.take()
+      if (!this.#hasLease) {
         this.#wanted.clear()
         if (behind.length > 0) this.#refusedAt = performance.now()
         return
@@ -108,10 +108,10 @@ export class ConsumerRunner {
     }
   }
 
-  #endTurn(): void {
-    this.#hasTurn = false
-    this.#turnSignal.abort()
-    this.#turnSignal = new AbortController()
+  #endLease(): void {
+    this.#hasLease = false
+    this.#leaseSignal.abort()
+    this.#leaseSignal = new AbortController()
   }
 
   #startWanted(): void {
@@ -129,9 +129,9 @@ export class ConsumerRunner {
 
   async #run(appId: string): Promise<void> {
     const { consumer, observer, retryMs } = this.options
-    const { signal } = this.#turnSignal
+    const { signal } = this.#leaseSignal
     try {
-      while (!signal.aborted && this.options.turn.isTaken && (await this.#step(appId, signal)));
+      while (!signal.aborted && this.options.lease.isHeld && (await this.#step(appId, signal)));
       this.#failures.delete(appId)
     } catch (error) {
       if (signal.aborted) return

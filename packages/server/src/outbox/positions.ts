@@ -1,17 +1,12 @@
 import type { Database } from '../db/database.js'
+import type { Lease } from '../lib/concurrency/lease.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { ConsumerProgress, OutboxStore } from './outbox-store.js'
 
-/** Who may run a consumer now. */
-export interface Turn {
-  /** Takes or keeps the turn. @returns whether it is this node's */
-  take(): Promise<boolean>
-  /** Without asking anybody. */
-  readonly isTaken: boolean
-  release(): Promise<void>
-}
+/** The right to run a consumer on this node. */
+export type ConsumerLease = Pick<Lease, 'take' | 'isHeld' | 'release'>
 
-/** How far a consumer is. */
+/** The position of a consumer in each app. */
 export interface Positions {
   listBehind(): MaybePromise<readonly ConsumerProgress[]>
   get(appId: string): MaybePromise<number>
@@ -73,50 +68,9 @@ export class NodePositions implements Positions {
   }
 }
 
-/** The turn of a consumer that every node runs for itself. */
-export const everyNodesTurn: Turn = {
-  isTaken: true,
+/** The lease of a consumer that every node runs. */
+export const sharedLease: ConsumerLease = {
+  isHeld: true,
   take: async () => true,
   release: async () => {},
-}
-
-/** A lease that is renewed when a third of its life is over. */
-export class LeasedTurn implements Turn {
-  #renewFrom = 0
-  #validUntil = 0
-
-  constructor(
-    private readonly options: {
-      readonly ttlMs: number
-      acquire(ttlMs: number): Promise<boolean>
-      release(): Promise<void>
-    },
-  ) {}
-
-  get isTaken(): boolean {
-    return performance.now() < this.#validUntil
-  }
-
-  async take(): Promise<boolean> {
-    const startedAt = performance.now()
-    if (startedAt < this.#renewFrom) return true
-    const { ttlMs, acquire } = this.options
-    if (await acquire(ttlMs)) {
-      this.#renewFrom = startedAt + ttlMs / 3
-      this.#validUntil = startedAt + ttlMs
-    } else this.#forget()
-    return this.isTaken
-  }
-
-  async release(): Promise<void> {
-    const wasTaken = this.isTaken
-    this.#forget()
-    // A lease that cannot be given back ends by itself.
-    if (wasTaken) await this.options.release().catch(() => {})
-  }
-
-  #forget(): void {
-    this.#renewFrom = 0
-    this.#validUntil = 0
-  }
 }

@@ -1,8 +1,9 @@
 import type { Database } from '../db/database.js'
+import { Lease } from '../lib/concurrency/lease.js'
 import type { Consumer, MessageReader } from './consumer.js'
 import { type ConsumerObserver, ConsumerRunner } from './consumer-runner.js'
 import type { OutboxStore } from './outbox-store.js'
-import { everyNodesTurn, LeasedTurn, NodePositions, StoredPositions } from './positions.js'
+import { NodePositions, StoredPositions, sharedLease } from './positions.js'
 
 /** What one node at a time may do; see jobs/lease-store.ts. */
 export interface Leases {
@@ -69,16 +70,16 @@ function runnerOf(
     return new ConsumerRunner({
       ...shared,
       positions: new NodePositions({ database, store }),
-      turn: everyNodesTurn,
+      lease: sharedLease,
     })
-  const lease = `outbox/${consumer.name}`
+  const name = `outbox/${consumer.name}`
   return new ConsumerRunner({
     ...shared,
     positions: new StoredPositions(consumer.name, { database, store }),
-    turn: new LeasedTurn({
+    lease: new Lease({
       ttlMs: leaseMs ?? 10_000,
-      acquire: (ttlMs) => leases.acquire(lease, node, ttlMs),
-      release: () => leases.release(lease, node),
+      acquire: (ttlMs) => leases.acquire(name, node, ttlMs),
+      release: () => leases.release(name, node),
     }),
   })
 }

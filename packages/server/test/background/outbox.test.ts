@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BulkInsert } from '../../dist/db/dialect/dialect.js'
 import { ConsumerRunner } from '../../dist/outbox/consumer-runner.js'
-import { everyNodesTurn, StoredPositions } from '../../dist/outbox/positions.js'
+import { StoredPositions, sharedLease } from '../../dist/outbox/positions.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import {
   draft,
@@ -54,7 +54,7 @@ function passed(node: OutboxNode, consumer: string, appId: string, position: num
 /** Looks only when it is told to. */
 function runnerOf({ database, store, messages }: OutboxNode, consumer: TestConsumer) {
   return new ConsumerRunner({
-    ...{ database, store, messages, consumer, retryMs: 20, turn: everyNodesTurn },
+    ...{ database, store, messages, consumer, retryMs: 20, lease: sharedLease },
     positions: new StoredPositions(consumer.name, { database, store }),
     observer: { lagging: () => {}, missed: () => {}, failed: () => {} },
   })
