@@ -1,4 +1,4 @@
-/** What is said between the nodes of a service and between the parts of one; the key is the subject. */
+/** Messages between the nodes of a service and between the parts of one node, by topic. */
 export interface BusMessages {
   /** A cached value changed and must be read again. */
   'cache.invalidated': { readonly cache: string; readonly key: string }
@@ -8,15 +8,16 @@ export interface BusMessages {
   'jobs.enqueued': { readonly kind: string }
 }
 
-/** What a message is about. */
-export type Subject = keyof BusMessages
+/** The topic of a message. */
+export type Topic = keyof BusMessages
 
 /**
- * Tells every node, this one included. A message may be lost when a node or the network fails, so code that depends on one bounds for how
- * long its absence matters. A listener on the publishing node has heard a message when `publish` returns.
+ * Brings messages to every node, this one included. A failure of a node or of the network may lose
+ * a message, so code that depends on messages bounds how long a lost one matters. When `publish`
+ * returns, the listeners on the publishing node have been called.
  */
 export interface Bus {
-  publish<S extends Subject>(subject: S, message: BusMessages[S]): void
+  publish<T extends Topic>(topic: T, message: BusMessages[T]): void
   /** @returns ends the subscription */
-  subscribe<S extends Subject>(subject: S, listener: (message: BusMessages[S]) => void): () => void
+  subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void
 }

@@ -1,20 +1,17 @@
-import type { Bus, BusMessages, Subject } from './bus.js'
+import type { Bus, BusMessages, Topic } from './bus.js'
 
 /** The bus of a single node. */
 export class MemoryBus implements Bus {
-  readonly #listeners = new Map<Subject, Set<(message: never) => void>>()
+  readonly #listeners = new Map<Topic, Set<(message: never) => void>>()
 
-  publish<S extends Subject>(subject: S, message: BusMessages[S]): void {
-    for (const listener of this.#listeners.get(subject) ?? [])
-      (listener as (message: BusMessages[S]) => void)(message)
+  publish<T extends Topic>(topic: T, message: BusMessages[T]): void {
+    for (const listener of this.#listeners.get(topic) ?? [])
+      (listener as (message: BusMessages[T]) => void)(message)
   }
 
-  subscribe<S extends Subject>(
-    subject: S,
-    listener: (message: BusMessages[S]) => void,
-  ): () => void {
-    const listeners = this.#listeners.get(subject) ?? new Set()
-    this.#listeners.set(subject, listeners.add(listener))
+  subscribe<T extends Topic>(topic: T, listener: (message: BusMessages[T]) => void): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set()
+    this.#listeners.set(topic, listeners.add(listener))
     return () => listeners.delete(listener)
   }
 }

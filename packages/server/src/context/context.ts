@@ -35,7 +35,7 @@ import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
 import { procedures } from './database/procedures.js'
 import { createHandlers } from './handlers.js'
-import { openToOthers } from './secret-key.js'
+import { readableByOthers } from './secret-key.js'
 import { createDomains, type Domains, type Services, servicesOf } from './services.js'
 import { createStores, type Stores } from './stores.js'
 
@@ -51,7 +51,7 @@ export interface Context {
   readonly limits: Pick<CallLimits, 'requestArrived'>
   readonly metrics: Metrics
   readonly providers: PushGateways
-  /** Waits for what is being stored, and closes everything. */
+  /** Waits for pending writes, and closes everything. */
   stop(): Promise<void>
 }
 
@@ -59,9 +59,9 @@ export interface ContextOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly log: Logger
-  /** The channel to devices that are connected; unset: no device is. */
+  /** The channel to connected devices; no device is connected by default. */
   readonly core?: CoreChannel | undefined
-  /** What rules take for the time; unset: that of the machine. */
+  /** The time that rules use; the machine's by default. */
   readonly clock?: Clock | undefined
 }
 
@@ -87,7 +87,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
       checks,
       health,
     )
-  // Imported here so that the embedded engine does not pay for it.
+  // Imported here so that the embedded engine does not load it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
   return new Database(
     postgresDialect({
@@ -122,7 +122,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const context = buildContext(options, { database, providers, blobs })
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
-    for (const { path, mode, needed } of openToOthers(config.dataDir))
+    for (const { path, mode, needed } of readableByOthers(config.dataDir))
       log.warn(
         { path, mode },
         `other users of this machine have access to the data of the service; give ${path} the mode ${needed}`,
@@ -135,7 +135,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
   })
 }
 
-/** Messages go on without files, so a store on the network that cannot be used is told of and stops nothing. */
+/** Messages work without files, so an unusable network store is logged and stops nothing. */
 function watchStart(blobs: BlobStore, log: Logger): void {
   if (blobs.kind === 'folder') return
   blobs.check().catch((error: unknown) => {
@@ -143,7 +143,10 @@ function watchStart(blobs: BlobStore, log: Logger): void {
   })
 }
 
-/** An answer of code 200 means that the message is on disk (rule E2), so a database that says so too early is refused. */
+/**
+ * Refuses a database that confirms commits before they are on disk, since code 200 means that the
+ * message is on disk (rule E2).
+ */
 async function requireDurableCommits(database: Database, log: Logger): Promise<void> {
   const settings = await database.durabilitySettings()
   if (settings.synchronousCommit === 'off') {

@@ -38,7 +38,7 @@ import { settingsHandlers } from '../api/users/settings.js'
 import type { Handler } from '../pipeline/call.js'
 import type { Services } from './services.js'
 
-/** The code behind every operation that is built. */
+/** The handlers of all operations that are built. */
 export function createHandlers({
   apps,
   contacts,
@@ -93,7 +93,10 @@ export function createHandlers({
   ].flat()
 }
 
-/** For the reference, which needs no running service: handlers use their services only when they are called. */
+/**
+ * For the generated reference, which needs no running service: handlers use their services only
+ * when called.
+ */
 const noServices = new Proxy({} as Services, { get: () => ({}) })
 
 export const builtOperationIds: ReadonlySet<string> = new Set(

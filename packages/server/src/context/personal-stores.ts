@@ -2,10 +2,12 @@ import type { UserRows } from '../domain/users/deletion/user-erasure.js'
 import type { Stores } from './stores.js'
 
 /**
- * Every store with rows that go with a user (rule D5). What stays is what belongs to the others: conversations, messages, their recalls
- * and receipts, groups with their announcements and files; what ends by itself: revoked tokens, transaction IDs and events; the
- * counts of pushes; and the user's row, which keeps the ID from being unknown. Deliveries of pushes come before devices, and devices
- * before what is added to them, as those lock who change several of them.
+ * Every store with rows that are deleted with a user (rule D5). Rows that belong to others too are
+ * kept: conversations, messages, their recalls and receipts, groups with their announcements and
+ * files. So are rows that expire: revoked tokens, transaction IDs and events; the counts of pushes;
+ * and the user's row, which keeps the ID known. Deliveries of pushes come before devices, and
+ * devices before the rows added to them. Transactions that change several of them lock in this
+ * order.
  */
 export function personalStores(stores: Stores): readonly UserRows[] {
   return [

@@ -9,9 +9,9 @@ import { syncFolder } from '../lib/system/sync-folder.js'
 /** The secret key as the service starts with it. */
 export interface LoadedSecretKeys {
   readonly current: Buffer
-  /** What secrets may still be made with; null except during a rotation. */
+  /** The key of secrets that a rotation has not sealed again yet; null except during a rotation. */
   readonly previous: Buffer | null
-  /** Where a rotation keeps a new key; null: the keys come from the settings. */
+  /** The file that a rotation writes a new key to; null when the keys come from the settings. */
   readonly file: KeyFile | null
 }
 
@@ -19,8 +19,9 @@ const fileName = 'secret.key'
 const minKeyBytes = 32
 
 /**
- * The configured keys, else those of secret.key in the data folder, which is made once with mode 600. Its first line is the key, its second
- * one, during a rotation, the previous key. Nodes that share a database must be given the same keys.
+ * The configured keys, else those of secret.key in the data folder, which is created once with mode
+ * 600. Its first line is the key; during a rotation its second line is the previous key. Nodes that
+ * share a database must have the same keys.
  */
 export function loadSecretKeys(
   dataDir: string,
@@ -32,7 +33,8 @@ export function loadSecretKeys(
   }
   const path = join(dataDir, fileName)
   try {
-    // The folder is locked, so no other process creates it at the same time; `wx` keeps one that is there.
+    // The folder is locked, so no other process creates the file at the same time; `wx` keeps an
+    // existing file.
     writeFileSync(path, newSecretKey(), { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -63,8 +65,11 @@ function keyFile(dataDir: string, path: string): KeyFile {
   }
 }
 
-/** What other users of the machine have access to and should not, with its mode and the one that it needs, both as octal text. */
-export function openToOthers(
+/**
+ * Files that other users of the machine can read and should not, each with its mode and the mode it
+ * needs.
+ */
+export function readableByOthers(
   dataDir: string,
 ): { readonly path: string; readonly mode: string; readonly needed: string }[] {
   // There are no such modes on Windows.

@@ -10,8 +10,9 @@ const unobserved: JobWorkerOptions['observer'] = {
 }
 
 /**
- * For a process that is no server: records whether a deletion was committed in it.
- * @returns erases the texts of the users who were deleted; the next server repeats a run that fails, and does all other jobs
+ * For a process that is not a server: records whether it committed a deletion.
+ * @returns a function that erases the texts of the deleted users; the next server repeats a run
+ * that fails, and does all other jobs
  */
 export function erasesTextsAtEnd({
   bus,

@@ -4,7 +4,7 @@ import type { Int64 } from '@hermod/protocol'
 export interface JobKind<Payload> {
   /** Part of stored rows and a metric label. */
   readonly name: string
-  /** For types only. */
+  /** Used by the compiler only. */
   readonly payload?: Payload
 }
 
@@ -16,8 +16,8 @@ export interface NewJob<Payload> {
   readonly appId: string
   readonly payload: Payload
   /**
-   * What the job is about: there is one unfinished job of a kind and key in an app. Enqueued again while it waits, nothing is
-   * added; while it runs, it runs once more afterwards.
+   * The subject of the job. An app has one unfinished job of a kind and key. Enqueued again while
+   * it waits, it runs once; while it runs, it runs once more afterwards.
    */
   readonly key?: string
   /** Milliseconds since 1970; default: at once */
@@ -38,7 +38,7 @@ export interface DueJob {
 
 export interface Taking {
   readonly kind: string
-  /** Who has the jobs then; another one each time. */
+  /** The owner of the taken jobs; a new one for each take. */
   readonly owner: string
   readonly now: number
   readonly leaseMs: number
@@ -64,7 +64,7 @@ export interface TakenJob {
   readonly deadlineAt: number | null
 }
 
-/** What became of a run of a job; a metric label. */
+/** The outcome of a run; a metric label. */
 export type JobOutcome =
   | 'done'
   /** It failed and is tried again later. */
@@ -85,8 +85,8 @@ const firstRetryMs = 1_000
 const longestRetryMs = 600_000
 
 /**
- * How long a job waits after a failure: twice as long each time, up to 10 minutes, less a random part so that jobs which failed together
- * are not tried together.
+ * The pause after a failure. It doubles each time, up to 10 minutes, less a random part, so that
+ * jobs that failed together do not run together.
  *
  * @param attempts from 1
  * @param random from 0 up to 1

@@ -2,11 +2,14 @@ import type { Database } from '../db/database.js'
 import { type Clock, dayMs } from '../lib/clock.js'
 import type { JobStore } from './job-store.js'
 
-/** For how long one can see what became of a job. */
+/** The time for which the outcome of a job is kept. */
 const keptMs = 3 * dayMs
 const purgeRows = 1_000
 
-/** The maintenance task that deletes jobs which ended long ago, some at a time, so that no message waits for it. */
+/**
+ * The maintenance task that deletes jobs which ended long ago. It works in small steps, so that no
+ * message waits for it.
+ */
 export function jobPurge({
   database,
   store,

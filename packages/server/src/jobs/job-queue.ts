@@ -8,11 +8,14 @@ export interface JobQueueOptions {
   readonly store: JobStore
   readonly ids: { takeReserved(count: number): number[] }
   readonly clock: Clock
-  /** A job of the kind was committed. Workers that do not hear of it find it a little later. */
+  /**
+   * Announces that a job of the kind was committed. A worker that misses it finds the job when it
+   * polls.
+   */
   announce(kind: string): void
 }
 
-/** Where durable work is ordered. */
+/** Orders durable work. */
 export class JobQueue {
   constructor(private readonly options: JobQueueOptions) {}
 

@@ -9,7 +9,10 @@ import type { DueJob, FinalOutcome, TakenJob, TakenJobs, Taking } from './job-mo
 const isUnfinished = sql<boolean>`outcome = ''`
 const isFinished = sql<boolean>`outcome <> ''`
 
-/** What is to be done, and who is doing it. The node that takes a job has it until `run_at`; then others may take it over. */
+/**
+ * Jobs and their owners. The node that takes a job has it until `run_at`; then others may take it
+ * over.
+ */
 export class JobStore {
   async insert(tx: StatementTx, job: Insertable<JobsTable>): Promise<void> {
     await tx
@@ -52,8 +55,8 @@ export class JobStore {
   }
 
   /**
-   * Takes jobs of one app that are still due, and that no other node is taking at this moment.
-   * @param jobs what was due, of which at least one
+   * Takes jobs of one app that are still due and that no other node is taking at this moment.
+   * @param jobs due jobs, at least one
    * @returns null when others have taken all of them
    */
   async take(

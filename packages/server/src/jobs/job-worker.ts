@@ -6,33 +6,33 @@ import { type JobKind, type JobOutcome, retryDelayMs, type TakenJobs } from './j
 import type { JobStore } from './job-store.js'
 import { takeJobs } from './take-jobs.js'
 
-/** How jobs of one kind are done. */
+/** The handler of one kind of job. */
 export interface JobHandler {
   readonly kind: string
-  /** Runs at once on this node. */
+  /** Runs in parallel on this node. */
   readonly concurrency: number
   /** Jobs of one app that one run does together. */
   readonly jobsPerRun: number
-  /** A job that failed or killed its node so often is given up. */
+  /** Attempts after which a job is given up. A killed node counts as an attempt. */
   readonly maxAttempts: number
-  /** After this time the run is asked to end and counts as failed. */
+  /** The time after which the run is aborted and counts as failed. */
   readonly timeLimitMs: number
   run(jobs: JobRun<unknown>): Promise<void>
 }
 
 export interface JobRun<Payload> {
   readonly appId: string
-  /** One for each job, at least one. */
+  /** The payload of each job, at least one. */
   readonly payloads: readonly Payload[]
-  /** Aborted when the run is to end soon; then it throws, and is done over. */
+  /** Aborted when the run must end soon. The run then throws, and its jobs run again. */
   readonly signal: AbortSignal
 }
 
 const handlerDefaults = { concurrency: 1, jobsPerRun: 1, maxAttempts: 20, timeLimitMs: 300_000 }
 
 /**
- * @param run it may see the same job twice, also on two nodes at once when one of them is so slow that its lease ends: it must be
- *   idempotent
+ * @param run must be idempotent: it may see the same job twice, also on two nodes at once when one
+ * of them is so slow that its lease expires
  */
 export function jobHandler<Payload>(
   kind: JobKind<Payload>,
@@ -44,16 +44,16 @@ export function jobHandler<Payload>(
 
 export interface JobObserver {
   finished(kind: string, outcome: JobOutcome, jobs: number, seconds: number): void
-  /** @param error why a run failed, or why jobs could not be looked for */
+  /** @param error of a run, or of looking for jobs */
   failed(kind: string, error: unknown): void
-  /** How long the job that waits for longest is overdue; reported every time that this node looks. */
+  /** Reports how long the oldest due job is overdue, each time that this node looks for jobs. */
   overdue(kind: string, ms: number): void
 }
 
-/** What a run ended with, and when it ended. */
+/** The error and the time of a failed run. */
 interface FailedRun {
   readonly error: unknown
-  /** Unix time in milliseconds; at least the end of its time for a run that was ended by that. */
+  /** Unix time in milliseconds; not before the time limit of a run that it ended. */
   readonly at: number
 }
 
@@ -63,56 +63,59 @@ export interface JobWorkerOptions {
   readonly handlers: readonly JobHandler[]
   readonly observer: JobObserver
   readonly clock: Clock
-  /** How often to look for jobs that were not announced. */
+  /** The interval at which the node looks for jobs that were not announced. */
   readonly pollMs?: number
-  /** A node that does not renew for so long loses its jobs to others. */
+  /** The time after which a node that does not renew loses its jobs to others. */
   readonly leaseMs?: number
 }
 
 const defaultPollMs = 1_000
 const defaultLeaseMs = 15_000
 
-/** Runs the jobs that are due on this node. Many nodes share them; the jobs of a node that is killed are taken over when its leases end. */
+/**
+ * Runs the due jobs on this node. Nodes share the jobs. The jobs of a killed node are taken over
+ * when its leases expire.
+ */
 export class JobWorker {
-  readonly #lines: ReadonlyMap<string, JobLine>
+  readonly #runners: ReadonlyMap<string, JobKindRunner>
   readonly #pollMs: number
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: JobWorkerOptions) {
     this.#pollMs = options.pollMs ?? defaultPollMs
-    this.#lines = new Map(
-      options.handlers.map((handler) => [handler.kind, new JobLine(handler, options)]),
+    this.#runners = new Map(
+      options.handlers.map((handler) => [handler.kind, new JobKindRunner(handler, options)]),
     )
   }
 
   start(): void {
     this.#timer = setInterval(() => {
-      for (const line of this.#lines.values()) line.wake()
+      for (const runner of this.#runners.values()) runner.wake()
     }, this.#pollMs)
     this.#timer.unref()
-    for (const line of this.#lines.values()) line.wake()
+    for (const runner of this.#runners.values()) runner.wake()
   }
 
-  /** Jobs of the kind may be due. */
+  /** Looks for jobs of the kind. */
   wake(kind: string): void {
-    if (this.#timer) this.#lines.get(kind)?.wake()
+    if (this.#timer) this.#runners.get(kind)?.wake()
   }
 
   /** Waits until no job is due that this node could run. */
   async idle(): Promise<void> {
-    await Promise.all([...this.#lines.values()].map((line) => line.idle()))
+    await Promise.all([...this.#runners.values()].map((runner) => runner.idle()))
   }
 
-  /** Takes no more jobs, and waits for those under way, which are asked to end. */
+  /** Takes no more jobs, aborts the running ones, and waits for them. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#timer = undefined
-    await Promise.all([...this.#lines.values()].map((line) => line.stop()))
+    await Promise.all([...this.#runners.values()].map((runner) => runner.stop()))
   }
 }
 
-/** The jobs of one kind on this node. */
-class JobLine {
+/** Runs the jobs of one kind on this node. */
+class JobKindRunner {
   readonly #stopping = new AbortController()
   readonly #runs = new Set<Promise<void>>()
   #looking: Promise<void> | undefined
@@ -150,7 +153,7 @@ class JobLine {
     return !this.#stopping.signal.aborted && this.#runs.size < this.handler.concurrency
   }
 
-  /** Starts runs for as long as there are jobs and room for them. */
+  /** Starts runs while there are jobs and room for them. */
   async #look(): Promise<void> {
     const { observer } = this.options
     try {
@@ -165,7 +168,7 @@ class JobLine {
         this.#runs.add(run)
       }
     } catch (error) {
-      // The next look comes with the next poll.
+      // The next poll looks again.
       this.#isWoken = false
       observer.failed(this.handler.kind, error)
     }
@@ -179,7 +182,7 @@ class JobLine {
     const { dueSince, taken, givenUp } = await takeJobs({ database, store }, taking)
     observer.overdue(kind, dueSince === null ? 0 : now - dueSince)
     for (const outcome of givenUp) observer.finished(kind, outcome, 1, 0)
-    // There may be others behind those that were given up, or that another node was quicker to take.
+    // Other jobs may be due behind those that were given up or that another node took.
     if (dueSince !== null) this.#isWoken = true
     return taken
   }
@@ -192,7 +195,7 @@ class JobLine {
     try {
       outcome = await this.#settle(taken, await this.#attempt(taken))
     } catch (error) {
-      // Whatever the run did, its lease ends and the jobs are run again.
+      // The lease expires, and the jobs run again.
       observer.failed(kind, error)
       outcome = 'lost'
     }
@@ -200,14 +203,15 @@ class JobLine {
     observer.finished(kind, outcome, taken.jobs.length, seconds)
   }
 
-  /** @returns null when the run succeeded, else what it ended with, and when */
+  /** @returns null when the run succeeded, else its error and time */
   async #attempt(taken: TakenJobs): Promise<FailedRun | null> {
     const { clock } = this.options
     const ending = new AbortController()
     const startedAt = clock.now()
     const deadlines = taken.jobs.flatMap(({ deadlineAt }) => deadlineAt ?? [])
     const endsAt = Math.min(startedAt + this.handler.timeLimitMs, ...deadlines)
-    // A timer may fire a moment early by the clock; what it ends has still used up its time.
+    // A timer may fire a moment early by the clock. The run that it ends has used up its time all
+    // the same.
     let noEarlierThan = startedAt
     const timer = setTimeout(() => {
       noEarlierThan = endsAt
@@ -261,7 +265,7 @@ class JobLine {
     now: number,
   ): 'interrupted' | 'expired' | 'failed' | 'retried' {
     if (this.#stopping.signal.aborted) return 'interrupted'
-    // Jobs that failed together are tried one by one, and then each has its own end.
+    // Jobs that failed together are tried one by one, so that each has an outcome.
     const [job] = jobs
     if (!job || jobs.length > 1) return 'retried'
     if (job.deadlineAt !== null && job.deadlineAt <= now) return 'expired'

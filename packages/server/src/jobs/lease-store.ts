@@ -1,14 +1,20 @@
 import type { Database } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 
-/** Who may do what is done on one node at a time; a holder that does not prolong its lease in time may lose it. */
+/**
+ * Leases of work that one node at a time does. A holder that does not renew its lease in time may
+ * lose it.
+ */
 export class LeaseStore {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
-  /** Takes a lease that is free or over, or prolongs one's own. @returns false when another owner has it */
+  /**
+   * Takes a lease that is free or expired, or renews one that the owner has. @returns false when
+   * another owner has it
+   */
   async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const now = this.clock.now()
     return this.database.statement(async (tx) => {
@@ -29,7 +35,7 @@ export class LeaseStore {
     })
   }
 
-  /** Writes and commits, and leaves nothing behind. @throws AppError storage_failed */
+  /** Writes and commits, and leaves no row behind. @throws AppError storage_failed */
   async probe(owner: string): Promise<void> {
     const name = `probe/${owner}`
     await this.database.transaction(async (tx) => {
@@ -38,7 +44,7 @@ export class LeaseStore {
     })
   }
 
-  /** Gives back one's own lease, so that others need not wait for its end. */
+  /** Gives back a lease of the owner, so that others need not wait for its end. */
   async release(name: string, owner: string): Promise<void> {
     await this.database.statement(async (tx) => {
       await tx

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { Lease } from '../lib/concurrency/lease.js'
 import type { LeaseStore } from './lease-store.js'
 
-/** Upkeep that is done over and over, a limited amount at a time. */
+/** Recurring upkeep; a run does a limited amount. */
 export interface MaintenanceTask {
   readonly name: string
   readonly intervalMs: number
-  /** @param signal aborted when the work is to end soon */
+  /** @param signal aborted when the run must end soon */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -24,16 +24,16 @@ export interface MaintenanceSchedulerOptions {
 const shortestLeaseMs = 30_000
 
 /**
- * Runs each task every so often, on one node at a time: the node that has its lease, which is longer than the time between two runs, so
- * that a task stays on its node for as long as that lives. Tasks do not wait for one another, and a task that still runs is not begun
- * again.
+ * Runs each task at its interval, on the one node that has its lease. The lease is longer than the
+ * interval, so that a task stays on its node while that lives. Tasks do not wait for one another,
+ * and a task that still runs is not started again.
  */
 export class MaintenanceScheduler {
   readonly #owner = randomUUID()
   readonly #stopping = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #timers: NodeJS.Timeout[] = []
-  /** By task. */
+  /** Leases by the name of their task. */
   readonly #leases = new Map<string, Lease>()
 
   constructor(private readonly options: MaintenanceSchedulerOptions) {}
@@ -43,12 +43,12 @@ export class MaintenanceScheduler {
       this.#timers.push(setInterval(() => this.#begin(task), task.intervalMs).unref())
   }
 
-  /** Waits for what is running now. */
+  /** Waits for the running tasks. */
   async idle(): Promise<void> {
     await Promise.all(this.#running.values())
   }
 
-  /** Waits for what is running, which is asked to end, and leaves the tasks to other nodes. */
+  /** Aborts the running tasks, waits for them, and leaves the tasks to other nodes. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const timer of this.#timers.splice(0)) clearInterval(timer)

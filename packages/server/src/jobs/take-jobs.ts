@@ -6,12 +6,12 @@ export interface TakeResult {
   /** Since when the job that is due for longest has been so; null when none is. */
   readonly dueSince: number | null
   readonly taken: TakenJobs | null
-  /** How jobs ended that were given up. */
+  /** The outcomes of jobs that were given up. */
   readonly givenUp: readonly FinalOutcome[]
 }
 
 /**
- * Takes jobs of one app that are due, those that are due for longest first; one that has failed before comes alone.
+ * Takes due jobs of one app, the longest due first. A job that has failed before is taken alone.
  * Jobs whose deadline has passed or whose attempts are used up are finished instead.
  */
 export async function takeJobs(
@@ -34,7 +34,7 @@ export async function takeJobs(
   const company = first?.attempts === 0 ? others.filter(isCompany) : []
   return {
     dueSince: due[0]?.run_at ?? null,
-    // What another node has taken meanwhile is left to it.
+    // Jobs that another node has taken in the meantime stay with it.
     taken: first
       ? await database.statement((tx) => store.take(tx, [first, ...company], taking))
       : null,

@@ -1,4 +1,4 @@
-/** Where rules get the time from, so that tests can set it. */
+/** The source of time for rules; tests set it. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
@@ -7,7 +7,7 @@ export interface Clock {
 export const minuteMs = 60_000
 export const dayMs = 24 * 3_600_000
 
-/** When something that is made now and good for so many days runs out, ms. */
+/** The end of a validity of some days that starts now, milliseconds since 1970. */
 export function runsOutAt(now: number, days: number): number {
   return now + days * dayMs
 }

@@ -1,4 +1,4 @@
-/** How this process collects garbage. See docs/decisions/036-garbage-collection.md. */
+/** Settings of the garbage collector. See docs/decisions/036-garbage-collection.md. */
 import { setFlagsFromString } from 'node:v8'
 
 const flags = [
@@ -10,7 +10,7 @@ const flags = [
   '--heap-growing-percent=200',
 ]
 
-/** Of this process and all of its threads; to be called before it has much to do. */
+/** Applies to this process and all of its threads. Call it first in `serve`. */
 export function tuneGarbageCollection(): void {
   for (const flag of flags) setFlagsFromString(flag)
 }

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { MaybePromise } from './maybe-promise.js'
 
-/** How exactly ages are told; reading the clock for every look-up costs more than the look-up. */
+/** The precision of ages. Reading the clock for every look-up costs more than the look-up. */
 const clockStepMs = 50
 
-/** What caches of the same data, on this node and others, tell one another. */
+/** Changes that caches of the same data exchange, on this node and others. */
 export interface CacheInvalidation {
   /** A value changed. A message may be lost. */
   publish(key: string): void
-  /** Hears of the changes that others published, and maybe of its own. */
+  /** Subscribes to the changes that others published, and maybe to those of this cache. */
   subscribe(listener: (key: string) => void): void
 }
 
@@ -18,11 +18,11 @@ export interface CommitScope {
   afterCommit(run: () => void, cache: string): void
 }
 
-/** What somebody who writes what a cache is made of needs of the cache. */
+/** Invalidation interface for the writers of cached data. */
 export interface Invalidates<Key> {
   /**
-   * Has the value read again once the transaction is committed: here at once, elsewhere as soon as the channel brings it. Belongs beside
-   * the statement that changes the value.
+   * Invalidates the value once the transaction is committed: on this node at once, on others when
+   * the channel brings it. Call it next to the statement that changes the value.
    */
   forget(tx: CommitScope, key: Key): void
 }
@@ -37,7 +37,7 @@ export interface CachedTable<Column extends string = string> {
   readonly deletes?: false
 }
 
-/** @typeParam Value what is remembered for a key */
+/** @typeParam Value the cached value of a key */
 export interface CacheDefinition<Key, Value extends object> {
   /** Caches of the same name on all nodes share their invalidations. */
   readonly name: string
@@ -46,14 +46,15 @@ export interface CacheDefinition<Key, Value extends object> {
   /** Everything that the values are read from, by table. */
   readonly tables: Readonly<Record<string, CachedTable>>
   keyOf(key: Key): string
-  /** For types only. */
+  /** Used by the compiler only. */
   readonly value?: Value
 }
 
 /**
- * Values that are asked for on every call. An entry is good for a short while and then read again, so a change on another node shows
- * after that time at the latest, and sooner by the channel; a change on this node forgets the entry as soon as it is committed. Absence
- * is never remembered: what is missing may be created the next moment.
+ * A cache of values that every call reads. An entry expires after a short time. A change on another
+ * node shows after that time at the latest, or as soon as the channel brings it. A change on this
+ * node drops the entry with the commit. Absence is never cached, since a missing value may be
+ * created at any moment.
  */
 export class InvalidatedCache<Key, Value extends object> implements Invalidates<Key> {
   readonly #entries: LRUCache<string, Value>
@@ -94,7 +95,8 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
     }
     const loading: Promise<Value | null> = found
       .then((value) => {
-        // Not kept when somebody forgot the key meanwhile: the read may have been before the change.
+        // A key that was invalidated in the meantime is not stored: the read may have been before
+        // the change.
         if (value && this.#loading.get(key) === loading) this.#entries.set(key, value, { start })
         return value
       })
@@ -114,7 +116,7 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
     }, name)
   }
 
-  /** Has the value read again on this node, also where a read is under way. */
+  /** Invalidates the value on this node, and any read of it that is in progress. */
   drop(of: Key): void {
     this.#dropKey(this.#definition.keyOf(of))
   }

@@ -30,7 +30,8 @@ export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    // Only an ID that somebody sent beyond 2^53 and that is sent back in a per-item result is a bigint, so this is rare.
+    // Rare: only an ID beyond 2^53 that a caller sent and that a per-item result returns is a
+    // bigint.
     if (!(error instanceof TypeError)) throw error
     return stringifyExactly(value) ?? 'null'
   }

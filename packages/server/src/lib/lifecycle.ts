@@ -1,4 +1,4 @@
-/** What runs together: its parts are started in order and stopped in reverse. */
+/** Parts that start in order and stop in reverse. */
 export class Lifecycle {
   readonly #stops: (() => unknown)[] = []
   #stopping: Promise<void> | undefined
@@ -24,7 +24,7 @@ export class Lifecycle {
     return part
   }
 
-  /** @param parts hear of the stop at once, and are waited for together: each may take long to end what is under way */
+  /** @param parts stop at the same time: each may take long to finish its work */
   addTogether(parts: readonly { stop(): Promise<unknown> }[]): void {
     this.add(parts, async (all) => {
       const stopping = all.map((part) => part.stop())
@@ -34,8 +34,9 @@ export class Lifecycle {
   }
 
   /**
-   * Stops each part once those added after it have stopped, whether they could or not; a second call waits for the first.
-   * @throws what the first part threw that could not be stopped
+   * Stops each part after those added later have stopped or failed to; a second call waits for the
+   * first.
+   * @throws the error of the first part that could not be stopped
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()

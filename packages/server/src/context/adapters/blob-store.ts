@@ -10,9 +10,8 @@ const load = lateLoader(import.meta.url)
 const s3Module = '../../blobs/s3/s3-store.js'
 
 /**
- * The store of files. What speaks to S3 is loaded when there is one; it is asked nothing here.
- *
- * @throws what the file system throws for the folder
+ * The blob store. The S3 client is loaded only when it is used. Opening the store asks it nothing.
+ * @throws errors of the file system for the folder
  */
 export async function openBlobStore(
   config: FileStoreConfig,

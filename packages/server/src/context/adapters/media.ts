@@ -3,7 +3,7 @@ import { FfmpegConverter } from '../../media/ffmpeg-converter.js'
 import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
 import { SharpRenderer } from '../../media/sharp-renderer.js'
 
-/** What is done with the content of files. */
+/** Operations on the content of files. */
 export interface Media {
   detectType(head: Buffer): Promise<DetectedType>
   isInlineType(contentType: string): boolean

@@ -15,8 +15,9 @@ const load = lateLoader(import.meta.url)
 const modulePath = '../../push/providers/providers.js'
 
 /**
- * The providers of the whole service. Their libraries take a tenth of a second and some memory to load, so that a service without any
- * certificate does without them: they are loaded at the start when there is one, else by the first who needs them.
+ * The push providers of the whole service. Their libraries take a tenth of a second and some memory
+ * to load. They are loaded at the start when there is a certificate, else by the first call that
+ * needs them.
  */
 export class PushGateways implements PushProviders {
   #loaded: PushProviders | undefined
@@ -32,7 +33,7 @@ export class PushGateways implements PushProviders {
     vendor_n: this.#sender('vendor_n'),
   }
 
-  /** @throws what loading the modules throws; the next call tries again */
+  /** @throws an error of loading the modules; the next call tries again */
   load(): PushProviders {
     if (!this.#loaded) {
       const { createProviders } = load(modulePath) as ProvidersModule
@@ -49,7 +50,7 @@ export class PushGateways implements PushProviders {
     return this.load().probe(certificate)
   }
 
-  /** None as long as they are not loaded. */
+  /** Empty while the providers are not loaded. */
   openCircuits(): ReturnType<PushProviders['openCircuits']> {
     return this.#loaded?.openCircuits() ?? {}
   }

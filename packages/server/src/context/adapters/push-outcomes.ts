@@ -9,7 +9,7 @@ import type { OutcomeAlarm, Refusal } from '../../push/sender.js'
 const lineEveryMs = 60_000
 const maxLimits = 10_000
 
-/** What operators can do something about. */
+/** Causes that operators can fix. */
 const lines = {
   config: 'push gateway refuses the credentials or the set-up',
   circuit_open: 'nothing is sent to a push gateway for now',
@@ -19,7 +19,7 @@ const lines = {
   unknown_code: 'push gateway answers a code that is not known',
 } satisfies Record<OutcomeAlarm['kind'] | 'config' | 'circuit_open', string>
 
-/** Counts outcomes, and has a line a minute for each certificate and cause. */
+/** Counts outcomes, and logs one line a minute for each certificate and cause. */
 export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver {
   const limits = boundedCache<string, LineLimit>(maxLimits)
   const warn = (appId: string, { certificate: { name, gateway }, outcome }: TriedOutcome) => {
@@ -46,7 +46,7 @@ export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver 
   }
 }
 
-/** Null: nothing for operators. */
+/** Null when operators need not act. */
 function causeOf(outcome: Refusal): keyof typeof lines | null {
   if (outcome.alarm) return outcome.alarm.kind
   if (outcome.code === 'circuit_open') return 'circuit_open'

@@ -31,7 +31,7 @@ export function isDatabaseFailure(error: unknown): boolean {
   return error instanceof AppError && error.errorName === 'storage_failed'
 }
 
-/** Without a stack, which says nothing about a database. */
+/** Without a stack, which says nothing about a database failure. */
 function causeFields(cause: unknown) {
   const { message, code, errcode } = cause as {
     message?: string

@@ -25,9 +25,15 @@ export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
   readonly hashing: LoginQueue
-  /** For the transaction that comes after the password, so that a flood does not wait there for all the others. */
+  /**
+   * For the transaction that follows the password check, so that a flood waits here and not in the
+   * database.
+   */
   readonly storing: LoginQueue
-  /** For the transactions that end logins, in a line of their own: they wait for locks, and some take long. */
+  /**
+   * For the transactions that end logins. They have a separate queue: they wait for locks, and some
+   * take long.
+   */
   readonly changing: LoginQueue
   readonly tokens: TokenService
 }

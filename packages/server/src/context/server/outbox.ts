@@ -17,7 +17,7 @@ interface OutboxObserver extends ConsumerObserver {
 
 const keptMs = 3 * dayMs
 
-/** What brings the events to their consumers, and what removes them in the end. */
+/** The relay, which hands events to their consumers, and the purge, which deletes old events. */
 export function createRelay({
   database,
   bus,
@@ -40,7 +40,8 @@ export function createRelay({
     store: stores.outbox,
     messages: stores.storedMessages,
     leases: stores.leases,
-    // Of the embedded database there is one process, which need not wait for the leases of the one before it.
+    // One process has the embedded database. With a fixed name it need not wait for the leases of
+    // the process before it.
     node: database.dialect.name === 'sqlite' ? 'embedded' : randomUUID(),
     consumers,
     observer,

@@ -4,10 +4,13 @@ import type { Database } from '../../db/database.js'
 export type NotReadyReason = 'the database does not answer' | 'the database does not write'
 
 const pingTimeoutMs = 2_000
-/** What commits of so long ago say counts; a service without any is asked to make one. */
+/** The age up to which commits count. A service without a recent commit makes one. */
 const freshMs = 2_000
 
-/** Whether the service can do its work: by the latest commits, or by one of its own when there were none. */
+/**
+ * Tells whether the service can do its work, by recent commits or, without any, by a commit of a
+ * probe.
+ */
 export class Readiness {
   #probing: Promise<void> | null = null
 
@@ -27,7 +30,7 @@ export class Readiness {
       this.#isWriting() ?? inTime(this.#probe()),
     ])
     if (!canRead) return 'the database does not answer'
-    // What failed during the look counts too.
+    // Failures during the check count too.
     return canWrite && this.#isWriting() !== false ? null : 'the database does not write'
   }
 
@@ -37,7 +40,7 @@ export class Readiness {
     return latest === null ? null : latest === 'succeed'
   }
 
-  /** One at a time, however many ask. */
+  /** Runs one probe at a time for all callers. */
   #probe(): Promise<void> {
     this.#probing ??= this.options.probe().finally(() => {
       this.#probing = null

@@ -9,15 +9,18 @@ import { startTransports } from './transports.js'
 import { createWorkers } from './workers.js'
 
 export interface RunningServer {
-  /** Where the operations are served. */
+  /** The URL of the operations. */
   readonly url: string
-  /** What was created because the store was empty; shown once. */
+  /** The app that was created because the store was empty; shown once. */
   readonly first: FirstApp | null
   /** Refuses new work, finishes what was accepted, and leaves. */
   stop(): Promise<void>
 }
 
-/** Opens everything, listens and works. @param own what takes the place of the service's own */
+/**
+ * Opens the context, starts the workers and listens. @param own parts that replace those of the
+ * service
+ */
 export function startService(
   { config, secrets }: LoadedConfig,
   log: Logger,
@@ -29,7 +32,7 @@ export function startService(
     )
     const first = await prepareApps(context, { config, secrets })
     const { bus, clock, database, domains, metrics, providers, services, stores } = context
-    // Without a certificate nobody needs them; setting the first one loads them.
+    // Without a certificate the providers are not needed; setting the first one loads them.
     if (await services.push.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
       database,
@@ -41,7 +44,7 @@ export function startService(
       log,
       clock,
     })
-    // Added before they are started, so that they stop after the last call, which may leave work to them.
+    // Added before they start, so that they stop after the last call, which may leave work to them.
     parts.add(workers, (each) => each.stop())
     const prober = randomUUID()
     const readiness = new Readiness({ database, probe: () => stores.leases.probe(prober) })

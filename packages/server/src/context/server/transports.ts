@@ -22,7 +22,7 @@ import type { Context } from '../context.js'
 import type { Readiness } from './readiness.js'
 
 export interface Transports {
-  /** Where the operations are served. */
+  /** The URL of the operations. */
   readonly url: string
   /** Refuses new work, finishes what was accepted, and closes. */
   stop(): Promise<void>
@@ -31,10 +31,10 @@ export interface Transports {
 /** Next to the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
 const closeTimeoutMs = 1_000
-/** Of the operator, on the socket in the data folder. */
+/** Connections of the operator to the socket in the data folder. */
 const operatorConnections = 16
 
-/** What listens: HTTP for callers, and a socket in the data folder for its operator. */
+/** The listeners: HTTP for callers, and a socket in the data folder for the operator. */
 export function startTransports(
   context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services'>,
   {
@@ -95,7 +95,8 @@ export function startTransports(
       assetRoutes({ responses, admit }, '/docs/', join(assetsFolder, 'docs')),
     ],
   })
-  // The socket of the operator: a caller that may open the socket in the data folder may operate the service.
+  // The operator's socket. A caller that may open the socket in the data folder may operate the
+  // service.
   const controlEdge = new Edge({
     bounds: { ...bounds, connections: operatorConnections },
     observer: context.metrics.bounds,
@@ -130,7 +131,7 @@ export function startTransports(
   })
 }
 
-/** Counts, and says once a second at most that descriptors are short. */
+/** Counts, and logs at most once a second that descriptors are short. */
 function boundsObserver(metrics: BoundsObserver, log: Logger): BoundsObserver {
   const lines = new LineLimit()
   return {

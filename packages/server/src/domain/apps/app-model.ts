@@ -7,15 +7,15 @@ export interface App {
   /** 0 normal, 1 disabled */
   readonly status: number
   readonly openRegistration: boolean
-  /** As it is stored, encrypted; '' = no `sign` is asked for at /user/register/push */
+  /** The stored, encrypted form; '' when /user/register/push needs no `sign`. */
   readonly sealedRegistrationSecret: string
-  /** As it is stored, encrypted */
+  /** The stored, encrypted form. */
   readonly sealedFileLinkKey: string
   readonly settings: AppSettings
   readonly createdAt: number
 }
 
-/** Settings of an app whose operator never changed one. */
+/** The default settings of an app. */
 export const defaultAppSettings: AppSettings = {
   contact_application_days: 7,
   contact_limit: 5_000,
@@ -42,7 +42,7 @@ export const defaultAppSettings: AppSettings = {
   user_limit: 0,
 }
 
-/** From what is stored: JSON of what differs from the defaults. */
+/** Reads settings from the stored JSON, which has the values that differ from the defaults. */
 export function parseSettings(stored: string): AppSettings {
   return { ...defaultAppSettings, ...(JSON.parse(stored) as Partial<AppSettings>) }
 }
@@ -57,7 +57,7 @@ export function storedSettings(settings: AppSettings): string {
   )
 }
 
-/** @returns what is wrong with the settings beyond their types, or null */
+/** @returns the fault of the settings beyond their types, or null */
 export function settingsViolation({ time_zone: timeZone }: Partial<AppSettings>): string | null {
   if (timeZone === undefined) return null
   try {
@@ -68,7 +68,7 @@ export function settingsViolation({ time_zone: timeZone }: Partial<AppSettings>)
   }
 }
 
-/** What is known of an Admin token, without the token itself; times in ms. */
+/** An Admin token without the token itself; times in ms. */
 export interface StoredAdminToken {
   readonly tokenId: number
   readonly appId: string
@@ -79,5 +79,5 @@ export interface StoredAdminToken {
   readonly revokedAt: number | null
 }
 
-/** What an app_id may look like. */
+/** The form of an app_id. */
 export const appIdPattern = /^[a-z0-9_-]{2,32}$/

@@ -16,7 +16,7 @@ export interface AppSecretsOptions {
 /** A secret in the row of an app. */
 interface AppSecret {
   readonly column: string
-  /** As it is stored; null: there is none. */
+  /** The stored form; null for none. */
   sealedOf(app: App): string | null
   changes(sealed: string): Updateable<AppsTable>
 }
@@ -65,7 +65,7 @@ export class AppSecrets {
     return key
   }
 
-  /** What rotations of the secret key and `hermod check` go over. */
+  /** The columns that rotations of the secret key and `hermod check` go over. */
   get columns(): readonly SealedColumn[] {
     return [registrationSecret, fileLinkKey].map((secret) => this.#columnOf(secret))
   }

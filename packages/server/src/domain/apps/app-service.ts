@@ -31,7 +31,7 @@ export interface AppServiceOptions {
   readonly adminTokenCache: InvalidatedCache<string, StoredAdminToken>
 }
 
-/** What the first start prints, once. */
+/** The credentials that the first start prints once. */
 export interface FirstApp {
   readonly appId: string
   readonly adminToken: string
@@ -39,22 +39,22 @@ export interface FirstApp {
   readonly operatorToken: string | null
 }
 
-/** What is absent stays as it is. */
+/** Absent fields stay as they are. */
 export interface AppChanges {
   readonly name?: string | undefined
   readonly status?: number | undefined
   readonly openRegistration?: boolean | undefined
-  /** In clear; '' asks for no `sign`. */
+  /** The key in clear; '' when no `sign` is needed. */
   readonly registrationSecret?: string | undefined
-  /** What is absent stays as it is. */
+  /** Absent fields stay as they are. */
   readonly settings?: Partial<AppSettings> | undefined
 }
 
 const defaultAppId = 'hermod'
-/** What settings are of the system, by their names. */
+/** The properties of the system user, by the settings that hold them. */
 const systemProperties = { system_name: 'nick_name', system_avatar: 'avatar' } as const
 
-/** Apps and the tokens of those who run them (rule C6). */
+/** Apps, their Admin tokens and the operator tokens (rule C6). */
 export class AppService {
   constructor(private readonly options: AppServiceOptions) {}
 
@@ -129,13 +129,13 @@ export class AppService {
     })
   }
 
-  /** @returns the key of `sign` at /user/register/push in clear; '' = none is asked for */
+  /** @returns the key of `sign` at /user/register/push in clear; '' when none is needed */
   async registrationSecret(appId: string): Promise<string> {
     return this.options.secrets.openRegistrationSecret(await this.get(appId))
   }
 
   /**
-   * What the addresses of files are signed with.
+   * The key that signs the addresses of files.
    * @returns the key as this node knows it; another node may have renewed it within the last second
    * @throws AppError app_not_found
    */
@@ -143,7 +143,7 @@ export class AppService {
     return this.options.secrets.openFileLinkKey(await this.get(appId))
   }
 
-  /** As {@link fileLinkKey}, and as it is stored at this moment. */
+  /** {@link fileLinkKey} as it is stored at this moment. */
   async storedFileLinkKey(appId: string): Promise<Buffer> {
     const { database, store, secrets } = this.options
     const app = await database.read((db) => store.find(db, appId))
@@ -218,9 +218,9 @@ export class AppService {
   }
 
   /**
-   * Makes the server ready without a human: creates the app and the token that the configuration names. On a used store it
-   * changes nothing but to add a token that is not there yet.
-   * @returns what was made because it was not given
+   * Sets the server up without a human: creates the app and the token that the configuration names.
+   * On a used store it only adds a missing token.
+   * @returns the created credentials that were not given
    */
   async ensureConfigured(
     configuredAppId: string | null,
@@ -268,7 +268,7 @@ export class AppService {
       : null
   }
 
-  /** The system is a user whose name and avatar are settings (rule E11b). */
+  /** The system is a user with a name and an avatar from the settings (rule E11b). */
   #recordSystemChange(tx: Tx, { appId, settings: before }: App, after: Partial<AppSettings>): void {
     const properties = Object.entries(systemProperties)
       .filter(([setting]) => {
@@ -295,7 +295,7 @@ export class AppService {
     }
   }
 
-  /** All of it or nothing. */
+  /** Creates all of them or none. */
   async #createWithToken(
     appId: string,
     name: string,

@@ -30,7 +30,7 @@ export class AppStore {
     return row ? toApp(row) : null
   }
 
-  /** By app_id. */
+  /** Lists by app_id. */
   async list(db: Queryable): Promise<App[]> {
     const rows = await db.selectFrom('apps').selectAll().orderBy('app_id').execute()
     return rows.map(toApp)

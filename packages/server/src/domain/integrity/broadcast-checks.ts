@@ -2,9 +2,9 @@ import { sql } from '../../db/kysely.js'
 import { broadcastUserId } from '../messaging/model/conversation-model.js'
 import { type IntegrityCheck, log } from './integrity-check.js'
 
-const everybody = sql.lit(broadcastUserId)
+const broadcastId = sql.lit(broadcastUserId)
 
-/** Broadcast streams, who reads them, and the counts of users (decision page 028). */
+/** Broadcast streams, their readers, and the counts of users (decision page 028). */
 export const broadcastChecks: readonly IntegrityCheck[] = [
   {
     name: 'user_count',
@@ -23,15 +23,15 @@ export const broadcastChecks: readonly IntegrityCheck[] = [
         'notes ' || n.last_broadcast_id || ' as the last broadcast, the outbox ' || coalesce(h.last_broadcast_id, 0) || ', where ' || coalesce(s.last_msg_id, 0) || ' is' as detail
       from user_counts n
       left join outbox_heads h on h.app_id = n.app_id
-      left join (select app_id, max(last_msg_id) as last_msg_id from conversations where low_id = ${everybody} group by app_id) s
+      left join (select app_id, max(last_msg_id) as last_msg_id from conversations where low_id = ${broadcastId} group by app_id) s
         on s.app_id = n.app_id
       where n.last_broadcast_id <> coalesce(s.last_msg_id, 0) or coalesce(h.last_broadcast_id, 0) <> coalesce(s.last_msg_id, 0)`,
   },
   {
     name: 'broadcast_sender',
-    count: sql`select count(*) as count from ${log} l where low_id = ${everybody}`,
+    count: sql`select count(*) as count from ${log} l where low_id = ${broadcastId}`,
     faults: sql`select l.app_id, '' || l.msg_id as subject, 'stands among the broadcasts of ' || l.high_id || ' and was sent by ' || l.sender_id as detail
-      from ${log} l where l.low_id = ${everybody} and l.sender_id <> l.high_id`,
+      from ${log} l where l.low_id = ${broadcastId} and l.sender_id <> l.high_id`,
   },
   {
     name: 'broadcasts_after',
@@ -46,7 +46,7 @@ export const broadcastChecks: readonly IntegrityCheck[] = [
     faults: sql`select b.app_id, b.user_id || ' with ' || b.sender_id as subject,
         'has read to ' || b.read_seq || ', got to ' || b.delivered_seq || ', seen to ' || b.seen_seq || ' and hidden to message ' || b.hidden_msg_id || ' of broadcasts that end at ' || coalesce(c.seq, 0) || ', or is nobody' as detail
       from broadcast_marks b
-      left join conversations c on c.app_id = b.app_id and c.low_id = ${everybody} and c.high_id = b.sender_id
+      left join conversations c on c.app_id = b.app_id and c.low_id = ${broadcastId} and c.high_id = b.sender_id
       left join users u on u.app_id = b.app_id and u.user_id = b.user_id and u.deleted_at is null
       where c.seq is null or u.user_id is null or b.read_seq not between 0 and b.seen_seq or b.seen_seq > c.seq
         or b.delivered_seq not between 0 and c.seq or b.hidden_msg_id not between 0 and c.last_msg_id`,

@@ -1,7 +1,7 @@
 import { sql } from '../../db/kysely.js'
 import type { IntegrityCheck } from './integrity-check.js'
 
-/** What is counted of files. */
+/** Counts of files. */
 export const fileChecks: readonly IntegrityCheck[] = [
   {
     name: 'file_usage',

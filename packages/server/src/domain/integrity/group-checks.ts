@@ -2,7 +2,7 @@ import { admissionStatus, groupStatus, memberRole, muteMode } from '@hermod/prot
 import { type RawBuilder, sql } from '../../db/kysely.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
-/** A row of a table, seen beside its group `g`. */
+/** A row of a table, joined with its group `g`. */
 const sameGroup = (alias: string) =>
   sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
 const sameMember = (a: string, b: string) =>
@@ -25,7 +25,7 @@ const personalTables = {
   group_invitations: 'invitee_id',
 } as const
 
-/** No one is in a group that does not exist, and there is nothing about a user who does not exist or is deleted. */
+/** Checks that no row refers to a missing group, or to a user who does not exist or is deleted. */
 const ownerChecks = Object.entries(personalTables).map(
   ([table, column]): IntegrityCheck => ({
     name: `${table.slice(0, -1)}_owner`,
@@ -38,7 +38,7 @@ const ownerChecks = Object.entries(personalTables).map(
   }),
 )
 
-/** What is open between a group and a user who could not come in any more, or who is in. */
+/** Open requests and invitations of users who cannot join any more, or who are members. */
 function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilder<FaultRow> {
   const column = personalTables[table]
   const isSame = (alias: string) =>
@@ -55,7 +55,7 @@ function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilde
       and (g.status <> ${sql.lit(groupStatus.normal)} or m.user_id is not null or b.user_id is not null)`
 }
 
-/** What the row of a group counts. @param rows of groups, in SQL */
+/** The counts in the row of a group. @param rows of groups, in SQL */
 function countCheck(name: string, column: string, what: string, rows: string): IntegrityCheck {
   const said = sql.raw(`g.${column}`)
   return {

@@ -14,13 +14,13 @@ export interface IntegrityCheck {
   readonly name: string
   /** Counts what the check looks at. */
   readonly count: RawBuilder<{ count: number | bigint }>
-  /** Selects what does not agree as app_id, subject and detail, or lists at most so many such rows. */
+  /** Selects the faulty rows as app_id, subject and detail, or lists them up to a limit. */
   readonly faults:
     | RawBuilder<FaultRow>
     | ((db: Queryable, limit: number) => Promise<readonly FaultRow[]>)
 }
 
-/** That rows of two tables are of one conversation. */
+/** The condition that rows of two tables are of one conversation. */
 export const sameConversation = (a: string, b: string) =>
   sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
 

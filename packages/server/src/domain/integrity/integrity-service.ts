@@ -13,9 +13,9 @@ export interface IntegrityFault {
   readonly detail: string
 }
 
-/** What all checks found. */
+/** The result of all checks. */
 export interface IntegrityReport {
-  /** How many rows and files were looked at. */
+  /** The number of rows and files that were checked. */
   readonly checked: number
   readonly faults: readonly IntegrityFault[]
   /** A check found more errors than are listed. */
@@ -24,7 +24,7 @@ export interface IntegrityReport {
 
 const maxFaultsPerCheck = 100
 
-/** Compares all derived data with what it is derived from, in one view of the data, while the service goes on. */
+/** Compares all derived data with its sources, in one snapshot, while the service runs. */
 export class IntegrityService {
   constructor(
     private readonly options: {

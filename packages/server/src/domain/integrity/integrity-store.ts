@@ -22,7 +22,7 @@ const hasParties = sql.raw(
   'c.low_id >= 0 and not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id)',
 )
 
-/** Rows of a table about two users, neither of whom may be unknown or deleted. */
+/** Rows of a table about two users of which one is unknown or deleted. */
 function pairOwners(table: string, first: string, second: string): RawBuilder<FaultRow> {
   const names = sql.raw(`r.${first} || ' and ' || r.${second}`)
   return sql`select r.app_id, ${names} as subject, 'a row of a user who does not exist' as detail

@@ -46,7 +46,7 @@ interface OutboxPlace {
   readonly position: number
 }
 
-/** Ranges of messages in the outbox whose conversations are not there, by app and position. */
+/** Ranges of messages in the outbox without their conversations, by app and position. */
 async function listLostRanges(db: Queryable, limit: number): Promise<FaultRow[]> {
   const faults: FaultRow[] = []
   for (let after: OutboxPlace | null = null; faults.length < limit; ) {

@@ -20,7 +20,10 @@ export interface LoginAttempt {
   readonly appId: string
   /** null: no user has the name that was given. */
   readonly userId: Int64 | null
-  /** null: an app server gives it on behalf of its users, so the address says nothing about who tries. */
+  /**
+   * null when an app server passes the password on for its users: its address says nothing about
+   * the user.
+   */
   readonly address: string | null
 }
 
@@ -39,16 +42,17 @@ interface Gate {
 
 const maxEntries = 50_000
 const firstWaitMs = 1000
-/** So many attempts of one user may wait for others to turn out; each keeps a call open. */
+/** Attempts of one user that may wait for others to finish; each keeps a call open. */
 const maxWaiting = 64
 
 /**
- * Slows down callers that guess passwords (rule D2), per user and per address, and locks no user out: a user who logged in from an address
- * before is counted there apart, so neither guesses from elsewhere nor those of others behind the same address keep the user waiting.
- * What is known is bounded and lives in this process; each node counts for itself.
+ * Slows down callers that guess passwords (rule D2), per user and per address, and locks no user
+ * out. Addresses from which a user logged in before are counted apart. So neither guesses from
+ * elsewhere nor those of others behind the same address delay the user. The counts are bounded and
+ * live in this process; each node counts separately.
  *
- * {@link verify} does all that a check of a password needs. A caller of `check`, `failed` and `succeeded` must see to it
- * that attempts made at once do not all pass the check.
+ * {@link verify} does all that a check of a password needs. A caller of `check`, `failed` and
+ * `succeeded` must see to it that simultaneous attempts do not all pass the check.
  */
 export class LoginGuard {
   readonly #failures = boundedCache<string, Failures>(maxEntries)
@@ -59,8 +63,9 @@ export class LoginGuard {
   constructor(private readonly options: LoginGuardOptions) {}
 
   /**
-   * Checks a password and notes how it went. Those under way for a user count as failures until they turn out, so guesses made at once
-   * are no more than guesses one by one; the others follow.
+   * Checks a password and records the result. Running checks of a user count as failures until they
+   * end, so that simultaneous guesses are no more than sequential ones. Further attempts follow in
+   * order.
    *
    * @param isRight does the check; not called when the attempt has to wait
    * @throws AppError too_many_requests with the time to wait
@@ -108,7 +113,7 @@ export class LoginGuard {
     this.#familiar.set(familiar, true)
   }
 
-  /** What the attempt is counted under, the most particular first. */
+  /** The keys that the attempt counts under, the most specific first. */
   #keysOf(attempt: LoginAttempt): string[] {
     const user = userKey(attempt)
     if (attempt.address === null) return user === null ? [] : [serverKey(user)]
@@ -173,7 +178,10 @@ function userKey({ appId, userId }: LoginAttempt): string | null {
   return userId === null ? null : `${appId}/${userId}`
 }
 
-/** Apart from the user's other failures, so that guesses from outside do not keep users waiting who log in through an app server. */
+/**
+ * Counted apart from the user's other failures, so that guesses from outside do not delay users who
+ * log in through an app server.
+ */
 function serverKey(user: string): string {
   return `${user} server`
 }

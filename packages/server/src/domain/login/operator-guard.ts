@@ -3,7 +3,7 @@ import { hashToken } from '../../lib/secrets/tokens.js'
 import type { LoginGuard } from './login-guard.js'
 
 export interface OperatorGuardOptions {
-  /** Of its own, so that users who mistype passwords do not keep the operator waiting. */
+  /** A separate guard, so that users who mistype passwords do not delay the operator. */
   readonly guard: LoginGuard
   isOperatorToken(token: string): Promise<boolean>
 }

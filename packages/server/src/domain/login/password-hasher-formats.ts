@@ -1,4 +1,7 @@
-/** What the text of a password hash says: its kind and what verifying it costs. Pure; see password-hasher.ts for the work. */
+/**
+ * The text of a password hash: its kind and the cost of verifying it. Pure; see password-hasher.ts
+ * for the work.
+ */
 
 /** bcrypt in its modular crypt form, the others as PHC strings. */
 export type PasswordHash =
@@ -82,8 +85,9 @@ const maxArgon2WorkKiB = 1024 * 1024
 const maxLanes = 16
 
 /**
- * Whether a hash of another system may be taken in: its form is known, and a login with it costs no more than a second or two.
- * @returns what is wrong, or null
+ * Tells whether a hash of another system can be imported: its form is known, and a login with it
+ * takes at most a second or two.
+ * @returns the reason against it, or null
  */
 export function importViolation(text: string): string | null {
   const parsed = parsePasswordHash(text)
@@ -137,7 +141,7 @@ function argon2Excess({
     : 'an argon2 t of at least 1 that, times m, is at most 1 GiB'
 }
 
-/** What one lane of scrypt takes of the memory. */
+/** The memory of one lane of scrypt. */
 export function scryptBytes({ n, r }: { readonly n: number; readonly r: number }): number {
   return 128 * n * r
 }

@@ -7,7 +7,7 @@ import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-ha
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
 const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
-/** What scrypt takes in addition to the memory of its parameters. */
+/** The memory that scrypt takes in addition to that of its parameters. */
 const scryptSlackBytes = 1024 * 1024
 /** The thread pool has four threads: files and look-ups keep one of them however many passwords are hashed. */
 export const parallelHashes = Math.min(availableParallelism(), 3)
@@ -38,7 +38,10 @@ export class PasswordHasher {
     })
   }
 
-  /** Of new users of an app, in the order of the passwords; few of them wait at a time, as long as it takes. */
+  /**
+   * Hashes the passwords of new users of an app, in order. A few wait at a time, without a bound on
+   * their wait.
+   */
   async hashMany(appId: string, passwords: readonly string[]): Promise<string[]> {
     const hashes = new Array<string>(passwords.length)
     const rest = passwords.entries()

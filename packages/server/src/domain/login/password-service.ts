@@ -30,11 +30,11 @@ export interface PasswordChange {
   readonly appId: string
   readonly userId: Int64
   readonly newPassword: string
-  /** What the caller calls the new password. */
+  /** The name of the new password in the call. */
   readonly field: string
 }
 
-/** What a user proves to be the user with. */
+/** The proof of a user's identity. */
 export interface PasswordProof {
   readonly password: string
   /** null: an app server passes it on. */

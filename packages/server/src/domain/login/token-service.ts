@@ -20,7 +20,7 @@ export interface TokenServiceOptions {
   readonly users: UserCredentials
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
-  /** For the transactions that store tokens. */
+  /** The queue of transactions that store tokens. */
   readonly storing: LoginQueue
   readonly guard: LoginGuard
   readonly fileCredentials: FileCredentialService
@@ -29,13 +29,13 @@ export interface TokenServiceOptions {
   readonly tokenCache: InvalidatedCache<TokenKey, UserToken>
 }
 
-/** Whom a login names, by which of the three ways. */
+/** The user of a login, by one of three names. */
 export type LoginName =
   | { readonly userId: Int64 }
   | { readonly username: string }
   | { readonly loginName: string }
 
-/** What a user logs in with, and from where. */
+/** The credentials and the source of a login. */
 export interface Login {
   readonly appId: string
   readonly name: LoginName
@@ -57,7 +57,7 @@ export interface IssuedToken extends FileCredentials {
 
 /** A token that is to be stored. */
 interface NewToken {
-  /** As the password was right for. */
+  /** The hash that the password was checked against. */
   readonly user: User
   /** null: the one that is stored is as it should be. */
   readonly upgradedHash: string | null
@@ -66,18 +66,18 @@ interface NewToken {
   readonly expiresAt: number
 }
 
-/** So many tokens of a user without a device work at once; the oldest one gives way. */
+/** Valid tokens of a user without a device; the oldest one is revoked first. */
 const maxTokensWithoutDevice = 100
-/** So many tokens of a user are remembered, those that ended included. */
+/** Stored tokens of a user, ended ones included. */
 const maxTokensOfUser = 1_000
 const purgeRows = 500
 const purgeSteps = 20
-/** For how long the holder of a token that expired hears that, and not that it is unknown. */
+/** The time for which an expired token answers that it has expired, and not that it is unknown. */
 const keptAfterExpiryMs = 30 * dayMs
 
 /** Logs users in and checks their tokens (rule C6). A token stops working at once here, within a second on other nodes. */
 export class TokenService {
-  #nobodysHash: Promise<string> | undefined
+  #unknownUserHash: Promise<string> | undefined
 
   constructor(private readonly options: TokenServiceOptions) {}
 
@@ -111,7 +111,7 @@ export class TokenService {
   }
 
   /**
-   * @returns null when the password has been hashed anew meanwhile, and is to be checked again
+   * @returns null when the password has been rehashed in the meantime and must be checked again
    * @throws AppError user_deleted, user_disabled, password_incorrect
    */
   async #store(
@@ -172,8 +172,8 @@ export class TokenService {
   }
 
   /**
-   * Ends the tokens and the file credentials of the users, within a transaction. It locks the users, so that a login under way is either ended with the others or comes after.
-   *
+   * Ends the tokens and the file credentials of the users, within a transaction. It locks the
+   * users, so that a concurrent login is either ended with the others or comes after.
    * @param which.keep hash of a token that stays
    */
   async revokeOfUsers(
@@ -195,10 +195,10 @@ export class TokenService {
       await this.options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)
   }
 
-  /** Logging in again and again leaves a bounded number of tokens behind. */
+  /** Bounds the tokens that repeated logins leave. */
   async #makeRoom(tx: Tx, user: UserKey, at: number): Promise<void> {
     const { store } = this.options
-    // Most users have few, and what finds the oldest ones has to look at all of them.
+    // Most users have few tokens, and finding the oldest ones reads all of them.
     const tokens = await store.count(tx, user)
     if (tokens > maxTokensWithoutDevice)
       await store.revokeOldest(tx, user, { keep: maxTokensWithoutDevice, revokedAt: at })
@@ -206,7 +206,7 @@ export class TokenService {
       await store.deleteOldest(tx, user, { keep: maxTokensOfUser, limit: purgeRows })
   }
 
-  /** Deletes tokens that expired long ago; some at a time, so that no message waits for it. */
+  /** Deletes tokens that expired long ago, in small steps, so that no message waits for it. */
   async purge(): Promise<void> {
     const { database, store, clock } = this.options
     for (let step = 0; step < purgeSteps; step++) {
@@ -217,12 +217,15 @@ export class TokenService {
     }
   }
 
-  /** The user whose password it is. An unknown name costs as much as a wrong password. */
+  /**
+   * The user that the name and the password prove. An unknown name costs as much as a wrong
+   * password.
+   */
   async #prove({ appId, name, password, address }: Login): Promise<User> {
     const { hasher, guard } = this.options
     const user = await this.#findUser(appId, name)
     const isThere = user !== null && !user.isDeleted
-    const passwordHash = isThere ? user.passwordHash : await this.#hashOfNobody(appId)
+    const passwordHash = isThere ? user.passwordHash : await this.#hashOfUnknownUser(appId)
     const attempt = { appId, userId: isThere ? user.userId : null, address }
     const isRight = await guard.verify(attempt, () =>
       hasher.verify(passwordHash, password, { appId, address }),
@@ -233,14 +236,14 @@ export class TokenService {
     return user
   }
 
-  #hashOfNobody(appId: string): Promise<string> {
-    this.#nobodysHash ??= this.options.hasher
+  #hashOfUnknownUser(appId: string): Promise<string> {
+    this.#unknownUserHash ??= this.options.hasher
       .hash(createToken('hmu_'), { purpose: 'login', appId, address: null, isUnbounded: true })
       .catch((error: unknown) => {
-        this.#nobodysHash = undefined
+        this.#unknownUserHash = undefined
         throw error
       })
-    return this.#nobodysHash
+    return this.#unknownUserHash
   }
 
   async #findUser(appId: string, name: LoginName): Promise<User | null> {

@@ -23,10 +23,13 @@ export interface UserToken {
 
 type TokenRow = Pick<UserTokensTable, 'user_id' | 'device_sn' | 'expires_at' | 'revoked_at'>
 
-/** So many end at a time; one login makes one too many. */
+/** Tokens that are revoked at once; one login makes one too many. */
 const maxEnded = 100
 
-/** Tokens of users, as hashes. Those that ended stay for a while, so that their holders hear why they stopped working. */
+/**
+ * Tokens of users, as hashes. Ended tokens stay for a while, so that their holders can be answered
+ * why.
+ */
 export class TokenStore {
   readonly #find
   readonly #count
@@ -63,7 +66,7 @@ export class TokenStore {
     }
   }
 
-  /** How many tokens a user has, those that ended included. */
+  /** The number of tokens of a user, ended ones included. */
   async count(db: Queryable, user: UserKey): Promise<number> {
     const row = await this.#count.first(db, user)
     return Number(row?.count ?? 0)

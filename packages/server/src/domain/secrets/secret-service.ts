@@ -24,7 +24,7 @@ export interface SealedColumn {
   replace(secret: SealedSecret, sealed: string): Promise<void>
 }
 
-/** Where a secret key lives that the service may replace by itself. */
+/** A file with a secret key that the service may replace. */
 export interface KeyFile {
   newKey(): Buffer
   /** All of it or nothing, and durable. @param previous null ends it */
@@ -42,19 +42,19 @@ export interface SecretServiceOptions {
   readonly columns: readonly SealedColumn[]
 }
 
-/** What a rotation of the key did. */
+/** The result of a rotation of the key. */
 export interface RotationReport {
   readonly keyId: string
-  /** What is made with this key is still accepted; null = none. */
+  /** The key that is still accepted; null for none. */
   readonly previousKeyId: string | null
   readonly keySource: 'file' | 'settings'
-  /** How many secrets were encrypted again. */
+  /** The number of secrets that were encrypted again. */
   readonly resealed: number
-  /** How many secrets no key opens; they stay as they are. */
+  /** The number of secrets that no key opens; they stay as they are. */
   readonly unreadable: number
 }
 
-/** What does not open, and why. */
+/** A secret that does not open, and the reason. */
 export interface SecretFault {
   readonly appId: string
   readonly subject: string
@@ -67,7 +67,7 @@ export class WrongSecretKeyError extends Error {
 }
 
 const keyCheckPlace: SecretPlace = { column: 'key_checks.sealed', row: '1' }
-/** Secrets that change meanwhile are looked at again, this many times. */
+/** The number of passes over secrets that change during a rotation. */
 const maxPasses = 10
 
 /** Looks after the secrets at rest of all columns: the right key at the start, rotations of the key, and what does not open. */
@@ -104,7 +104,7 @@ export class SecretService {
       if (keyFile !== null && keys.previous === null) {
         const next = keyFile.newKey()
         const previous = keys.current
-        // On disk before anything is encrypted with it.
+        // On disk before a secret is encrypted with it.
         await keyFile.write(next, previous)
         keys.replace(next, previous)
       }
@@ -113,8 +113,8 @@ export class SecretService {
   }
 
   /**
-   * Ends the previous key when no secret needs it any more. With the key in the settings it only reports: the previous key ends when it
-   * is removed from there.
+   * Ends the previous key when no secret needs it any more. With keys from the settings it only
+   * reports: the previous key ends when it is removed from there.
    */
   async retire(): Promise<RotationReport> {
     return this.#alone(async () => {
@@ -127,7 +127,7 @@ export class SecretService {
     })
   }
 
-  /** Opens every secret; @returns how many there are and which do not open */
+  /** Opens every secret; @returns the number of secrets, and those that do not open */
   async check(db: Queryable): Promise<{ checked: number; faults: SecretFault[] }> {
     const secrets = await this.#list(db)
     const faults = secrets.flatMap((secret) => {
@@ -142,7 +142,8 @@ export class SecretService {
     const { keys, keyFile } = this.#options
     let resealed = 0
     let pass = await this.#resealOnce()
-    // Until a pass finds nothing: a call that began before the rotation may store what is made with the previous key.
+    // Repeated until a pass finds nothing: a call that began before the rotation may store a secret
+    // of the previous key.
     for (let passes = 1; pass.resealed > 0 && passes < maxPasses; passes++) {
       resealed += pass.resealed
       pass = await this.#resealOnce()
@@ -152,7 +153,7 @@ export class SecretService {
     return { keyId, previousKeyId, keySource, resealed, unreadable: pass.unreadable }
   }
 
-  /** Each secret in a transaction of its own, so that no call waits for all of them. */
+  /** Replaces each secret in a separate transaction, so that no call waits for all of them. */
   async #resealOnce(): Promise<{ resealed: number; unreadable: number }> {
     const { database, box } = this.#options
     const count = { resealed: 0, unreadable: 0 }

@@ -1,4 +1,7 @@
-/** As `Promise.all`, but waits for all also when one fails, so that nothing goes on behind the back of a run that is over. */
+/**
+ * `Promise.all` that waits for all promises even when one rejects, so that no work continues after
+ * the run has failed.
+ */
 export async function allEnded<T extends readonly unknown[]>(
   running: T,
 ): Promise<{ -readonly [Place in keyof T]: Awaited<T[Place]> }> {

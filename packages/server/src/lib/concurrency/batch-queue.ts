@@ -1,7 +1,10 @@
 export interface BatchObserver {
-  /** An item found the queue full. */
+  /** Reports that an item was refused because the queue is full. */
   refused(): void
-  /** A batch is done, or failed; one that failed and is tried again item by item is told of again for each. */
+  /**
+   * Reports a finished or failed batch. A failed batch that is retried item by item is reported
+   * again for each item.
+   */
   finished(batch: {
     readonly size: number
     readonly seconds: number
@@ -10,33 +13,33 @@ export interface BatchObserver {
 }
 
 export interface BatchQueueOptions<Item, Result> {
-  /** How much of a batch, and of the queue, an item takes; at least 1. */
+  /** The size of an item in batches and in the queue; at least 1. */
   sizeOf(item: Item): number
   readonly maxBatchSize: number
   readonly maxQueuedSize: number
-  /** Where the memory that items hold counts too. */
+  /** Bounds by memory, in addition to the size. */
   readonly bytes?: BatchQueueBytes<Item>
-  /** How many batches may be under way at once. */
+  /** Batches that may run at once. */
   readonly maxBatches: number
   /**
    * Does the work of all items, or none of it.
-   * @returns for each item its result, or the error that it ends with
+   * @returns the result of each item, or the error that it ends with
    */
   run(items: readonly Item[]): Promise<readonly (Result | Error)[]>
   /** The error for items that find the queue full. */
   full(): Error
-  /** Whether a failed batch may succeed for some of its items alone. */
+  /** Tells whether a failed batch may succeed for some of its items. */
   isErrorOfOne(error: unknown): boolean
   readonly observer: BatchObserver
 }
 
 export interface BatchQueueBytes<Item> {
   of(item: Item): number
-  /** An item that is larger is a batch of its own. */
+  /** A larger item is a batch alone. */
   readonly maxBatch: number
   /**
-   * Of all items from when they are added until they are done. None takes more than half of what is left, so that there is always room
-   * for small ones; where there is nothing else any item is taken.
+   * Bytes of all items that wait or run. An item takes at most half of the free rest, so that there
+   * is always room for small items; an empty queue takes any item.
    */
   readonly maxHeld: number
 }
@@ -50,14 +53,15 @@ interface Pending<Item, Result> {
 }
 
 /**
- * From this size of the queue on a batch starts at once, and takes no more unless very much waits: the rest of this turn's calls is read
- * while it is being written, and then written while its answers are.
+ * The size of the queue from which a batch starts at once. It takes no more items unless very many
+ * wait: the calls of this turn are read while the batch is written.
  */
 const fullBatchSize = 24
 
 /**
- * Group commit: what all callers ask for while a commit is under way makes the next batch, so that one wait for the disk serves them
- * all. A batch that fails because of one of its items is tried again item by item, so that an error ends no other item than its own.
+ * Group commit: the items that arrive during a commit make the next batch, so that one wait for the
+ * disk serves them all. A batch that fails because of one of its items is retried item by item, so
+ * that only this item fails.
  */
 export class BatchQueue<Item, Result> {
   readonly #queue: Pending<Item, Result>[] = []
@@ -90,7 +94,7 @@ export class BatchQueue<Item, Result> {
     return this.#queuedSize
   }
 
-  /** Of what waits and of what is under way. */
+  /** Bytes of the items that wait or run. */
   get heldBytes(): number {
     return this.#heldBytes
   }
@@ -110,7 +114,7 @@ export class BatchQueue<Item, Result> {
   #schedule(): void {
     if (this.#isScheduled || !this.#mayStart()) return
     this.#isScheduled = true
-    // After the I/O of this turn, so that calls which arrived together are committed together.
+    // After the I/O of this turn, so that calls that arrived together are committed together.
     setImmediate(() => {
       this.#isScheduled = false
       this.#start()

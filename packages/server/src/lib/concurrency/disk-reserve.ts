@@ -1,6 +1,7 @@
 /**
- * A file in the data folder that only takes up space. On a full disk a start gives this space to what it needs before anything can be
- * read (the index of the write-ahead log, the pid file), and takes back what is left of it.
+ * A file in the data folder that only takes up space. On a full disk, a start frees it to make room
+ * for the files that reading needs (the index of the write-ahead log, the pid file), and then takes
+ * back the rest.
  */
 import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'

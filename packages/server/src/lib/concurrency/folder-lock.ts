@@ -1,11 +1,11 @@
 /**
- * The lock of a data folder: one process at a time.
+ * The lock of a data folder, held by one process at a time.
  *
- * Node has no file locks of its own, but SQLite takes the operating system's, and those end with the process however it ends. So the lock
- * is an open exclusive transaction on an empty database in the folder.
+ * Node has no file locks. SQLite takes those of the operating system, which end with the process.
+ * So the lock is an open exclusive transaction on an empty database in the folder.
  *
- * NOTE: POSIX drops a process's locks on a file as soon as that process closes any descriptor of it. The holder must never open
- * hermod.lock in another way, not even to copy the folder.
+ * NOTE: POSIX drops a process's locks on a file as soon as that process closes any descriptor of
+ * it. The holder must never open hermod.lock in another way, not even to copy the folder.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,7 +15,7 @@ import { openReserve } from './disk-reserve.js'
 const sqliteBusy = 5
 
 export interface FolderLock {
-  /** The disk has hardly any room, so that the start has taken the folder's reserve. */
+  /** The disk was nearly full, so that the start used the reserve of the folder. */
   readonly isDiskFull: boolean
   /** Frees the folder; a second call does nothing. */
   release(): void
@@ -42,7 +42,7 @@ export class FolderLockedError extends Error {
 }
 
 /**
- * Takes the folder for this process, creating it (mode 700) when it does not exist.
+ * Takes the folder for this process, and creates it (mode 700) when it does not exist.
  *
  * @throws FolderLockedError when another process, or another lock of this one, uses it
  */
@@ -84,8 +84,8 @@ function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance 
 }
 
 /**
- * When somebody removes the lock file, its holder keeps a lock that nobody else can see. A holder that was killed leaves both files and
- * one that was stopped leaves the lock file alone, so a pid without a lock file is looked at.
+ * Removing the lock file hides the lock of its holder from other processes. A killed holder leaves
+ * both files and a stopped one leaves the lock file alone, so a pid without a lock file is checked.
  */
 function requireNoHolder(folder: string, lockFile: string, pidFile: string): void {
   if (existsSync(lockFile)) return

@@ -18,7 +18,7 @@ export class Lease {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /** Whether the lease is held, as far as this node knows. */
+  /** Tells whether this node believes that it holds the lease. */
   get isHeld(): boolean {
     return this.#now() < this.#heldUntil
   }

@@ -1,6 +1,7 @@
 /**
- * Exclusion between asynchronous callers of one process: one holder by itself, or any number of those who share. Both take turns: who
- * shares waits for one holder at the most, and who waits to be alone for those who shared before; each kind is served in its order.
+ * Exclusion between asynchronous callers of one process: one exclusive holder, or any number of
+ * shared holders. Both kinds are served in order and alternate: a shared caller waits for at most
+ * one exclusive holder, and an exclusive caller for the shared holders before it.
  */
 export class Mutex {
   #isLocked = false

@@ -17,7 +17,7 @@ export class Slots {
     return this.#running
   }
 
-  /** Whether the next work would be refused. */
+  /** True when the next work would be refused. */
   get isFull(): boolean {
     const { parallel, maxWaiting } = this.options
     return this.#running >= parallel && this.#waiting.length >= maxWaiting

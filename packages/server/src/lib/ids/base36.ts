@@ -1,4 +1,4 @@
-/** 36 to the power of so many digits still fits into a small integer of the engine. */
+/** The digits for which 36 to the power of their number fits into a small integer of the engine. */
 const digits = 5
 const part = 36 ** digits
 

@@ -19,7 +19,7 @@ const idsPerTick = 64
 const idsPerSlotTick = allSlots * idsPerTick
 const epochMs = Date.UTC(2015, 0, 1)
 
-/** When the ID was issued, milliseconds since 1970; 0 for the ID 0. */
+/** The time at which the ID was issued, milliseconds since 1970; 0 for the ID 0. */
 export function timestampOf(id: number): number {
   return id === 0 ? 0 : Math.floor(id / idsPerSlotTick) + epochMs
 }
@@ -33,7 +33,7 @@ export function idRangeOf(tick: number): { readonly first: number; readonly last
   return { first: tick * idsPerSlotTick, last: (tick + 1) * idsPerSlotTick - 1 }
 }
 
-/** How many IDs of imported history there are for a millisecond. */
+/** IDs of imported history for each millisecond. */
 export const importedIdsPerTick = idsPerTick
 
 /**
@@ -87,7 +87,10 @@ export async function whenReserved<T>(work: () => T): Promise<T> {
 
 export class IdGenerator {
   #reservation: IdReservation | null = null
-  /** From this tick on the next reservation is fetched in the background, so that callers rarely wait. */
+  /**
+   * The tick from which the next reservation is fetched in the background, so that callers rarely
+   * wait.
+   */
   #renewFrom = 0
   #renewing: Promise<void> | null = null
   #tick = 0
@@ -111,7 +114,7 @@ export class IdGenerator {
   }
 
   /**
-   * As {@link take}, without waiting: for use inside a transaction.
+   * {@link take} without waiting, for use inside a transaction.
    * @throws IdsRunOut
    */
   takeReserved(count: number, after = 0): number[] {
@@ -123,7 +126,9 @@ export class IdGenerator {
     return this.#takeFrom(first, count, reservation.slot)
   }
 
-  /** In one go and without a look at the clock, so that it ends where it was checked to. */
+  /**
+   * Takes all of them without reading the clock, so that they end where they were checked to end.
+   */
   #takeFrom(tick: number, count: number, slot: number): number[] {
     if (tick > this.#tick) {
       this.#tick = tick
@@ -139,7 +144,10 @@ export class IdGenerator {
     })
   }
 
-  /** First tick whose IDs are above `after` and everything taken so far; ahead of the clock when IDs are taken faster than it runs. */
+  /**
+   * The first tick with IDs above `after` and above all taken ones. It is ahead of the clock when
+   * IDs are taken faster than the clock runs.
+   */
   #startAfter(after: number): number {
     const wanted = after === 0 ? 0 : Math.floor(after / idsPerSlotTick) + 1
     return Math.max(this.#tick, tickAt(this.now()), this.#reservation?.from ?? 0, wanted)

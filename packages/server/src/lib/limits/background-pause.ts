@@ -1,11 +1,11 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 
 export interface BackgroundPauseOptions {
-  /** Counts what must not wait for the work in the background. */
+  /** Counts the work that must not wait for background work. */
   count(): number
-  /** Milliseconds that only grow; the process's own by default. */
+  /** Milliseconds that only grow; the process's clock by default. */
   readonly now?: () => number
-  /** As `performance.eventLoopUtilization`. */
+  /** The default is `performance.eventLoopUtilization`. */
   readonly utilization?: (
     after?: EventLoopUtilization,
     before?: EventLoopUtilization,
@@ -13,19 +13,19 @@ export interface BackgroundPauseOptions {
 }
 
 const sampleMs = 100
-/** Nothing of what must not wait has come for so long: then nobody waits. */
+/** The time without urgent work after which background work needs no pause. */
 const quietMs = 1_000
-/** Shares of time that the event loop is at work. */
+/** Shares of time for which the event loop works. */
 const mostBusy = 0.55
 const leastBusy = 0.4
 const factor = 1.5
 const shortestMs = 1
-/** However busy it is, the work in the background goes on. */
+/** The bound that lets background work continue under any load. */
 const longestMs = 40
 
 /**
- * How long work in the background rests between its parts, so that the event loop is free for others half of the time: longer while it is
- * busier than that, and shorter while it is less.
+ * Pauses between the parts of background work that keep the event loop free half of the time. They
+ * grow while it is busier, and shrink while it is less busy.
  */
 export class BackgroundPause {
   readonly #options: Required<BackgroundPauseOptions>
@@ -46,14 +46,14 @@ export class BackgroundPause {
     this.#before = utilization()
   }
 
-  /** @returns milliseconds; null when there is nobody who waits for the work in the background */
+  /** @returns milliseconds; null when there is no urgent work */
   next(): number | null {
     const now = this.#options.now()
     if (now - this.#sampledAt >= sampleMs) this.#sample(now)
     return now - this.#countedAt < quietMs ? this.#pauseMs : null
   }
 
-  /** Whether there is anybody who waits for it. */
+  /** True while there is urgent work. */
   get isNeeded(): boolean {
     return this.next() !== null
   }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * Remembers so many entries; those that were not used for the longest time go first. It grows with what it holds: a cache of the library
- * with a `max` takes the memory for all entries at once.
+ * A cache that drops the least recently used entries above a bound. Its memory grows with its
+ * content: with `max` the library would allocate all entries at once.
  */
 export function boundedCache<Key extends {}, Value extends {}>(
   maxEntries: number,

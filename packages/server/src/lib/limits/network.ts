@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 const { IPv4, IPv6 } = ipaddr
 
 /**
- * What limits by address count together: an IPv4 address, or the /64 of an IPv6 address, which is what one customer of a provider has at
- * least (RFC 6177). Other texts stand for themselves.
+ * The unit that limits by address count: an IPv4 address, or the /64 of an IPv6 address, the least
+ * that a customer of a provider has (RFC 6177). Other texts count as they are.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.includes('.') || !IPv6.isValid(address)) return address
@@ -14,7 +14,10 @@ export function networkOf(address: string): string {
   return `${groups.join(':')}::/64`
 }
 
-/** Whether it is an IP address, or a network in CIDR notation. Octal and shortened forms of IPv4 are not. */
+/**
+ * Tells whether a text is an IP address, or a network in CIDR notation. Octal and shortened forms
+ * of IPv4 are neither.
+ */
 export function isAddressRange(text: string): boolean {
   return (
     IPv4.isValidFourPartDecimal(text) ||

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { SecretKeys } from './secret-keys.js'
 
-/** Where a sealed text is kept. It opens nowhere else. */
+/** The column and row of a sealed text, which opens nowhere else. */
 export interface SecretPlace {
   /** Such as `apps.registration_secret`. */
   readonly column: string
@@ -58,7 +58,7 @@ export class SecretBox {
     }
   }
 
-  /** Whether it was made with the current key. */
+  /** Tells whether the current key sealed the text. */
   isCurrent(sealed: string): boolean {
     return sealedKeyId(sealed) === this.#keys.ids[0]
   }

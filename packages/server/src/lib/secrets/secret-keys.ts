@@ -1,13 +1,16 @@
 import { hkdfSync } from 'node:crypto'
 
-/** What a key is used for. Each purpose has keys of its own, so that nothing made for one passes for another. */
+/**
+ * The purposes of keys. Each purpose has separate keys, so that a text made for one is not valid
+ * for another.
+ */
 export type KeyPurpose = 'stored secrets' | 'group QR texts' | 'file credentials' | 'file tickets'
 
 /** The keys of one purpose; they change when the secret key is rotated. */
 export interface PurposeKeys {
-  /** What new things are made with. */
+  /** The key of new texts. */
   readonly current: Buffer
-  /** What is accepted: the current key, and the previous one until it is retired. */
+  /** The accepted keys: the current one, and the previous one until it is retired. */
   readonly accepted: readonly Buffer[]
 }
 
@@ -41,7 +44,7 @@ export class SecretKeys {
     return this.#secretKeys[1] ?? null
   }
 
-  /** Of the current key, then of the previous one if there is one. */
+  /** The current key first, then the previous one, if any. */
   get ids(): readonly string[] {
     return this.#secretKeys.map(keyId)
   }

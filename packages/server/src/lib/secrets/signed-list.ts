@@ -6,15 +6,18 @@ export type SignedValue = string | number
 const macLength = 43
 
 /**
- * A text that says a few values and that nobody without the key can make: letters, digits, `-` and `_` alone, so that it fits into an address.
- * It is the base64url form of a JSON list, and behind it the HMAC-SHA-256 of that.
+ * A list of values as a text that only the key can make. It has letters, digits, `-` and `_` only,
+ * so that it fits into a URL: the base64url form of a JSON list, followed by its HMAC-SHA-256.
  */
 export function signedList(key: Buffer, values: readonly SignedValue[]): string {
   const payload = Buffer.from(JSON.stringify(values)).toString('base64url')
   return payload + macOf(key, payload)
 }
 
-/** @returns what {@link signedList} was given under one of these keys; null when it is no such text */
+/**
+ * @returns the values that {@link signedList} signed with one of these keys; null for any other
+ * text
+ */
 export function readSignedList(keys: readonly Buffer[], text: string): SignedValue[] | null {
   if (!/^[\w-]+$/.test(text) || text.length <= macLength) return null
   const payload = text.slice(0, -macLength)
@@ -23,7 +26,10 @@ export function readSignedList(keys: readonly Buffer[], text: string): SignedVal
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
-/** @returns what a text of {@link signedList} says, no matter who made it; null when it says nothing */
+/**
+ * @returns the values in a text of {@link signedList}, without a check of its key; null for any
+ * other text
+ */
 export function claimedList(text: string): unknown[] | null {
   try {
     const values: unknown = JSON.parse(

@@ -16,12 +16,12 @@ export function createToken(prefix: TokenPrefix): string {
   return prefix + secret
 }
 
-/** What is stored of a token. Tokens are long and random, so a plain hash cannot be turned back. */
+/** The stored form of a token. Tokens are long and random, so a plain hash cannot be reversed. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'base64url')
 }
 
-/** What only those who have the key can make of a text: HMAC-SHA-256, 43 characters of base64url. */
+/** HMAC-SHA-256 of a text, as 43 characters of base64url; only the key can make it. */
 export function macOf(key: Buffer | string, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }

@@ -2,14 +2,17 @@ import type { Readable } from 'node:stream'
 import { create } from 'content-disposition'
 import type { ByteRange } from './byte-range.js'
 
-/** The description of a file that is answered, wherever its bytes come from. */
+/** Metadata of a file that is sent. */
 export interface FileDescription {
   readonly contentType: string
-  /** In bytes. */
+  /** The size in bytes. */
   readonly size: number
-  /** The name under which a client saves the file; null: none. */
+  /** The name for saving the file; null for none. */
   readonly fileName: string | null
-  /** Whether a browser may show the file in its place; a file that could do harm there is an attachment, whatever the caller asks for. */
+  /**
+   * True when a browser may display the file. A file that could do harm there is always an
+   * attachment.
+   */
   readonly disposition: 'inline' | 'attachment'
 }
 
@@ -18,18 +21,21 @@ export interface FileContent extends FileDescription {
   readonly kind: 'content'
   /** Identifies these very bytes: letters, digits, `-` and `_`, without quotes. */
   readonly etag: string
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly lastModified: number
-  /** The time for which the caller may cache the file; the bytes of an address never change. */
+  /**
+   * The time for which the caller may cache the file. The bytes behind an address of a file never
+   * change.
+   */
   readonly maxAgeSeconds: number
   /**
-   * @param range within the file; none: all of it
+   * @param range within the file; the whole file by default
    * @returns the bytes as a stream, which the caller reads or destroys
    * @throws AppError file_not_found, object_storage_failed
    */
   open(range?: ByteRange): Promise<Readable>
   /**
-   * Returns all bytes in one buffer; only for a `size` of at most {@link smallFileBytes}.
+   * All bytes at once; only for a `size` of at most {@link smallFileBytes}.
    * @throws as `open`
    */
   read(): Promise<Buffer>

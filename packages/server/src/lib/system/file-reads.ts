@@ -3,16 +3,18 @@ import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { ByteRange } from './byte-range.js'
 
-/** What is read at once: larger pieces cost less for each byte, and a reader that is slow holds two of them. */
+/**
+ * The size of a read. Larger reads cost less for each byte, and a slow reader holds two of them.
+ */
 const pieceBytes = 131_072
 /** Pieces of memory that wait to be used again, of all files together. */
 const maxFree = 32
 const free: Buffer[] = []
 
 /**
- * A file, or a part of it, as a stream. It is as `createReadStream` of the handle, but the one that is done with a chunk may give its memory
- * back: that spares most of what reading costs beside the copying, since new memory for each chunk keeps the garbage collector busy.
- * The handle is closed at the end.
+ * A file, or a part of it, as a stream. Unlike `createReadStream`, it can reuse the memory of a
+ * chunk that its reader gives back. This saves most of the cost of reading, since new memory for
+ * each chunk keeps the garbage collector busy. The handle is closed at the end.
  */
 export class FileReads extends Readable {
   #at: number
@@ -30,7 +32,7 @@ export class FileReads extends Readable {
     this.#end = end
   }
 
-  /** @param chunk of this stream, which nobody uses any more */
+  /** @param chunk of this stream, which its reader no longer uses */
   recycle(chunk: Buffer): void {
     if (free.length < maxFree && chunk.buffer.byteLength === pieceBytes)
       free.push(Buffer.from(chunk.buffer))

@@ -10,7 +10,7 @@ export function findInPath(program: string, path: string | undefined): string | 
   return folders.map((folder) => join(folder, program)).find(isExecutable) ?? null
 }
 
-/** Whether it is a file that this process may run. */
+/** Tells whether the path is a file that this process may run. */
 export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)

@@ -1,9 +1,12 @@
 const codes = new Set(['EMFILE', 'ENFILE'])
-/** Of what the system's loader says of a native module. */
+/** The message of the system's loader about a native module. */
 const text = /too many open files/i
 const maxDepth = 8
 
-/** Whether the process, or the machine, has no file descriptor left, by the error or what caused it; it may have one a moment later. */
+/**
+ * Tells, by an error or its cause, whether the process or the machine has no file descriptor left.
+ * There may be one a moment later.
+ */
 export function isOutOfDescriptors(error: unknown): boolean {
   let cause = error
   for (let depth = 0; depth < maxDepth && cause instanceof Error; depth++) {
