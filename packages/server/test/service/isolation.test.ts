@@ -1,4 +1,8 @@
-/** What one user wrote reaches nobody else, and nobody else changes it, whatever operation is called with whatever IDs. */
+/**
+ * Texts of users reach no foreign caller, and no foreign caller changes them, whatever operation is called with whatever IDs: every
+ * operation by a user of the same application, which proves that SQL is scoped to the user, and by one caller of another application,
+ * which proves that it is scoped to the application. The full run has every foreign caller; callers.test.ts has them in the pipeline.
+ */
 import {
   createGroup,
   issueTokenById,
@@ -6,10 +10,10 @@ import {
   operations,
   registerAnonymousUser,
 } from '@hermod/protocol'
-import { type Answer, type ServerProcess, testBackends } from '@hermod/testkit'
+import { type Answer, isFullRun, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { type Aim, intrusionsInto } from '../support/walk/walk-intrusions.js'
+import { type Target, intrusionsInto } from '../support/walk/walk-intrusions.js'
 import { type MarkedWorld, type Marker, markedWorld } from '../support/walk/walk-markers.js'
 import { snapshot } from '../support/walk/walk-snapshot.js'
 import {
@@ -20,22 +24,31 @@ import {
   WalkWorld,
 } from '../support/walk/walk-world.js'
 
-/** The caller's own token has ended, or the caller itself: what an operation does to its own user when it is asked to. */
+/** Codes of a caller whose own token or account the call before has ended. */
 const endOfCaller = [answerCode.token_expired, answerCode.user_disabled, answerCode.user_deleted]
 const maxLives = 3
-const every = operations.map((operation) => ({ id: operation.id, operation }))
 
-const intruderNames = [
+const foreignCallerNames = [
   'a user of the same application',
   'a user of another application',
   'an Admin of another application, for its own user',
   'an Admin of another application, for the user',
-  'an Admin of another application, for nobody',
+  'an Admin of another application, for no user',
   'an Admin of another application, for the group',
 ] as const
-type IntruderName = (typeof intruderNames)[number]
+type ForeignCallerName = (typeof foreignCallerNames)[number]
 
-interface Intruder {
+/** Operations that a foreign caller is tried with. */
+function operationsFor(name: ForeignCallerName): { id: string; operation: Operation }[] {
+  const others = foreignCallerNames.slice(1)
+  return operations.flatMap((operation, index) =>
+    isFullRun || name === foreignCallerNames[0] || name === others[index % others.length]
+      ? [{ id: operation.id, operation: operation as Operation }]
+      : [],
+  )
+}
+
+interface ForeignCaller {
   readonly tenant: Tenant
   readonly isNeighbour: boolean
   person: Account
@@ -43,13 +56,13 @@ interface Intruder {
 }
 
 for (const backend of testBackends()) {
-  describe(`users on ${backend.name}`, () => {
+  describe(`isolation on ${backend.name}`, () => {
     let server: ServerProcess
     let world: WalkWorld
     let marked: MarkedWorld
     let victims: readonly Account[]
-    let aims: readonly Aim[]
-    let intruders: Readonly<Record<IntruderName, Intruder>>
+    let targets: readonly Target[]
+    let foreignCallers: Readonly<Record<ForeignCallerName, ForeignCaller>>
     let before: readonly unknown[]
     let calls = 0
 
@@ -59,14 +72,14 @@ for (const backend of testBackends()) {
       marked = await markedWorld(world)
       const { alice, carol, dave, erin } = marked
       victims = [alice, carol, dave, erin]
-      aims = aimsAt(marked)
+      targets = targetsOf(marked)
       const { here, there } = world
       const withToken = ({ token, appId }: Account) => ({ token, appId })
       const asAdmin = { token: there.adminToken, appId: there.appId }
-      const intruder = async (
+      const foreignCaller = async (
         tenant: Tenant,
-        identity: Intruder['identity'],
-      ): Promise<Intruder> => {
+        identity: ForeignCaller['identity'],
+      ): Promise<ForeignCaller> => {
         return {
           tenant,
           identity,
@@ -74,19 +87,22 @@ for (const backend of testBackends()) {
           person: await world.newPerson(tenant),
         }
       }
-      intruders = {
-        'a user of the same application': await intruder(here, withToken),
-        'a user of another application': await intruder(there, withToken),
-        'an Admin of another application, for its own user': await intruder(there, ({ id }) => ({
-          ...asAdmin,
-          userId: id,
-        })),
-        'an Admin of another application, for the user': await intruder(there, () => ({
+      foreignCallers = {
+        'a user of the same application': await foreignCaller(here, withToken),
+        'a user of another application': await foreignCaller(there, withToken),
+        'an Admin of another application, for its own user': await foreignCaller(
+          there,
+          ({ id }) => ({
+            ...asAdmin,
+            userId: id,
+          }),
+        ),
+        'an Admin of another application, for the user': await foreignCaller(there, () => ({
           ...asAdmin,
           userId: alice.id,
         })),
-        'an Admin of another application, for nobody': await intruder(there, () => asAdmin),
-        'an Admin of another application, for the group': await intruder(there, ({ id }) => {
+        'an Admin of another application, for no user': await foreignCaller(there, () => asAdmin),
+        'an Admin of another application, for the group': await foreignCaller(there, ({ id }) => {
           return { ...asAdmin, userId: id, groupId: marked.groupId }
         }),
       }
@@ -97,7 +113,7 @@ for (const backend of testBackends()) {
       await server?.[Symbol.asyncDispose]()
     })
 
-    function aimsAt({
+    function targetsOf({
       markers,
       alice,
       carol,
@@ -106,7 +122,7 @@ for (const backend of testBackends()) {
       messageId,
       recalledId,
       ...group
-    }: MarkedWorld): Aim[] {
+    }: MarkedWorld): Target[] {
       const found = (where: string) =>
         markers.find((marker) => marker.where === where)?.text ?? '+15550000000'
       const names = { username: alice.username, mobile: found('mobile'), email: found('email') }
@@ -125,7 +141,7 @@ for (const backend of testBackends()) {
       ]
     }
 
-    /** All that those concerned see of what is theirs. */
+    /** Everything that the authors see of their own. */
     const shown = () =>
       Promise.all(victims.map((person) => snapshot(world, person, victims, [marked.groupId])))
 
@@ -136,9 +152,9 @@ for (const backend of testBackends()) {
       )
     }
 
-    /** The answer to a call; a caller who did away with itself comes back as another. */
+    /** The answer to a call. A caller that deleted itself or ended its token is replaced. */
     async function intrude(
-      intruder: Intruder,
+      foreignCaller: ForeignCaller,
       operation: Operation,
       method: string,
       params: Params,
@@ -147,21 +163,21 @@ for (const backend of testBackends()) {
         calls++
         const answer = await world.call(
           operation,
-          intruder.identity(intruder.person),
+          foreignCaller.identity(foreignCaller.person),
           params,
           method,
         )
         if (!endOfCaller.includes(answer.code) || lives === maxLives) return answer
-        intruder.person = await world.newPerson(intruder.tenant)
+        foreignCaller.person = await world.newPerson(foreignCaller.tenant)
       }
     }
 
     /** A new user may name users to be connected with, and the user who makes a group may name users to invite. */
-    function isInvited(operation: Operation, { isNeighbour }: Intruder): boolean {
+    function isInvited(operation: Operation, { isNeighbour }: ForeignCaller): boolean {
       return isNeighbour && [registerAnonymousUser.id, createGroup.id].includes(operation.id)
     }
 
-    it('see what they wrote', async () => {
+    it('the authors: read their own texts', async () => {
       const all = JSON.stringify(before)
       const missing = marked.markers.filter(
         ({ text, isReadable }) => isReadable && !all.includes(text),
@@ -170,19 +186,19 @@ for (const backend of testBackends()) {
       expect(marked.markers.length).toBeGreaterThan(30)
     })
 
-    describe.each(intruderNames)('tell %s nothing that is not meant for it', (name) => {
-      it.each(every)('by $id', async ({ operation }) => {
-        const intruder = intruders[name]
+    describe.each(foreignCallerNames)('%s', (name) => {
+      it.each(operationsFor(name))('$id: shows no text of another user', async ({ operation }) => {
+        const foreignCaller = foreignCallers[name]
         const leaks: string[] = []
         for (const method of operation.methods) {
-          for (const params of aims.flatMap((aim) =>
-            intrusionsInto(operation, aim, () => world.newName()),
+          for (const params of targets.flatMap((target) =>
+            intrusionsInto(operation, target, () => world.newName()),
           )) {
-            const asked = isInvited(operation, intruder)
+            const asked = isInvited(operation, foreignCaller)
               ? { ...params, cid: undefined, user_list: undefined }
               : params
-            const answer = await intrude(intruder, operation, method, asked)
-            for (const { where } of leaksIn(answer, intruder.isNeighbour)) {
+            const answer = await intrude(foreignCaller, operation, method, asked)
+            for (const { where } of leaksIn(answer, foreignCaller.isNeighbour)) {
               leaks.push(
                 `${where}: ${method} ${JSON.stringify(asked)} answered ${answer.text.slice(0, 300)}`,
               )
@@ -194,14 +210,14 @@ for (const backend of testBackends()) {
         expect(leaks).toEqual([])
       })
 
-      it('by what it reads afterwards', async () => {
-        const { person, isNeighbour } = intruders[name]
+      it('reads afterwards: show no text of another user', async () => {
+        const { person, isNeighbour } = foreignCallers[name]
         const text = JSON.stringify(await snapshot(world, person, victims, [marked.groupId]))
         expect(leaksIn({ text } as Answer, isNeighbour)).toEqual([])
       })
     })
 
-    it('find everything of theirs unchanged, and may still log in', async () => {
+    it('the authors: find everything unchanged and log in', async () => {
       expect(await shown()).toEqual(before)
       for (const { id, password, appId } of victims) {
         const answer = await world.call(

@@ -157,8 +157,8 @@ export const callers: Readonly<Record<string, Credentials>> = {
   'an unknown operator token': { token: 'operator unknown' },
 }
 
-/** What stands for the words of {@link Credentials}. */
-export interface Cast {
+/** Values that the words of {@link Credentials} stand for. */
+export interface CallerIdentities {
   readonly here: Tenant
   readonly disabled: Tenant
   readonly foreigner: Account
@@ -171,7 +171,7 @@ export interface Cast {
 /** The headers that say what the credentials say, about a subject and parameters. */
 export function identityOf(
   credentials: Credentials,
-  cast: Cast,
+  identities: CallerIdentities,
   { subject, params }: { subject: Account; params: Params },
 ): Identity {
   const { app = 'here', user = 'nobody', group = 'nobody' } = credentials
@@ -179,30 +179,34 @@ export function identityOf(
     nobody: undefined,
     own: subject.id,
     other: subject.id,
-    foreign: cast.foreigner.id,
+    foreign: identities.foreigner.id,
     malformed: 'somebody',
   }
-  const ownGroup = typeof params.group_id === 'number' ? params.group_id : cast.groups.own
-  const groups = { nobody: undefined, ...cast.groups, own: ownGroup }
+  const ownGroup = typeof params.group_id === 'number' ? params.group_id : identities.groups.own
+  const groups = { nobody: undefined, ...identities.groups, own: ownGroup }
   const apps = {
-    here: cast.here.appId,
+    here: identities.here.appId,
     missing: null,
     unknown: 'nowhere',
-    disabled: cast.disabled.appId,
+    disabled: identities.disabled.appId,
   }
   const userId = users[user]
   const groupId = groups[group]
   return {
-    token: tokenFor(credentials, cast, user === 'other' ? cast.other : subject),
+    token: tokenFor(credentials, identities, user === 'other' ? identities.other : subject),
     appId: apps[app],
     ...(userId === undefined ? {} : { userId }),
     ...(groupId === undefined ? {} : { groupId }),
   }
 }
 
-function tokenFor({ token, app }: Credentials, cast: Cast, holder: Account): string | null {
+function tokenFor(
+  { token, app }: Credentials,
+  identities: CallerIdentities,
+  holder: Account,
+): string | null {
   if (token === 'none') return null
   if (app === 'disabled')
-    return token.startsWith('admin') ? cast.disabled.adminToken : cast.inDisabled.token
-  return token === 'user valid' ? holder.token : cast.tokens[token]
+    return token.startsWith('admin') ? identities.disabled.adminToken : identities.inDisabled.token
+  return token === 'user valid' ? holder.token : identities.tokens[token]
 }

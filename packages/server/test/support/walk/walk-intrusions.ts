@@ -10,8 +10,8 @@ import { sharedPassword } from '@hermod/testkit'
 import { sample } from './parameter-values.js'
 import type { Params } from './walk-world.js'
 
-/** What an intruder is after. */
-export interface Aim {
+/** What a foreign caller is after. */
+export interface Target {
   /** For every ID of nothing else. */
   readonly user: number
   readonly message: number
@@ -24,14 +24,14 @@ export interface Aim {
 }
 
 interface Intent {
-  readonly aim: Aim
+  readonly target: Target
   readonly newName: () => string
   readonly isFull: boolean
   /** Names that somebody has are taken; only look-ups and logins have a use for them. */
   readonly isLookUp: boolean
 }
 
-const lookedUp: Readonly<Record<string, keyof Aim['names']>> = {
+const lookedUp: Readonly<Record<string, keyof Target['names']>> = {
   username: 'username',
   name: 'username',
   login_name: 'username',
@@ -40,10 +40,14 @@ const lookedUp: Readonly<Record<string, keyof Aim['names']>> = {
 }
 
 /** Required parameters only, all, and of a send all but what keeps it from being stored: another sender, nobody online, a repeat. */
-export function intrusionsInto(operation: Operation, aim: Aim, newName: () => string): Params[] {
+export function intrusionsInto(
+  operation: Operation,
+  target: Target,
+  newName: () => string,
+): Params[] {
   const isLookUp = operation.methods[0] === 'GET' || operation.tag === 'Tokens'
   const variants = [true, false].map((isFull) =>
-    parameters(operation, { aim, newName, isFull, isLookUp }),
+    parameters(operation, { target, newName, isFull, isLookUp }),
   )
   const hasSender = !isWholeBody(operation.body) && 'from_user_id' in operation.body
   return hasSender
@@ -73,24 +77,24 @@ function properties(schemas: TProperties, intent: Intent): Params {
 }
 
 function value(name: string, schema: TSchema, intent: Intent): unknown {
-  const { aim } = intent
+  const { target } = intent
   if (schema.enum)
-    return name === 'content_type' && schema.enum.includes(aim.contentType)
-      ? aim.contentType
+    return name === 'content_type' && schema.enum.includes(target.contentType)
+      ? target.contentType
       : sample(schema)
   if (schema.type === 'array') return [value(name, schema.items, intent)]
   if (schema.type === 'object' && schema.properties) return properties(schema.properties, intent)
   if (schema.type === 'string') return textValue(name, schema, intent)
   if (schema.format !== 'int64' || schema.maximum !== undefined) return sample(schema)
-  if (/msg|mid$/.test(name)) return aim.message
+  if (/msg|mid$/.test(name)) return target.message
   const kind = (['group', 'announcement', 'file'] as const).find((each) => name.startsWith(each))
-  return aim[kind ?? 'user']
+  return target[kind ?? 'user']
 }
 
-function textValue(name: string, schema: TSchema, { aim, newName, isLookUp }: Intent): unknown {
+function textValue(name: string, schema: TSchema, { target, newName, isLookUp }: Intent): unknown {
   if (/password/.test(name)) return sharedPassword
   const wanted = lookedUp[name]
-  if (wanted && isLookUp) return aim.names[wanted]
+  if (wanted && isLookUp) return target.names[wanted]
   if (name === 'email') return `${newName()}@example.org`
   return schema.pattern ? sample(schema) : newName()
 }

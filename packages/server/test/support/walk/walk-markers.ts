@@ -47,7 +47,7 @@ export interface MarkedWorld extends People, MarkedGroup {
 
 type About = Partial<Pick<Marker, 'audience' | 'isReadable'>>
 
-/** Intruders know the password of everybody else. */
+/** Foreign callers know the shared password of all other users. */
 const secret = 'the secret of the victims'
 const text = { type: 1, content_type: 0 }
 const own: About = {}

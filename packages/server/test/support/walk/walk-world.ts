@@ -167,7 +167,8 @@ export const everyMethod = operations.flatMap((operation) =>
   operation.methods.map((method) => ({ operation, method })),
 )
 
-function requestOf(
+/** Puts parameters where the contract puts them. */
+export function requestOf(
   operation: Operation,
   method: string,
   params: Params,
