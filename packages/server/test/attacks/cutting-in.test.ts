@@ -11,6 +11,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
+  attackMs,
   behindProxy,
   expectUnharmed,
   flood,
@@ -21,7 +22,6 @@ import {
 } from '../support/attack.js'
 import { addUsers } from '../support/messaging/broadcasts.js'
 
-const attackMs = 6_000
 /** What a call of an attacker may end in. */
 const expected = new Set<number>([
   answerCode.ok,

@@ -15,6 +15,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
+  attackMs,
   Attackers,
   AttackingProcess,
   closedFor,
@@ -39,7 +40,6 @@ import {
 import { gif, png as pngOf } from '../support/files/pictures.js'
 
 const mebibyte = 1_048_576
-const attackMs = 8_000
 /** Loading the service at its start takes some hundred at once. */
 const descriptors = 800
 

@@ -3,12 +3,10 @@ import { join } from 'node:path'
 import { startServer, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { expectUnharmed, flood, Honest } from '../support/attack.js'
+import { attackMs, expectUnharmed, flood, Honest } from '../support/attack.js'
 import { becomesReady } from '../support/database/fault-subject.js'
 import { SmallDisk } from '../support/database/system-faults.js'
 import { textTo } from '../support/messaging/messaging.js'
-
-const attackMs = 6_000
 
 describe.runIf(testBackends('durable').some(({ name }) => name === 'sqlite'))(
   'a disk that is full',

@@ -13,6 +13,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
+  attackMs,
   behindProxy,
   expectUnharmed,
   flood as floodFor,
@@ -193,7 +194,7 @@ function suite(backend: Backend): void {
       line % 3 === 0
         ? register(api, from(attacker))
         : logIn(api, others[line % others.length] as Account, attacker)
-    const attack = () => floodFor({ ms: 6_000, lines: 600 }, call)
+    const attack = () => floodFor({ ms: attackMs, lines: 600 }, call)
     const logins = () => logIn(api, alice, '198.51.100.1')
     expect((await logins()).code).toBe(200)
     expectUnharmed(

@@ -8,7 +8,7 @@ import { OutboxPlace } from '../support/database/outbox-node.js'
 const name = 'maintenance/task'
 const ttlMs = 30_000
 
-for (const backend of testBackends('durable')) {
+for (const backend of testBackends()) {
   describe(`leases on ${backend.name}`, () => {
     let place: OutboxPlace
     let databases: Database[]

@@ -19,7 +19,7 @@ const nodeCount = 3
 const secretKey = `key-${'k'.repeat(40)}`
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
-for (const backend of testBackends('durable').filter(({ name }) => name === 'postgres')) {
+for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
   describe('nodes that share a database', () => {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let nodes: ServerProcess[] = []

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Child, TempFolder, waitFor } from '@hermod/testkit'
+import { Child, isFullRun, TempFolder, waitFor } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { Database } from '../../dist/db/database.js'
@@ -16,7 +16,7 @@ import { Random } from '../support/random.js'
 
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go; the machine decides the rest. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const kills = 16
+const kills = isFullRun ? 16 : 4
 const patienceMs = 60_000
 const timeoutMs = 240_000
 const frameBytes = 4096 + 24

@@ -1,15 +1,16 @@
-/** Limits by address, user and application, and the slow-down of failed logins, on both databases (rules A2, A2a, D2). */
+/** Limits by address, user and application, and the slow-down of failed logins (rules A2, A2a, D2). */
 import {
   type Account,
   type Answer,
   type Api,
   anyBackend,
   type CallOptions,
+  isFullRun,
   type ServerProcess,
   type Session,
   waitFor,
 } from '@hermod/testkit'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { fetchAs, pathOf, SlowUpload, sendFile, ticketFor, upload } from '../support/files/files.js'
 import { sendText } from '../support/messaging/messaging.js'
@@ -44,7 +45,7 @@ function expectToSayWhen(answers: readonly Answer[]): void {
 
 for (const backend of anyBackend()) {
   describe(`limits on ${backend.name}`, () => {
-    it('by user answer with HTTP 200 and the time to wait, and concern nobody else', async () => {
+    it('rate of a user: refusals answer HTTP 200 with the time to wait and concern no other user', async () => {
       await using server = await backend.startServer(
         limits({ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }),
       )
@@ -71,7 +72,7 @@ for (const backend of anyBackend()) {
       })
     })
 
-    it('by application count all who carry no Admin token, and leave other applications alone', async () => {
+    it('rate of an application: counts all callers without an Admin token and no other application', async () => {
       await using server = await backend.startServer(
         limits({ HERMOD_APP_RATE: '1', HERMOD_APP_BURST: '20' }),
       )
@@ -97,7 +98,7 @@ for (const backend of anyBackend()) {
       expect(codes(await flood(120, () => admin.call('GET', '/user/list')))).toEqual({ 200: 120 })
     })
 
-    it('by address hear a valid Admin token however much its address sends, and no made-up one', async () => {
+    it('rate of an address: a valid Admin token is always served, an invented one is not', async () => {
       await using server = await backend.startServer(
         limits({ HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }),
       )
@@ -126,7 +127,7 @@ for (const backend of anyBackend()) {
       ).toEqual({ 200: 60 })
     })
 
-    describe('by the bytes of files', () => {
+    describe('bytes of files', () => {
       const megabyte = 1_000_000
       /** So little comes back that nothing does while a test runs. */
       const little = { HERMOD_USER_FILE_RATE: '1024', HERMOD_USER_FILE_BURST: String(megabyte) }
@@ -134,8 +135,13 @@ for (const backend of anyBackend()) {
       const ticketTo = async (api: Api, to: Session) =>
         (await ticketFor(api, { to_id: to.id })).envelope.data
 
-      it('let a file go on that has begun, and then keep the user from files and from nothing else', async () => {
-        await using server = await backend.startServer(limits(little))
+      let server: ServerProcess
+      beforeAll(async () => {
+        server = await backend.startServer(limits(little))
+      })
+      afterAll(() => server?.[Symbol.asyncDispose]())
+
+      it('bound reached: the file in progress ends, then the user is refused files and nothing else', async () => {
         const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
         const picture = await sendFile(alice.api, { to_id: bob.id }, fileOf(300_000))
         const large = await sendFile(alice.api, { to_id: bob.id }, fileOf(3 * megabyte))
@@ -164,7 +170,7 @@ for (const backend of anyBackend()) {
           expect((await admin.call('GET', pathOf(large))).text).toHaveLength(3 * megabyte)
       })
 
-      it('end with time, and the ticket that was refused works', async () => {
+      it('refusal over: the refused ticket works', async () => {
         const rate = { HERMOD_USER_FILE_RATE: '500000', HERMOD_USER_FILE_BURST: String(megabyte) }
         await using server = await backend.startServer(limits(rate))
         const alice = await server.api.newSession()
@@ -176,8 +182,7 @@ for (const backend of anyBackend()) {
         await waitFor(isOver, { what: 'the end of the refusal', ...patience })
       })
 
-      it('count what came of an upload that is cut or refused', async () => {
-        await using server = await backend.startServer(limits(little))
+      it('upload cut or refused: its bytes count', async () => {
         const alice = await server.api.newSession()
         const tickets = [
           await ticketTo(alice.api, alice),
@@ -192,15 +197,14 @@ for (const backend of anyBackend()) {
         expect(await isRefused()).toBe(true)
       })
 
-      it('count the uploads of a user for nobody whose tickets an Admin token asked for', async () => {
-        await using server = await backend.startServer(limits(little))
+      it('upload with a ticket of an Admin token: counts for no user', async () => {
         const alice = await server.api.register()
         const forAlice = server.api.admin({ userId: alice.id })
         for (let times = 0; times < 3; times++)
           await sendFile(forAlice, { to_id: alice.id }, fileOf(2 * megabyte))
       })
 
-      it('count an upload among the calls of its user that are under way', async () => {
+      it('upload: counts among the calls in progress of its user', async () => {
         await using server = await backend.startServer(limits({ HERMOD_USER_CALLS: '2' }))
         const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
         const tickets = [await ticketTo(alice.api, bob), await ticketTo(alice.api, bob)] as const
@@ -215,12 +219,13 @@ for (const backend of anyBackend()) {
         expect((await profile(alice)).code).toBe(200)
       })
 
-      it('leave room for a file of 100 MiB and its message as the service is set up', async () => {
+      it('default settings: leave room for a file and its message, in the full run of 100 MiB', async () => {
+        const bytes = (isFullRun ? 100 : 1) * 2 ** 20
         await using server = await backend.startServer(limits({}))
         const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
-        const url = await sendFile(alice.api, { to_id: bob.id }, fileOf(100 * 2 ** 20))
+        const url = await sendFile(alice.api, { to_id: bob.id }, fileOf(bytes))
         await sendText(alice.api, bob.id, 'x', { attachment: url })
-        expect(await fetchAs(server.api, bob.token, url)).toHaveLength(100 * 2 ** 20)
+        expect(await fetchAs(server.api, bob.token, url)).toHaveLength(bytes)
         await sendFile(alice.api, { to_id: bob.id }, fileOf(1))
       })
     })
@@ -267,11 +272,16 @@ for (const backend of anyBackend()) {
       const few = {
         HERMOD_RATE_LIMIT: 'off',
         HERMOD_LOGIN_USER_FAILURES: '3',
-        HERMOD_LOGIN_MAX_WAIT_SECONDS: '8',
+        HERMOD_LOGIN_MAX_WAIT_SECONDS: '3',
       }
 
-      it('keep the right password waiting too, from everywhere, and not for ever, also when rate limits are off', async () => {
-        await using server: ServerProcess = await backend.startServer(limits(few))
+      let server: ServerProcess
+      beforeAll(async () => {
+        server = await backend.startServer(limits(few))
+      })
+      afterAll(() => server?.[Symbol.asyncDispose]())
+
+      it('failed logins: the right password waits too, from every address, for a bounded time, also without rate limits', async () => {
         const { api } = server
         const [alice, bob] = [await api.register(), await api.register()]
         const fail = () =>
@@ -294,8 +304,7 @@ for (const backend of anyBackend()) {
         expect((await login(api, alice)).code).toBe(200)
       })
 
-      it('made at once are no more guesses than made one by one', async () => {
-        await using server = await backend.startServer(limits(few))
+      it('failed logins at once: no more guesses than one after another', async () => {
         const alice = await server.api.register()
         const answers = await flood(60, (index) =>
           login(server.api, alice, 'wrong', `192.0.2.${index}`),
@@ -310,7 +319,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('hold for operator tokens too, by address, and never for the operator who is known there', async () => {
+      it('failed operator tokens: slow the address but not an operator who succeeded there before', async () => {
         await using server = await backend.startServer(
           limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '3' }),
         )
@@ -348,8 +357,7 @@ for (const backend of anyBackend()) {
         )
       })
 
-      it('of a user elsewhere do not lock out the user at an address that the user logged in from', async () => {
-        await using server = await backend.startServer(limits(few))
+      it('failed logins elsewhere: the user still logs in from an address of an earlier login', async () => {
         const alice = await server.api.register()
         expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
         const guess = () =>
@@ -361,8 +369,7 @@ for (const backend of anyBackend()) {
         expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
       })
 
-      it('count where a user changes the password or deletes the account', async () => {
-        await using server = await backend.startServer(limits(few))
+      it('wrong password at a change of password or a deletion: counts as a failed login', async () => {
         const alice = await server.api.newSession()
         const change = (old_password: string) =>
           alice.api.call('POST', '/user/change_password', {
@@ -381,7 +388,7 @@ for (const backend of anyBackend()) {
         await waitFor(isDone, { what: 'the change of the password', ...patience })
       })
 
-      it('of names that nobody has count for the address, but not for those who logged in from it', async () => {
+      it('failed logins with unknown names: count for the address but not for users who logged in from it', async () => {
         await using server = await backend.startServer(
           limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '4' }),
         )

@@ -9,6 +9,7 @@ import {
   type Api,
   type Backend,
   Child,
+  isFullRun,
   peakRssBytes,
   type ServerOptions,
   type ServerProcess,
@@ -25,6 +26,8 @@ const attackersAddress = '127.0.0.66'
 /** The same for calls, on a server that is {@link behindProxy}. */
 export const fromAttacker = { headers: { 'x-forwarded-for': attackersAddress } }
 const mebibyte = 1_048_576
+/** Duration of an attack. */
+export const attackMs = isFullRun ? 8_000 : 3_000
 const pauseMs = 20
 const refusalMs = 200
 /** For a machine five times slower. */
