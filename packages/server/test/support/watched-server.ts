@@ -49,6 +49,13 @@ export class WatchedServer implements AsyncDisposable {
     return { HERMOD_DATA_DIR: this.server.dataDir, HERMOD_DATABASE_URL: this.databaseUrl }
   }
 
+  /** Kills the process and ends its leases, so that the next process does not wait for them. */
+  async crash(): Promise<void> {
+    await this.server.kill9()
+    await this.sql.run('delete from leases')
+    await this.sql.run("update jobs set run_at = 0 where outcome = '' and owner <> ''")
+  }
+
   /** The next process on the same data, after this one has ended. */
   async startAgain(): Promise<ServerProcess> {
     this.server = await this.server.startAgain()

@@ -54,7 +54,10 @@ const s3: BlobStoreKind = {
 
 export const blobStoreKinds: readonly BlobStoreKind[] = [folder, s3]
 
-/** A bucket in a Swift of its own, reached through a network that can fail. */
+/** One Swift for all test files of a worker; it ends with the worker. */
+let sharedSwift: Promise<SwiftServer> | undefined
+
+/** A bucket of the shared Swift, reached through a network that can fail. */
 export class S3OfTest implements StoreOfTest {
   readonly #spool = new TempFolder('spool')
   #store: S3Store | undefined
@@ -66,7 +69,8 @@ export class S3OfTest implements StoreOfTest {
   ) {}
 
   static async start(options: Partial<S3Options> = {}): Promise<S3OfTest> {
-    const swift = await SwiftServer.start()
+    sharedSwift ??= SwiftServer.start()
+    const swift = await sharedSwift
     const proxy = await S3Proxy.start(swift)
     const subject = new S3OfTest(swift, proxy, await swift.createBucket())
     subject.#store = await subject.open(options)
@@ -117,7 +121,6 @@ export class S3OfTest implements StoreOfTest {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.proxy[Symbol.asyncDispose]()
-    await this.swift[Symbol.asyncDispose]()
     this.#spool[Symbol.dispose]()
   }
 }

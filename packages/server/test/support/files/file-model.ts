@@ -264,7 +264,7 @@ export class FileModel {
   }
 
   async #killServer(): Promise<void> {
-    await this.watched.server.kill9()
+    await this.watched.crash()
     await this.watched.startAgain()
   }
 }
