@@ -1,7 +1,7 @@
 import { AppError, type ErrorName, type Operation, operations } from '@hermod/protocol'
 import { type Json, stringifyExactJson } from '@hermod/testkit'
 import { parseQuery } from '../../../dist/http/query.js'
-import { Turns } from '../../../dist/lib/concurrency/turns.js'
+import { EventLoopBudget } from '../../../dist/lib/concurrency/event-loop-budget.js'
 import { parseJson } from '../../../dist/lib/json.js'
 import type { Authenticator } from '../../../dist/pipeline/authenticate.js'
 import type { CallContext, Handler } from '../../../dist/pipeline/call.js'
@@ -54,6 +54,9 @@ export const identities: CallerIdentities = {
 const users = [subject, other, foreigner, inDisabled]
 const usersOf = (appId: string) => users.filter((user) => user.appId === appId)
 
+/** Stands for a transport that moves files. */
+const moveNoFile = { admit() {} }
+
 /** Answers as the token stores do; pipeline.test.ts has the real ones. */
 const authenticator: Authenticator = {
   requireApp(appId) {
@@ -95,7 +98,7 @@ export class StubbedPipeline {
     },
     limits: noCallLimits,
     observer: { finished() {}, failed() {} },
-    turns: new Turns(),
+    budget: new EventLoopBudget({ perTurn: 1 }),
     checkAnswers: false,
   })
 
@@ -137,9 +140,8 @@ export class StubbedPipeline {
         },
       },
       asValue,
-      () => null,
+      moveNoFile,
     )
-    if (reply.kind === 'file') reply.ended(0)
     const error = reply.kind === 'failure' ? reply.error : null
     return {
       principal: this.#reachedBy,
