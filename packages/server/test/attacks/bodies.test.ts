@@ -34,7 +34,7 @@ function head(server: ServerProcess, token: string, lines: readonly string[]): s
 }
 
 describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
-  it('of 1 MiB less a byte on 1,500 connections take no memory from others', async () => {
+  it('unfinished bodies of 1 MiB on 1,500 connections: the server keeps its memory bound', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const count = 1_500
@@ -62,7 +62,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('of chunks of one byte, 5 at once, 20 times, are each cut off', async () => {
+  it('bodies in chunks of one byte, 5 at once, 20 times: the server cuts each one off', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const { token } = await server.api.newSession()
@@ -89,7 +89,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     expectUnharmed(figures)
   })
 
-  it('are cut off with 408 once they have stood still for the configured time', async () => {
+  it('a stalled body: the server answers 408 after the configured time', async () => {
     await using server = await startAttacked({ env: { HERMOD_STALL_SECONDS: '1' } })
     const { token } = await server.api.newSession()
     using connection = await RawConnection.open(server.url)
@@ -99,7 +99,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     expect(await closedFor(server, 'body_stalled')).toBe(1)
   })
 
-  it('are not read for a caller without a valid token', async () => {
+  it('a body without a valid token: the server does not read it', async () => {
     await using server = await startAttacked()
     using connection = await RawConnection.open(server.url)
     connection.send(`${head(server, 'hmu_made_up', [`content-length: ${mebibyte}`])}{`)
@@ -107,7 +107,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     expect([status, JSON.parse(body).code]).toEqual([200, answerCode.token_invalid])
   })
 
-  it('are not read for an address that is over its limit', async () => {
+  it('a body from an address over its limit: the server does not read it', async () => {
     await using server = await startAttacked({
       env: {
         HERMOD_ADDRESS_RATE: '1',
@@ -129,7 +129,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     })
   })
 
-  it('that find too many others on their way answer 503 with the time to wait', async () => {
+  it('a body while too many others arrive: the server answers 503 with the time to wait', async () => {
     await using server = await startAttacked({ env: { HERMOD_BODY_BYTES: String(mebibyte) } })
     const { token } = await server.api.newSession()
     const connections = await Promise.all(

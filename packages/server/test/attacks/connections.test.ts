@@ -16,7 +16,7 @@ import { addUsers } from '../support/messaging/broadcasts.js'
 import { textTo } from '../support/messaging/messaging.js'
 
 describe.skipIf(process.platform !== 'linux')('connections', () => {
-  it('beyond the limit of their address are closed, and nobody else is kept out', async () => {
+  it('connections beyond the limit of an address: are closed, other addresses are served', async () => {
     await using server = await startAttacked({ env: { HERMOD_ADDRESS_CONNECTIONS: '20' } })
     const honest = await Honest.on(server)
     using attackers = new Attackers(server.url)
@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
     expect(await closedFor(server, 'address_connections')).toBe(80)
   })
 
-  it('beyond the limit of all take the place of idle ones of the address that has most', async () => {
+  it('connections beyond the limit of the server: replace idle ones of the address that has most', async () => {
     await using server = await startAttacked({ env: { HERMOD_CONNECTIONS: '30' } })
     const honest = await Honest.on(server)
     using attackers = new Attackers(server.url)
@@ -50,7 +50,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
     expect((await honest.send('on a new connection')).code).toBe(200)
   })
 
-  it('beyond the limit of all get 503 while none is idle, and are served again when one is', async () => {
+  it('connections beyond the limit of the server: get 503 while none is idle', async () => {
     await using server = await startAttacked({ env: { HERMOD_CONNECTIONS: '10' } })
     using attackers = new Attackers(server.url)
     const head = `POST /user/register/v2 HTTP/1.1\r\nhost: hermod\r\napp_id: ${server.appId}\r\ncontent-length: 99\r\n\r\n`
@@ -71,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
     })
   })
 
-  it('that are idle by the thousand cost little', async () => {
+  it('thousands of idle connections: the server keeps its memory bound', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     using attackers = new Attackers(server.url)
@@ -87,7 +87,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
 })
 
 describe('pages', () => {
-  it('count for the address that asks for them, except those that tell of health', async () => {
+  it('pages: count for the address of the caller, health pages do not', async () => {
     await using server = await startAttacked({
       env: { HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' },
     })
@@ -105,7 +105,7 @@ describe('pages', () => {
 })
 
 describe.skipIf(process.platform !== 'linux')('messages that wait for a commit', () => {
-  it('are refused when they would take most of the room, and small ones are not', async () => {
+  it('messages that wait for a commit: large ones are refused when space is short, small ones are not', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const senders = await sessionsOf(server, 12)

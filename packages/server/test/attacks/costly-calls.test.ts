@@ -73,7 +73,7 @@ function requireRefusal({ status, code, headers }: Answer): number {
 }
 
 function suite(backend: Backend): void {
-  it('a send to many targets is paid for each copy and its bytes, by the sender alone', async () => {
+  it('a send to many targets: charges the sender for each copy and its bytes', async () => {
     await using server = await backend.startServer(limited)
     const admin = server.api.admin()
     const [alice, bob] = [await admin.newSession(), await admin.newSession()]
@@ -92,7 +92,7 @@ function suite(backend: Backend): void {
       expect((await asAlice.call('POST', '/message/send', { body })).code).toBe(200)
   })
 
-  it('a send that is refused pays for its targets only', async () => {
+  it('a refused send: charges for its targets only', async () => {
     await using server = await backend.startServer(limited)
     const alice = await server.api.admin().newSession()
     const unknown = Array.from({ length: 20 }, (_, index) => index + 1)
@@ -101,7 +101,7 @@ function suite(backend: Backend): void {
     expect((await alice.api.call('GET', '/user/profile')).code).toBe(200)
   })
 
-  it('a page is paid by its bytes', async () => {
+  it('a page of history: charges for its bytes', async () => {
     await using server = await backend.startServer({
       env: { ...limited.env, HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '20' },
     })
@@ -121,7 +121,7 @@ function suite(backend: Backend): void {
     expect(requireRefusal(await read(1))).toBeGreaterThanOrEqual(5)
   })
 
-  it('a list is paid by its entries', async () => {
+  it('a list: charges for its entries', async () => {
     await using server = await backend.startServer({
       env: { ...limited.env, HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '20' },
     })
@@ -132,7 +132,7 @@ function suite(backend: Backend): void {
     expect(requireRefusal(await lookUp())).toBeGreaterThan(60)
   })
 
-  it('calls of one user at once are bounded', async () => {
+  it('calls of one user at once: are bounded', async () => {
     await using server = await backend.startServer({
       env: {
         ...limited.env,
@@ -156,7 +156,7 @@ function suite(backend: Backend): void {
   })
 
   it.skipIf(process.platform !== 'linux')(
-    'a user who sends 64 KiB to 500 others as fast as allowed fills no disk, and keeps nobody waiting',
+    '64 KiB to 500 users as fast as allowed: other callers are served and the disk does not fill',
     async () => {
       const env = { ...defaultLimits, ...behindProxy, HERMOD_CHECK_ANSWERS: 'off' }
       await using watched = await WatchedServer.start(backend, { env })
@@ -177,7 +177,7 @@ function suite(backend: Backend): void {
     },
   )
 
-  it('look-ups of 10,000 entries by 10 users again and again keep nobody waiting', async () => {
+  it('repeated look-ups of 10,000 entries by 10 users: other callers are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const { api } = server
     const honest = await Honest.on(server)
@@ -199,7 +199,7 @@ function suite(backend: Backend): void {
     expectUnharmed(figures)
   })
 
-  it('large look-ups run in pieces, with other calls between them', async () => {
+  it('large look-ups: run in chunks with other calls between them', async () => {
     await using server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'off' } })
     const { api } = server
     const [alice, bob] = [await api.newSession(), await api.newSession()]

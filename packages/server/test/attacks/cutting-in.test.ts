@@ -60,7 +60,7 @@ async function beside(
 function suite(backend: Backend): void {
   const name = (what: string) => `${what} (${backend.name})`
 
-  it('of 20 users who change their passwords 16 at a time, and log in meanwhile', async () => {
+  it('20 users change passwords, 16 at a time, and log in: other logins are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const users = await sessionsOf(server, 20)
     await beside(server, name('changes of passwords'), () =>
@@ -73,7 +73,7 @@ function suite(backend: Backend): void {
     )
   })
 
-  it('of an application server that changes 200 passwords at a time', async () => {
+  it('an application server changes 200 passwords at a time: other logins are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const users = await addUsers(server.api.admin(), 200)
     await beside(server, name('changes of passwords by an application server'), () =>
@@ -87,7 +87,7 @@ function suite(backend: Backend): void {
     )
   })
 
-  it('of lists of users who are disabled and enabled', async () => {
+  it('lists of users are disabled and enabled: other logins are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const admin = server.api.admin()
     const ids = (await addUsers(admin, 200)).map(({ id }) => id)
@@ -101,7 +101,7 @@ function suite(backend: Backend): void {
     )
   })
 
-  it('of users who are deleted', async () => {
+  it('users are deleted: other logins are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const admin = server.api.admin()
     const users = await addUsers(admin, 500)
@@ -112,4 +112,4 @@ function suite(backend: Backend): void {
 }
 
 for (const backend of anyBackend())
-  describe(`floods that cut in on ${backend.name}`, () => suite(backend))
+  describe(`floods of password work on ${backend.name}`, () => suite(backend))

@@ -27,7 +27,7 @@ afterAll(() => simulator[Symbol.asyncDispose]())
 
 for (const backend of anyBackend()) {
   describe(`file descriptors on ${backend.name}`, () => {
-    test('with more idle connections than they allow, the longest idle ones give way and everybody is served', {
+    test('more idle connections than descriptors: the longest idle ones close and callers are served', {
       timeout: timeoutMs,
     }, async () => {
       await using server = await backend.startServer({ env, wrapper })
@@ -56,7 +56,7 @@ for (const backend of anyBackend()) {
       expect(lines).toBeLessThan(20)
     })
 
-    test('with more busy connections than they allow, those that are too many get 503 and the others are served; then all are', {
+    test('more busy connections than descriptors: the excess gets 503 until descriptors are free', {
       timeout: timeoutMs,
     }, async () => {
       const patient = { ...env, HERMOD_STALL_SECONDS: '100' }
@@ -92,7 +92,7 @@ for (const backend of anyBackend()) {
     })
 
     test.runIf(canLower)(
-      'without a single one left before the first call of each kind, calls get 503 or succeed; then the same server does all',
+      'no descriptor left: calls get 503 or succeed, and the same server recovers',
       { timeout: timeoutMs },
       async () => {
         await using server = await backend.startServer({ env, wrapper })

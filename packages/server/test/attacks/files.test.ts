@@ -85,7 +85,7 @@ function unfinished({ dataDir }: ServerProcess): number {
 function suite(backend: Backend): void {
   const name = (what: string) => `${what} (${backend.name})`
 
-  it('that come slowly on 200 connections and never end keep nobody waiting, and leave nothing', async () => {
+  it('slow uploads on 200 connections that never end: other callers are served and no file is left', async () => {
     await using server = await startAttacked({}, backend)
     const honest = await Honest.on(server)
     const bob = await server.api.newSession()
@@ -109,7 +109,7 @@ function suite(backend: Backend): void {
     await waitFor(() => unfinished(server) === 0, { what: 'the end of the files', ...patience })
   })
 
-  it('that never end on so many connections that descriptors run short keep nobody out', async () => {
+  it('uploads that never end until descriptors are short: new callers are served', async () => {
     const wrapper = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
     await using server = await startAttacked({ wrapper }, backend)
     const honest = await Honest.on(server)
@@ -133,7 +133,7 @@ function suite(backend: Backend): void {
       expect((await fetchDownload(server.api.admin(), small)).status).toBe(200)
   })
 
-  it('of one user, more at once than it may have calls, are refused or there', async () => {
+  it('uploads of one user beyond its calls in progress: each is refused or stored', async () => {
     await using server = await startAttacked({}, backend)
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
     const tickets: UploadTicket[] = []
@@ -150,7 +150,7 @@ function suite(backend: Backend): void {
     expect(usage.data).toMatchObject([{ files: stored, bytes: stored * picture.length }])
   })
 
-  it('of some users, 200 at once, are all there, and keep nobody waiting', async () => {
+  it('200 uploads at once: all are stored and other callers are served', async () => {
     await using server = await startAttacked({}, backend)
     const honest = await Honest.on(server)
     const bob = await server.api.newSession()
@@ -169,7 +169,7 @@ function suite(backend: Backend): void {
     expect(data).toMatchObject([{ files: 200, bytes: 200 * 4 * mebibyte }])
   })
 
-  it('that are pictures of many pixels are refused, or made smaller one after another', async () => {
+  it('pictures of many pixels: are refused or scaled one after another', async () => {
     await using server = await startAttacked({}, backend)
     const honest = await Honest.on(server)
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
@@ -197,7 +197,7 @@ function suite(backend: Backend): void {
     expect(codes).toEqual(new Set([200, answerCode.picture_too_complex]))
   })
 
-  it('of which the downloads are never read are held in bounds, and everybody else gets theirs', async () => {
+  it('downloads that are never read: are bounded, other downloads are served', async () => {
     await using server = await startAttacked({}, backend)
     const honest = await Honest.on(server)
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]

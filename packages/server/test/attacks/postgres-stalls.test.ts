@@ -35,14 +35,14 @@ describe.runIf(postgres)('PostgreSQL', () => {
 
   afterAll(() => cluster?.[Symbol.asyncDispose]())
 
-  test('halted, calls are refused and pings tell within seconds; when it goes on, so does the same server', {
+  test('PostgreSQL halted: calls are refused, /readyz says so within seconds, the same server recovers', {
     timeout: timeoutMs,
   }, async () => {
     await using server = await startServer({ env, database: await cluster.createDatabase() })
     await staysUsable(server, { begin: () => halt(cluster), end: () => resume(cluster) })
   })
 
-  test('behind a network that swallows packets, calls are refused; when it is back, so is the service', {
+  test('PostgreSQL behind a network that drops packets: calls are refused, the same server recovers', {
     timeout: timeoutMs,
   }, async () => {
     await using database = await cluster.createDatabase()
@@ -52,7 +52,7 @@ describe.runIf(postgres)('PostgreSQL', () => {
     await staysUsable(server, { begin: () => proxy.stall(), end: () => proxy.resume() })
   })
 
-  test('halted, a flood of sends takes no memory, delays no ping and fills no log', {
+  test('PostgreSQL halted: a flood of sends keeps memory, health checks and log bounded', {
     timeout: timeoutMs,
   }, async () => {
     await using server = await startServer({ database: await cluster.createDatabase() })
@@ -81,7 +81,7 @@ describe.runIf(postgres)('PostgreSQL', () => {
     expect((await honest.send('after it')).code).toBe(200)
   })
 
-  test('halted, SIGTERM ends the service in order', { timeout: timeoutMs }, async () => {
+  test('PostgreSQL halted: SIGTERM ends the service in order', { timeout: timeoutMs }, async () => {
     await using server = await startServer({ env, database: await cluster.createDatabase() })
     await using subject = await FaultSubject.start(server, 'unknown')
     await subject.answers(20)
@@ -97,7 +97,7 @@ describe.runIf(postgres)('PostgreSQL', () => {
     }
   })
 
-  test('a node that is halted while it holds locks keeps the others waiting for 5 s at most', {
+  test('a halted node with locks: other nodes wait for 5 s at most', {
     timeout: timeoutMs,
   }, async () => {
     await using database = await cluster.createDatabase()
@@ -123,7 +123,7 @@ describe.runIf(postgres)('PostgreSQL', () => {
     })
   })
 
-  test('without a free connection, calls are refused with a log line a second; with one they go on', {
+  test('PostgreSQL without a free connection: calls are refused with one log line a second, then served', {
     timeout: timeoutMs,
   }, async () => {
     await using database = await cluster.createDatabase()

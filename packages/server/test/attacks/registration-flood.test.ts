@@ -67,7 +67,7 @@ function update(server: ServerProcess, settings: Record<string, unknown>): Promi
 }
 
 function suite(backend: Backend): void {
-  it('of registrations from one address make 60 users and then 10 a minute', async () => {
+  it('registrations from one address: 60 users, then 10 a minute', async () => {
     await using server = await backend.startServer(defaults())
     const startedAt = performance.now()
     const answers = await flood(150, () => register(server.api, from('192.0.2.1')))
@@ -88,7 +88,7 @@ function suite(backend: Backend): void {
     expect(withCode(free, 200).length).toBe(30)
   })
 
-  it('of registrations are limited as the application says, in all ways of registering, for what is registered', async () => {
+  it('registrations: the settings of the application bound every way of registering', async () => {
     await using server = await backend.startServer(defaults())
     await update(server, { registration_burst: 3, registration_rate: 1 })
     // Settings are known at once where they are changed, and a second later elsewhere.
@@ -114,7 +114,7 @@ function suite(backend: Backend): void {
     }
   })
 
-  it('of registrations from everywhere are refused with 503 beyond a bound, and logins go on', async () => {
+  it('registrations from many addresses: 503 beyond a bound, logins are served', async () => {
     await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '20' }))
     const { api } = server
     const alice = await api.admin().register()
@@ -135,7 +135,7 @@ function suite(backend: Backend): void {
     expect((await register(api, from('192.0.2.1'))).code).toBe(200)
   })
 
-  it('do not refuse an application server that registers hundreds of users at once', async () => {
+  it('registrations by an application server: hundreds at once are served', async () => {
     await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '20' }))
     const admin = server.api.admin()
     const strangers = flood(100, (index) => register(server.api, from(`192.0.2.${index}`)))
@@ -144,7 +144,7 @@ function suite(backend: Backend): void {
     expect(withCode(await strangers, answerCode.unavailable).length).toBeGreaterThan(0)
   })
 
-  it('of an application server are bounded, and leave strangers and other applications room', async () => {
+  it('registrations by an application server: are bounded, other callers are served', async () => {
     await using server = await backend.startServer(defaults({ HERMOD_QUEUE_ADMIN_PASSWORDS: '20' }))
     const { api } = server
     const other = await anApplication(server)
@@ -167,7 +167,7 @@ function suite(backend: Backend): void {
     }
   })
 
-  it('of logins from one address leave the others room', async () => {
+  it('logins from one address: logins from other addresses are served', async () => {
     await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '80' }))
     const { api } = server
     const users = await Promise.all(Array.from({ length: 30 }, () => api.admin().register()))
@@ -183,7 +183,7 @@ function suite(backend: Backend): void {
     expect(withCode(answers, 200).length).toBeGreaterThan(0)
   })
 
-  it('of registrations and logins from one address keep nobody waiting', async () => {
+  it('registrations and logins from one address: other callers are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const { api } = server
     const honest = await Honest.on(server)
@@ -202,7 +202,7 @@ function suite(backend: Backend): void {
     )
   })
 
-  it('of logins from one address leave the others their turn in the database too', async () => {
+  it('logins from one address: other logins get their transactions in turn', async () => {
     const patient = defaults({ HERMOD_DATABASE_TIMEOUT_SECONDS: '60' })
     const timeoutMs = 25_000
     await using watched = await WatchedServer.start(backend, patient)
@@ -234,7 +234,7 @@ function suite(backend: Backend): void {
     expect(before).toBeLessThan(others.length / 2)
   })
 
-  it('do not keep the first send after a start waiting', async () => {
+  it('registrations after a start: the first send is served', async () => {
     const place = defaults({ HERMOD_RATE_LIMIT: 'off' })
     await using first = await backend.startServer(place)
     const [alice, bob] = [await first.api.newSession(), await first.api.newSession()]

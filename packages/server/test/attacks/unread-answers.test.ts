@@ -30,9 +30,9 @@ async function longConversation(server: ServerProcess, [alice, bob]: readonly Se
     })
 }
 
-describe.skipIf(process.platform !== 'linux')('answers that nobody reads', () => {
+describe.skipIf(process.platform !== 'linux')('unread answers', () => {
   it.each([300, 1_200])(
-    'of pages, asked for by the thousand on %i connections, take no memory from others',
+    'unread pages on %i connections: the server keeps its memory bound',
     async (count) => {
       await using server = await startAttacked()
       const honest = await Honest.on(server)
@@ -49,7 +49,7 @@ describe.skipIf(process.platform !== 'linux')('answers that nobody reads', () =>
     },
   )
 
-  it('of long pages of history, within the limits of users, take no memory from others', async () => {
+  it('unread pages of history within user limits: the server keeps its memory bound', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const users = [await server.api.newSession(), await server.api.newSession()] as const
@@ -72,7 +72,7 @@ describe.skipIf(process.platform !== 'linux')('answers that nobody reads', () =>
     expect(await metric(server, 'hermod_unread_answer_bytes')).toBe(0)
   })
 
-  it('end the connection once its client has stopped reading for the configured time', async () => {
+  it('unread answers: the connection ends after the configured time', async () => {
     await using server = await startAttacked({ env: { HERMOD_STALL_SECONDS: '1' } })
     using attackers = new Attackers(server.url)
     const [socket] = await attackers.connect(1)
@@ -83,7 +83,7 @@ describe.skipIf(process.platform !== 'linux')('answers that nobody reads', () =>
     })
   })
 
-  it('end the connections that hold most of them for longest when there are too many', async () => {
+  it('too many unread answers: the connections that hold most for longest end', async () => {
     await using server = await startAttacked({
       env: { HERMOD_UNREAD_BYTES: '2000000', HERMOD_STALL_SECONDS: '600' },
     })
@@ -100,7 +100,7 @@ describe.skipIf(process.platform !== 'linux')('answers that nobody reads', () =>
     expect(await metric(server, 'hermod_unread_answer_bytes')).toBeLessThanOrEqual(4_000_000)
   })
 
-  it('are all there for a client that asks for many at once and reads them', async () => {
+  it('many requests at once: a client that reads gets every answer', async () => {
     await using server = await startAttacked()
     using attackers = new Attackers(server.url)
     const [socket] = await attackers.connect(1)

@@ -92,7 +92,7 @@ for (const backend of testBackends()) {
     const outcomeIs = (count: number) =>
       waitFor(async () => outcomes.length >= count, { what: `${count} outcomes`, ...patience })
 
-    it('are run soon after the commit of the transaction that ordered them, and never without it', async () => {
+    it('run: soon after the commit that ordered the job, never without a commit', async () => {
       const seen: number[] = []
       start(async ({ payloads }) => void seen.push(...payloads.map(({ n }) => n)))
       const undone = place.database.transaction(async (tx) => {
@@ -110,7 +110,7 @@ for (const backend of testBackends()) {
       ])
     })
 
-    it('are found without an announcement, and not before their time', async () => {
+    it('poll: finds a job without an announcement and not before its time', async () => {
       const seenAt: number[] = []
       const dueAt = Date.now() + 1_500
       start(async () => void seenAt.push(Date.now()), {}, { pollMs: 100 })
@@ -122,7 +122,7 @@ for (const backend of testBackends()) {
       expect(seenAt[0]).toBeGreaterThanOrEqual(dueAt)
     })
 
-    it('are tried again after a failure, later and at most as often as they may', async () => {
+    it('retry: a failed job runs again later, up to its attempts', async () => {
       const triedAt: number[] = []
       start(
         async ({ payloads: [work] }) => {
@@ -141,7 +141,7 @@ for (const backend of testBackends()) {
       expect((await rows())[0]).toMatchObject({ outcome: 'failed', owner: '' })
     })
 
-    it('are not run once their deadline has passed', async () => {
+    it('deadline: a job does not run after it', async () => {
       const seen: number[] = []
       await order(1, { deadlineAt: Date.now() - 1 })
       await order(2, { deadlineAt: Date.now() + neverMs })
@@ -151,14 +151,14 @@ for (const backend of testBackends()) {
       expect(outcomes.sort()).toEqual(['done', 'expired'])
     })
 
-    it('are asked to end when their time is over, and end as expired when that was the deadline', async () => {
+    it('time limit: a running job is aborted, and expires when the limit was its deadline', async () => {
       start(({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)))
       await order(1, { deadlineAt: Date.now() + 300 })
       await outcomeIs(1)
       expect(outcomes).toEqual(['expired'])
     })
 
-    it('end as expired when the timer is ahead of the clock', async () => {
+    it('deadline: a job expires when the timer is ahead of the clock', async () => {
       // What is ordered is due by this clock, however late that is.
       const now = Date.now() + neverMs
       const endless = ({ signal }: JobRun<Work>) =>
@@ -169,7 +169,7 @@ for (const backend of testBackends()) {
       expect(outcomes).toEqual(['expired'])
     })
 
-    it('that a stop interrupts count no attempt, and are done by another node at once', async () => {
+    it('stop: an interrupted job counts no attempt and another node runs it at once', async () => {
       let hasBegun = false
       const stopped = start(({ signal }) => {
         hasBegun = true
@@ -185,7 +185,7 @@ for (const backend of testBackends()) {
       expect(outcomes).toEqual(['interrupted', 'done'])
     })
 
-    it('stay with the node that runs them for as long as it lives, also beyond the lease', async () => {
+    it('lease: a running node keeps its job beyond the first lease', async () => {
       const begun: string[] = []
       const leaseMs = 3_000
       for (const name of ['a', 'b'])
@@ -203,7 +203,7 @@ for (const backend of testBackends()) {
       expect(outcomes).toEqual(['done'])
     })
 
-    it('are shared by nodes, each job done once', async () => {
+    it('several nodes: share the jobs, each job runs once', async () => {
       const count = 60
       const seen: number[] = []
       await orderMany(count)
@@ -218,7 +218,7 @@ for (const backend of testBackends()) {
       expect(outcomes).toEqual(Array(count).fill('done'))
     })
 
-    it('run no more at once than their kind allows', async () => {
+    it('concurrency: no more jobs at once than the kind allows', async () => {
       let running = 0
       let most = 0
       let open = () => {}
@@ -241,7 +241,7 @@ for (const backend of testBackends()) {
       expect(outcomes).toHaveLength(12)
     })
 
-    it('of one application may be done together, and alone once they have failed', async () => {
+    it('batch: jobs of one application run together, and alone after a failure', async () => {
       const sizes: number[] = []
       await orderMany(5)
       await place.database.transaction((tx) =>
@@ -262,7 +262,7 @@ for (const backend of testBackends()) {
       expect((await rows()).map(({ outcome }) => outcome)).toEqual(Array(6).fill('done'))
     })
 
-    it('of one key are one while they wait, and once more when ordered while they run', async () => {
+    it('key: waiting jobs of one key are one job, an order during the run adds one', async () => {
       const seen: number[] = []
       const key = 'one'
       await order(1, { key })

@@ -33,7 +33,7 @@ for (const backend of testBackends()) {
       await place[Symbol.asyncDispose]()
     })
 
-    it('go to one of those who want one at once, and to no other while it lasts', async () => {
+    it('acquire: one of several owners gets the lease, and no other while it lasts', async () => {
       for (let round = 0; round < 20; round++) {
         const lease = `${name} ${round}`
         const wanted = await Promise.all([
@@ -48,7 +48,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('are prolonged by those who have them, from then on', async () => {
+    it('acquire: the owner extends its lease from now', async () => {
       expect(await first.acquire(name, 'a', ttlMs)).toBe(true)
       now += ttlMs - 1
       expect(await first.acquire(name, 'a', ttlMs)).toBe(true)
@@ -58,7 +58,7 @@ for (const backend of testBackends()) {
       expect(await second.acquire(name, 'b', ttlMs)).toBe(true)
     })
 
-    it('that are over go to one of those who want them, who may be the one that had it', async () => {
+    it('acquire: one owner gets an expired lease, also the earlier one', async () => {
       for (let round = 0; round < 20; round++) {
         const lease = `${name} ${round}`
         expect(await first.acquire(lease, 'a', ttlMs)).toBe(true)
@@ -73,7 +73,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('that are given back are free at once, and nobody gives back that of another', async () => {
+    it('release: frees a lease at once, and only that of its owner', async () => {
       expect(await first.acquire(name, 'a', ttlMs)).toBe(true)
       await second.release(name, 'b')
       expect(await second.acquire(name, 'b', ttlMs)).toBe(false)
@@ -84,7 +84,7 @@ for (const backend of testBackends()) {
       expect(await first.acquire(name, 'a', ttlMs)).toBe(false)
     })
 
-    it('of other names are others', async () => {
+    it('acquire: names are independent', async () => {
       expect(await first.acquire(name, 'a', ttlMs)).toBe(true)
       expect(await second.acquire('maintenance/other', 'b', ttlMs)).toBe(true)
       await second.release('maintenance/other', 'b')

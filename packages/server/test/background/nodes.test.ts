@@ -20,7 +20,7 @@ const secretKey = `key-${'k'.repeat(40)}`
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
 for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
-  describe('nodes that share a database', () => {
+  describe('several nodes', () => {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let nodes: ServerProcess[] = []
     let first: ServerProcess
@@ -43,7 +43,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await database?.[Symbol.asyncDispose]()
     })
 
-    it('start together on an empty database, and each serves', async () => {
+    it('a common start on an empty database: each node serves', async () => {
       expect(nodes).toHaveLength(nodeCount)
       for (const [index, node] of nodes.entries()) {
         const next = nodes[(index + 1) % nodeCount] as ServerProcess
@@ -57,7 +57,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       }
     })
 
-    it('give IDs that no other node gives', async () => {
+    it('IDs: are unique over all nodes', async () => {
       const ids = await Promise.all(
         Array.from({ length: 30 }, async (_, index) => {
           const { api } = nodes[index % nodeCount] as ServerProcess
@@ -77,7 +77,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       for (const { timestamp } of newest ?? []) expect(timestamp).toBeLessThan(Date.now() + 10_000)
     })
 
-    it('show broadcasts of one another within a second, in one order with registrations', async () => {
+    it('broadcasts: every node shows them within a second, in one order with registrations', async () => {
       const third = nodes[2] as ServerProcess
       const alice = await second.api.newSession()
       const bot = await third.api.newSession()
@@ -115,7 +115,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await unreadCounts(second.api.as(alice.token))).toEqual({})
     })
 
-    it('read a whole conversation with its first broadcast, which another node has just taken', async () => {
+    it('acknowledgement of a conversation: includes a first broadcast that another node has just stored', async () => {
       const carol = await second.api.newSession()
       const bot = await first.api.newSession()
       const reader = second.api.as(carol.token)
@@ -130,7 +130,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(bot.id in (await unreadCounts(reader))).toBe(false)
     })
 
-    it('read by an answer the first broadcast of a user, which another node has just taken', async () => {
+    it('answer: reads the first broadcast of a user that another node has just stored', async () => {
       const erin = await second.api.newSession()
       const bots = await Promise.all([1, 2, 3, 4, 5].map(() => first.api.newSession()))
       for (const bot of bots) {
@@ -142,7 +142,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       }
     })
 
-    it('acknowledge by its ID the first broadcast of an application, which another node has just taken', async () => {
+    it('acknowledgement by ID: finds the first broadcast that another node has just stored', async () => {
       const operator = first.api.as(tokens.operatorToken)
       const { data } = await operator.succeed('POST', '/operator/v1/app/create', {
         body: { app_id: 'quiet' },
@@ -159,7 +159,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       for (const api of [here, there]) api.close()
     })
 
-    it('send after a broadcast of a node whose clock is ahead with greater IDs', async () => {
+    it('send after a broadcast of a node whose clock is ahead: gets a greater ID', async () => {
       const bob = await second.api.newSession()
       const bot = await first.api.newSession()
       const ahead = (Date.now() + 3_000 - Date.UTC(2015, 0, 1)) * 4_096
@@ -174,7 +174,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await integrityFaults(first)).toEqual([])
     })
 
-    it('let only one of them register a name', async () => {
+    it('registration: one node gets a name', async () => {
       for (let round = 0; round < 3; round++) {
         const body = { username: `only_once_${round}`, password: 'correct horse' }
         const answers = await Promise.all(
@@ -187,7 +187,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       }
     })
 
-    it('keep one order in a conversation that all of them write to', async () => {
+    it('a conversation that all nodes write to: has one order', async () => {
       const alice = await first.api.newSession()
       const bob = await second.api.newSession()
       const answered = await Promise.all(
@@ -219,7 +219,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       }
     })
 
-    it('let a message that follows an answer from another node have the greater msg_id', async () => {
+    it('a message after the answer of another node: has the greater msg_id', async () => {
       const alice = await first.api.newSession()
       const { id } = await first.api.register()
       const ids: number[] = []
@@ -235,7 +235,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(ids).toEqual(ids.toSorted((a, b) => a - b))
     })
 
-    it('make one message of a transaction_id that reaches all of them at once', async () => {
+    it('one transaction_id on all nodes at once: stores one message', async () => {
       const alice = await first.api.newSession()
       const bob = await first.api.register()
       const rounds = 15
@@ -252,7 +252,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       })
     })
 
-    it('show a deleted conversation on none of them', async () => {
+    it('a deleted conversation: no node shows it', async () => {
       const alice = await first.api.newSession()
       const bob = await first.api.newSession()
       await sendText(alice.api, bob.id, 'gone')
@@ -260,7 +260,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       for (const node of nodes) expect(await contents(node.api.as(bob.token), alice.id)).toEqual([])
     })
 
-    it('refuse the tokens of a user who was disabled on one of them', async () => {
+    it('a user disabled on one node: every node refuses its tokens', async () => {
       const alice = await first.api.newSession()
       const bob = await first.api.register()
       const onSecond = second.api.as(alice.token)
@@ -286,7 +286,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await contents(again.api, bob.id)).toEqual(['while enabled'])
     })
 
-    it('set no mark back when a user deletes a conversation on one while sending to it on another', async () => {
+    it('deletion on one node during a send on another: moves no position back', async () => {
       const alice = await first.api.newSession()
       const bob = await first.api.register()
       const onSecond = second.api.as(alice.token)
@@ -309,7 +309,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await integrityFaults(first)).toEqual([])
     })
 
-    it('go on when one of them dies', async () => {
+    it('a killed node: the other nodes serve', async () => {
       const alice = await first.api.newSession()
       const bob = await first.api.register()
       const before = await sendText(
@@ -326,7 +326,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await contents(alice.api, bob.id)).toEqual(['again', 'after', 'before'])
     })
 
-    it('leave nothing behind that does not agree', async () => {
+    it('integrity check: finds no fault after all of it', async () => {
       expect(await integrityFaults(first)).toEqual([])
     })
   })

@@ -148,7 +148,7 @@ async function openSmall(folder: TempFolder, options: Parameters<typeof sqliteDi
 }
 
 describe('checkpoints beside the writer', () => {
-  it('the log begins again and again while somebody writes without a pause', async () => {
+  it('writes without a pause: the log restarts repeatedly', async () => {
     using folder = new TempFolder('checkpoints')
     const { path, dialect, database, write } = await openSmall(folder)
     const rows = 6000
@@ -160,7 +160,7 @@ describe('checkpoints beside the writer', () => {
     expect(walSize(path)).toBe(0)
   })
 
-  it('they begin only when the log has become large enough', async () => {
+  it('checkpoints: begin when the log is large enough', async () => {
     using folder = new TempFolder('checkpoints')
     const restartFrames = 256
     const restartBytes = restartFrames * frameBytes
@@ -181,7 +181,7 @@ describe('checkpoints beside the writer', () => {
     await database[Symbol.asyncDispose]()
   })
 
-  it('a long read sees one state for as long as it lasts, and the log begins again after it', async () => {
+  it('a long read: sees one state, and the log restarts after it', async () => {
     using folder = new TempFolder('checkpoints')
     const { dialect, database, write } = await openSmall(folder)
     const count = async (db: Database['reader']) => {
@@ -205,7 +205,7 @@ describe('checkpoints beside the writer', () => {
     await database[Symbol.asyncDispose]()
   })
 
-  it('killed at any moment, it has every answered row after the restart', {
+  it('kill at a random moment: every answered row is there after the restart', {
     timeout: timeoutMs,
   }, async () => {
     console.log(`checkpoint kills: seed ${seed}`)
@@ -258,7 +258,7 @@ describe('checkpoints beside the writer', () => {
   ]
 
   it.skipIf(tracingProblem !== null).for(faults)(
-    'while %s, rows are stored in the log; afterwards the log begins again, and nothing is lost',
+    '%s: rows are stored in the log, which restarts afterwards without loss',
     { timeout: timeoutMs },
     async ([, fault]) => {
       using writer = new Writer()
@@ -283,7 +283,7 @@ describe('checkpoints beside the writer', () => {
   )
 
   it.skipIf(tracingProblem !== null)(
-    'killed while checkpoints fail, it has every answered row after the restart',
+    'kill while checkpoints fail: every answered row is there after the restart',
     { timeout: timeoutMs },
     async () => {
       using writer = new Writer()

@@ -47,7 +47,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
 
   describe.skipIf(tracingProblem !== null)('by failing system calls', () => {
     test.for(faults)(
-      'while %s, nothing is stored and nobody is told so; then the same server goes on',
+      '%s: no refused message is stored, and the same server recovers',
       { timeout: timeoutMs },
       async ([, fault]) => {
         await using subject = await FaultSubject.start(await startServer({ env }), 'refused')
@@ -66,7 +66,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
     )
 
     test.for(faults)(
-      'while %s, /readyz says so without any traffic, and a line a second is logged at most',
+      '%s: /readyz says so without traffic, with at most one log line a second',
       { timeout: timeoutMs },
       async ([, fault]) => {
         await using server = await startServer({ env })
@@ -89,7 +89,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       },
     )
 
-    test('where every few fsyncs fail, each send is answered by what became of it', {
+    test('some fsyncs fail: each send gets its true outcome', {
       timeout: timeoutMs,
     }, async () => {
       await using subject = await FaultSubject.start(await startServer({ env }), 'refused')
@@ -102,7 +102,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       await subject.survivesKill()
     })
 
-    test('killed while fsync fails, it has every answered message after the restart', {
+    test('kill while fsync fails: every answered message is there after the restart', {
       timeout: timeoutMs,
     }, async () => {
       // What could not be synced may be on the disk or not, so a refused send is open until it is repeated.
@@ -116,7 +116,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
     })
   })
 
-  test('on a disk that is really full, nothing is stored and nobody is told so; with space again the same server goes on', {
+  test('a full disk: no refused message is stored, and the same server recovers', {
     timeout: timeoutMs,
   }, async ({ skip }) => {
     const disk = SmallDisk.mount(24)
@@ -134,7 +134,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
   })
 
   for (const ending of ['stop', 'kill9'] as const)
-    test(`started on a full disk after ${ending}, it serves what can be read and says so; with space it stores`, {
+    test(`start on a full disk after ${ending}: reads are served and logged, with space sends are stored`, {
       timeout: timeoutMs,
     }, async ({ skip }) => {
       const disk = SmallDisk.mount(24)
@@ -202,7 +202,7 @@ function gapsMs(lines: readonly { readonly time: number }[]): number[] {
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
 describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
-  test('stopping itself on a failing fsync, it is waited for and used again', {
+  test('PostgreSQL stops on a failing fsync: the service waits and uses it again', {
     timeout: timeoutMs,
   }, async () => {
     const { cluster, subject: started } = await onPostgres()
@@ -223,7 +223,7 @@ describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
     await subject.survivesKill()
   })
 
-  test('staying down on a disk that never syncs, it is asked for until it is back', {
+  test('PostgreSQL stays down: the service retries until it is back', {
     timeout: timeoutMs,
   }, async () => {
     const { cluster, subject: started } = await onPostgres()

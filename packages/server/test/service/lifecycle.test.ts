@@ -42,7 +42,7 @@ afterAll(() => Promise.all(backends.map((backend) => backend.end())))
 for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
   describe(`on ${backend.name}`, () => {
     describe('the first start', () => {
-      test('becomes ready on an empty folder and prints what one needs to go on, once', async (test) => {
+      test('first start: is ready on an empty folder and prints app and tokens once', async (test) => {
         const server = await backend.startServer({ env: nothingGiven, test })
         const { appId, adminToken, operatorToken } = printedCredentials(server)
         const admin = { appId, token: adminToken }
@@ -54,7 +54,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         await again.api.succeed('GET', '/user/list', admin)
       })
 
-      test.runIf(hasCurl)('prints a curl line that works as it is', async (test) => {
+      test.runIf(hasCurl)('first start: prints a curl line that works', async (test) => {
         const server = await backend.startServer({ env: nothingGiven, test })
         const line = /^ *(curl .*)$/m.exec(server.output())?.[1] ?? ''
         const answer = JSON.parse(
@@ -63,7 +63,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
       })
 
-      test('killed at any moment of it, the next start is a good one and the operator gets in', {
+      test('kills during the first start: the next start works and the operator has access', {
         timeout: 120_000,
       }, async (test) => {
         await using database = await backend.createDatabase()
@@ -96,7 +96,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
     })
 
     describe('unattended set-up', () => {
-      test('is ready with the given application and tokens and prints none', async (test) => {
+      test('unattended set-up: is ready with the given application and tokens and prints none', async (test) => {
         const server = await backend.startServer({ env: checked, test })
         expect(server.output()).not.toMatch(/hm[aou]_|curl/)
         await server.api.admin().succeed('GET', '/user/list')
@@ -106,7 +106,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         })
       })
 
-      test('changes nothing when it is given again on a used folder, and adds a token that is new', async (test) => {
+      test('unattended set-up again: changes nothing and adds a new token', async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('unattended')
         const settings = settingsOf(folder, database)
@@ -125,7 +125,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         await third.api.as(first.adminToken).succeed('GET', '/user/list')
       })
 
-      test('makes and prints an Admin token where only the app_id is given, once', async (test) => {
+      test('only an app_id given: creates and prints an Admin token once', async (test) => {
         const env = { ...nothingGiven, HERMOD_BOOTSTRAP_APP_ID: 'chosen' }
         const server = await backend.startServer({ env, test })
         const token = /hma_\w+/.exec(server.output())?.[0] ?? ''
@@ -135,7 +135,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         expect(again.output()).not.toContain('hma_')
       })
 
-      test('a service with any application gets no other one when it is started by hand', async (test) => {
+      test('start by hand with an application: creates no other one', async (test) => {
         const adminToken = `hma_${'c'.repeat(40)}`
         const env = {
           ...nothingGiven,
@@ -151,7 +151,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
     })
 
     describe('SIGTERM', () => {
-      test('lets accepted sends finish, refuses new ones and ends with exit code 0', async (test) => {
+      test('SIGTERM: accepted sends finish, new ones are refused, exit code 0', async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('drain')
         const server = await startServer({ ...serverOptions(folder, database), test })
@@ -178,7 +178,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         expect(stored.sort()).toEqual(underWay.map((each) => each.content).sort())
       })
 
-      test('given twice, ends the process at once', async (test) => {
+      test('SIGTERM twice: ends the process at once', async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('impatient')
         const server = await startServer({ ...serverOptions(folder, database), test })
@@ -191,7 +191,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
         await Promise.allSettled(underWay.map((each) => each.answer))
       })
 
-      test('waits no longer than HERMOD_SHUTDOWN_SECONDS and says by its exit code that calls were left', async (test) => {
+      test('SIGTERM: waits for HERMOD_SHUTDOWN_SECONDS at most, exit code 1 when calls were left', async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('stuck')
         const server = await startServer({
@@ -213,7 +213,7 @@ for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
       })
     })
 
-    test('a client that never finishes its request does not hold up the stop', async (test) => {
+    test('SIGTERM: an unfinished request does not delay the stop', async (test) => {
       const server = await backend.startServer({
         env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '10' },
         test,
@@ -263,7 +263,7 @@ for (const backend of backends)
   })
 
 describe('the data folder', () => {
-  test('is for its owner only, also where it was there before with other rights', async (test) => {
+  test('data folder: only its owner may read it, also an existing folder', async (test) => {
     using parent = new TempFolder('modes')
     const roomy = join(parent.path, 'roomy')
     mkdirSync(roomy)
@@ -284,7 +284,7 @@ describe('the data folder', () => {
     }
   })
 
-  test('is refused to a second process, which names the folder and the holder, and is free again after a kill', async (test) => {
+  test('data folder in use: a second process is refused, until a kill frees it', async (test) => {
     const server = await startServer({ env: checked, test })
     const refused = await startServer({ dataDir: server.dataDir }).then(
       () => null,
@@ -299,7 +299,7 @@ describe('the data folder', () => {
     await (await server.startAgain({ test })).api.newSession()
   })
 
-  test('that is too deep for a socket fails the start in a sentence', async () => {
+  test('data folder too deep for a socket: fails the start in a sentence', async () => {
     using folder = new TempFolder('deep')
     const dataDir = join(folder.path, 'x'.repeat(120))
     mkdirSync(dataDir)
@@ -315,7 +315,7 @@ describe('the data folder', () => {
 })
 
 describe('what cannot be started', () => {
-  test('names every unknown setting with the nearest known one and every bad value, together', async () => {
+  test('bad settings: are named together, unknown ones with the nearest known one', async () => {
     using folder = new TempFolder('refused')
     const settings = {
       HERMOD_DATA_DIR: folder.path,
@@ -376,7 +376,7 @@ describe('what cannot be started', () => {
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
 test.runIf(postgres)(
-  'several nodes that start together on an empty database share one schema and one first application',
+  'several nodes start on an empty database: one schema and one first application',
   async (test) => {
     const cluster = await (postgres as PostgresBackend).cluster()
     await using database = await cluster.createDatabase()
