@@ -1,6 +1,6 @@
 /** Durable jobs as those who order them see them; killed nodes are the matter of jobs-crash.test.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { testBackends, waitFor } from '@hermod/testkit'
+import { isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { jobKind } from '../../dist/jobs/job-model.js'
 import { JobQueue } from '../../dist/jobs/job-queue.js'
@@ -187,12 +187,12 @@ for (const backend of testBackends()) {
 
     it('lease: a running node keeps its job beyond the first lease', async () => {
       const begun: string[] = []
-      const leaseMs = 3_000
+      const leaseMs = isFullRun ? 3_000 : 2_000
       for (const name of ['a', 'b'])
         start(
           async () => {
             begun.push(name)
-            await sleep(2 * leaseMs)
+            await sleep(1.25 * leaseMs)
           },
           {},
           { leaseMs, pollMs: 100 },
