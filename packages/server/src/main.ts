@@ -6,7 +6,7 @@ import type { LocalCalls } from './commands/runtime/call.js'
 import type { PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
-import { tuneGarbageCollection } from './lib/garbage-collection.js'
+import { tuneGarbageCollection } from './lib/system/garbage-collection.js'
 import type { Logger } from './observability/log.js'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }

@@ -88,8 +88,12 @@ export function createHandlers({
     secretHandlers(secrets),
     operatorPushHandlers(push),
     operatorUserHandlers(users),
-    operatorTaskHandlers({ ...push, ...apps }),
-    operatorFileHandlers({ ...files, ...apps }),
+    operatorTaskHandlers({
+      apps: apps.apps,
+      operatorTasks: push.operatorTasks,
+      traces: push.traces,
+    }),
+    operatorFileHandlers({ apps: apps.apps, operatorFiles: files.operatorFiles }),
   ].flat()
 }
 

@@ -77,7 +77,7 @@ describe('MaintenanceScheduler', () => {
     expect(names()).toEqual(['a often', 'a slow', 'a often'])
   })
 
-  it('does not begin a task again that still runs, and saves up no runs', async () => {
+  it('does not start a task that still runs, and skips the missed runs', async () => {
     node('a', { long: minuteMs })
     await pass(5 * minuteMs + 1)
     expect(names()).toEqual(['a long'])
@@ -113,7 +113,7 @@ describe('MaintenanceScheduler', () => {
   })
 
   it('takes a task over from a node that died, once its lease has ended', async () => {
-    await leases.acquire('maintenance/task', 'the dead', 2 * minuteMs)
+    await leases.acquire('maintenance/task', 'killed node', 2 * minuteMs)
     node('b', { task: minuteMs })
     await pass(minuteMs)
     expect(names()).toEqual([])
@@ -121,7 +121,7 @@ describe('MaintenanceScheduler', () => {
     expect(names()).toEqual(['b task'])
   })
 
-  it('tells a run to end when the lease is lost', async () => {
+  it('aborts a run when the lease is lost', async () => {
     const first = node('a', { long: minuteMs })
     await pass(minuteMs)
     const acquire = vi.spyOn(leases, 'acquire').mockRejectedValue(new Error('no database'))
@@ -136,7 +136,7 @@ describe('MaintenanceScheduler', () => {
     expect(names()).toEqual(['a long'])
   })
 
-  it('says that a task failed, and runs it again at its time', async () => {
+  it('reports a failed task, and runs it again at its interval', async () => {
     node('a', { task: minuteMs })
     await pass(minuteMs)
     runs[0]?.end(new Error('disk full'))

@@ -60,7 +60,7 @@ async function loadNow(key: string, value: Value | null): Promise<Value | null> 
 }
 
 describe('InvalidatedCache', () => {
-  it('keeps what is read at once, but not that there is nothing', async () => {
+  it('caches a value that is read without waiting, but not its absence', async () => {
     const read = vi.fn((): Value | null => ({ version: 1 }))
     expect(await cache.load('a', read)).toEqual({ version: 1 })
     expect(await cache.load('a', read)).toEqual({ version: 1 })
@@ -72,7 +72,7 @@ describe('InvalidatedCache', () => {
     expect(read).toHaveBeenCalledTimes(3)
   })
 
-  it('reads a value once and then knows it', async () => {
+  it('reads a value once', async () => {
     expect(cache.get('a')).toBeUndefined()
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
     expect(cache.get('a')).toEqual({ version: 1 })
@@ -80,7 +80,7 @@ describe('InvalidatedCache', () => {
     expect(source.reads).toBe(1)
   })
 
-  it('lets callers that ask at once share one read', async () => {
+  it('lets simultaneous callers share one read', async () => {
     const loads = [
       cache.load('a', source.read),
       cache.load('a', source.read),
@@ -116,18 +116,18 @@ describe('InvalidatedCache', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  it('never remembers that something is missing', async () => {
+  it('never caches absence', async () => {
     expect(await loadNow('a', null)).toBeNull()
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
   })
 
-  it('remembers no failed read and fails everybody who waited for it', async () => {
+  it('caches no failed read, and fails all callers that wait for it', async () => {
     const failing = () => Promise.reject(new Error('no database'))
     await expect(cache.load('a', failing)).rejects.toThrow('no database')
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
   })
 
-  it('forgets a value as soon as the change is committed, and says which cache that was', async () => {
+  it('drops a value with the commit of its change, and reports the cache', async () => {
     await loadNow('a', { version: 1 })
     const open: { run: () => void; cache: string }[] = []
     cache.forget({ afterCommit: (run, cache) => void open.push({ run, cache }) }, 'a')
@@ -137,7 +137,7 @@ describe('InvalidatedCache', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  it('keeps nothing of a read during which the value was forgotten, since it may be older than the change', async () => {
+  it('caches no read during which the value was invalidated, since it may be older than the change', async () => {
     const before = cache.load('a', source.read)
     cache.forget(tx, 'a')
     const after = cache.load('a', source.read)
@@ -149,7 +149,7 @@ describe('InvalidatedCache', () => {
     expect(cache.get('a')).toEqual({ version: 2 })
   })
 
-  it('is bounded: the value unused for longest gives way', async () => {
+  it('is bounded: drops the least recently used value', async () => {
     await loadNow('a', { version: 1 })
     await loadNow('b', { version: 2 })
     cache.get('a')

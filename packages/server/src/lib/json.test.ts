@@ -42,7 +42,7 @@ describe('parseJson', () => {
     )
   })
 
-  it('tells neighbours beyond 2^53 apart', () => {
+  it('distinguishes neighbours beyond 2^53', () => {
     expect(parseJson('9007199254740993')).not.toBe(parseJson('9007199254740992'))
   })
 

@@ -29,7 +29,7 @@ describe('Lifecycle', () => {
     expect(told).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
   })
 
-  it('undoes a start that fails half-way, and says why it failed', async () => {
+  it('stops the started parts when a start fails, and throws its error', async () => {
     const { told, part } = recorder()
     const starting = Lifecycle.start(async (parts) => {
       part(parts, 'a')
@@ -40,7 +40,7 @@ describe('Lifecycle', () => {
     expect(told).toEqual(['start a', 'start b', 'stop b', 'stop a'])
   })
 
-  it('stops the other parts when one does not stop, and says so afterwards', async () => {
+  it('stops the other parts when one does not stop, and throws its error afterwards', async () => {
     const { told, part } = recorder()
     const parts = new Lifecycle()
     part(parts, 'a')
@@ -50,7 +50,7 @@ describe('Lifecycle', () => {
     expect(told.slice(3)).toEqual(['stop c', 'stop b', 'stop a'])
   })
 
-  it('tells parts that stop together at once, and waits for all of them when one does not stop', async () => {
+  it('stops parts that stop together at the same time, and waits for all of them when one fails', async () => {
     const { told, part } = recorder()
     let finish = () => {}
     const last = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ describe('Lifecycle', () => {
     expect(told.slice(4)).toEqual(['stopped c', 'stopped b', 'stop before'])
   })
 
-  it('stops once, however often it is asked to', async () => {
+  it('stops once, also when stop is called again', async () => {
     const { told, part } = recorder()
     const parts = new Lifecycle()
     part(parts, 'a')

@@ -15,7 +15,7 @@ describe('editDistance', () => {
 })
 
 describe('nearest', () => {
-  it('finds the name that was meant', () => {
+  it('finds the name with the smallest distance', () => {
     expect(nearest('HERMOD_PROT', ['HERMOD_HOST', 'HERMOD_PORT', 'HERMOD_CONFIG'])).toBe(
       'HERMOD_PORT',
     )

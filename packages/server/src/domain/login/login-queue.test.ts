@@ -46,7 +46,7 @@ function ofServer(appId: string, purpose: LoginPurpose = 'registration'): LoginR
 }
 
 describe('LoginQueue', () => {
-  it('hashes so many at once, and a login next, however many registrations wait', async () => {
+  it('hashes a bounded number at once, and a login next, however many registrations wait', async () => {
     const held = new HeldQueue(2, 20)
     for (const name of ['r1', 'r2', 'r3', 'r4']) void held.add(name, registration)
     void held.add('l1', login)
@@ -56,7 +56,7 @@ describe('LoginQueue', () => {
     expect(held.started).toEqual(['r1', 'r2', 'l1'])
   })
 
-  it('lets both take turns where both wait, also with one place', async () => {
+  it('serves logins and registrations in turn, also with one slot', async () => {
     const held = new HeldQueue(1, 20)
     void held.add('l0', login)
     for (const name of ['r1', 'r2']) void held.add(name, registration)
@@ -65,7 +65,7 @@ describe('LoginQueue', () => {
     expect(held.started).toEqual(['l0', 'r1', 'l1', 'r2', 'l2', 'l3'])
   })
 
-  it('refuses what finds its half full, and lets in what is patient', async () => {
+  it('refuses a caller whose half is full, but not an unbounded request', async () => {
     const held = new HeldQueue(1, 4)
     const registrations = ['r1', 'r2', 'r3', 'r4'].map((name) => held.add(name, registration))
     expect(await registrations[3]).toBe('50300')
@@ -73,14 +73,14 @@ describe('LoginQueue', () => {
       held.add(name, { ...login, address: `192.0.2.${index}` }),
     )
     expect(await logins[2]).toBe('50300')
-    const patient = held.add('r5', { ...registration, isUnbounded: true })
+    const unbounded = held.add('r5', { ...registration, isUnbounded: true })
     for (const name of ['r1', 'l1', 'r2', 'l2', 'r3', 'r5']) await held.end(name)
-    expect(await patient).toBe('done')
+    expect(await unbounded).toBe('done')
     expect(held.queue.figures('login')).toEqual({ waiting: 0, refused: 1 })
     expect(held.queue.figures('registration')).toEqual({ waiting: 0, refused: 1 })
   })
 
-  it('lets addresses take turns, of which one may have a quarter of those that wait', async () => {
+  it('serves addresses in turn, and lets one of them have a quarter of the queue', async () => {
     const held = new HeldQueue(1, 16)
     const from = (address: string) => ({ ...login, address })
     const flood = ['a1', 'a2', 'a3', 'a4'].map((name) => held.add(name, from('192.0.2.1')))
@@ -93,7 +93,7 @@ describe('LoginQueue', () => {
     expect(held.started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'a5'])
   })
 
-  it('bounds the server of an application apart from strangers and from other applications', async () => {
+  it('bounds the server of an application apart from clients and from other applications', async () => {
     const held = new HeldQueue(1, 4, 4)
     void held.add('l0', login)
     for (const name of ['r1', 'r2']) void held.add(name, registration)
@@ -107,7 +107,7 @@ describe('LoginQueue', () => {
     expect(held.started).toEqual(['l0', 'r1', 'a1', 'r2', 'b1', 'al1', 'a2'])
   })
 
-  it('goes on after a failure', async () => {
+  it('continues after a failure', async () => {
     const queue = new LoginQueue({ parallel: 1, maxWaiting: 8, maxWaitingOfApp: 0 })
     const failing = () => Promise.reject(new Error('no memory'))
     await expect(queue.run(login, failing)).rejects.toThrow('no memory')

@@ -36,7 +36,7 @@ async function turn(): Promise<void> {
 }
 
 describe('BatchQueue', () => {
-  it('does together what comes in one turn, and gives each caller its own result', async () => {
+  it('runs the items of one turn together, and gives each caller its result', async () => {
     const work = new Work()
     const results = work.add(3)
     await turn()
@@ -45,7 +45,7 @@ describe('BatchQueue', () => {
     expect(await Promise.all(results)).toEqual([0, 10, 20])
   })
 
-  it('lets what comes during a batch make the next one', async () => {
+  it('collects the items that arrive during a batch for the next one', async () => {
     const work = new Work()
     const first = work.queue.add(7)
     await turn()
@@ -60,7 +60,7 @@ describe('BatchQueue', () => {
     expect(await Promise.all(rest)).toEqual([0, 10])
   })
 
-  it('refuses what would make the queue too long, and nothing else', async () => {
+  it('refuses only items that would make the queue too long', async () => {
     const work = new Work()
     const first = work.queue.add(0)
     await turn()
@@ -75,7 +75,7 @@ describe('BatchQueue', () => {
     expect(Math.max(...work.batches.map(({ items }) => items.length))).toBeLessThanOrEqual(50)
   })
 
-  it('tries items alone after an error of one of them', async () => {
+  it('retries items one by one after an error of one of them', async () => {
     const work = new Work()
     const results = Promise.allSettled(work.add(2))
     await turn()
@@ -117,7 +117,7 @@ describe('BatchQueue', () => {
     expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])
   })
 
-  it('takes no item that needs more than half of what is left, and always a small one', async () => {
+  it('refuses an item that needs more than half of the free rest, and never a small one', async () => {
     const batches: string[][] = []
     const queue = new BatchQueue<string, string>({
       sizeOf: () => 1,
@@ -149,7 +149,7 @@ describe('BatchQueue', () => {
     expect(await queue.add('e'.repeat(40))).toHaveLength(40)
   })
 
-  it('is idle when everything is done', async () => {
+  it('idle resolves when all items are done', async () => {
     const work = new Work()
     await work.queue.idle()
     let isIdle = false

@@ -42,7 +42,7 @@ function refusal(): unknown {
 }
 
 describe('lockFolder', () => {
-  it('refuses a folder that another process has locked, and gets it at once when that process is killed', async () => {
+  it('refuses a folder that another process has locked, until that process is killed', async () => {
     const holder = await holdInChild()
     try {
       const error = refusal()
@@ -93,7 +93,7 @@ describe('lockFolder', () => {
     expect(refusal()).toBeNull()
   })
 
-  it('takes a folder without a lock file whose pid is its own, as in a container that starts again', () => {
+  it('takes a folder without a lock file whose pid is that of this process, as in a restarted container', () => {
     writeFileSync(join(folder, 'hermod.pid'), `${process.pid}\n`)
     expect(refusal()).toBeNull()
   })
@@ -105,7 +105,7 @@ describe('lockFolder', () => {
     expect(readdirSync(inner)).toEqual(['hermod.lock'])
   })
 
-  it('says which folder cannot be used and why', () => {
+  it('names the folder that cannot be used, and the cause', () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     expect(() => lockFolder(file)).toThrow(`the data folder ${file} cannot be used: EEXIST`)

@@ -5,7 +5,7 @@ import { Mutex } from './mutex.js'
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('Mutex', () => {
-  it('lets one in and the others wait until it is unlocked', async () => {
+  it('has one exclusive holder; the others wait until it unlocks', async () => {
     const mutex = new Mutex()
     await mutex.lock()
     let isIn = false
@@ -19,7 +19,7 @@ describe('Mutex', () => {
     expect(isIn).toBe(true)
   })
 
-  it('lets them in in the order of their coming', async () => {
+  it('serves callers in order', async () => {
     const mutex = new Mutex()
     const order: number[] = []
     const work = async (number: number) => {
@@ -32,7 +32,7 @@ describe('Mutex', () => {
     expect(order).toEqual([1, 2, 3, 4])
   })
 
-  it('passes from the one that unlocks to the one that waits, past those that come in between', async () => {
+  it('passes the lock to the first waiting caller, not to one that arrives at the unlock', async () => {
     const mutex = new Mutex()
     const order: string[] = []
     await mutex.lock()
@@ -47,7 +47,7 @@ describe('Mutex', () => {
     expect(order).toEqual(['waiting', 'late'])
   })
 
-  it('those who share wait for one holder, and then go together', async () => {
+  it('shared callers wait for one exclusive holder, and then run together', async () => {
     const mutex = new Mutex()
     const order: string[] = []
     await mutex.lock()
@@ -70,7 +70,7 @@ describe('Mutex', () => {
     expect(order).toEqual(['1', '2', 'a', '3', 'b'])
   })
 
-  it('is free again when nobody waits', async () => {
+  it('is free again when no caller waits', async () => {
     const mutex = new Mutex()
     for (let round = 0; round < 3; round++) {
       await mutex.lock()

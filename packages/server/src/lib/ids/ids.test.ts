@@ -251,7 +251,7 @@ describe('an ID generator', () => {
     expect(timestampOf(id)).toBeGreaterThanOrEqual(lastDay)
   })
 
-  it('asks the database rarely, and beforehand', async () => {
+  it('reserves IDs rarely, and in advance', async () => {
     const shared = table().newNode()
     let asked = 0
     let now = startMs
@@ -269,7 +269,7 @@ describe('an ID generator', () => {
     expect(asked).toBe(2)
   })
 
-  it('goes on after a failed reservation', async () => {
+  it('continues after a failed reservation', async () => {
     const slots = table()
     const generator = new IdGenerator(slots.newNode(), () => startMs)
     slots.setDown(true)

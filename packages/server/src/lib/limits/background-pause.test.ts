@@ -24,7 +24,7 @@ function make() {
   return { state, pause, pass }
 }
 
-test('nothing rests while nothing is counted, and for a second after the last', () => {
+test('BackgroundPause: no pause while no urgent work is counted, and from a second after the last', () => {
   const { state, pause, pass } = make()
   expect(pause.next()).toBeNull()
   expect(pass(1, 0)).toBeNull()
@@ -36,7 +36,7 @@ test('nothing rests while nothing is counted, and for a second after the last', 
   expect(pass(0.5, 0)).not.toBeNull()
 })
 
-test('the rest becomes longer while the event loop is busy, and shorter while it is not, within bounds', () => {
+test('BackgroundPause: the pause grows while the event loop is busy, and shrinks while it is not, within bounds', () => {
   const { pass } = make()
   const busy = Array.from({ length: 20 }, () => pass(0.9))
   expect(busy[0]).toBe(1.5)
@@ -48,7 +48,7 @@ test('the rest becomes longer while the event loop is busy, and shorter while it
   expect(free.at(-1)).toBe(1)
 })
 
-test('one moment changes nothing: what is asked for within the same tenth of a second is the same', () => {
+test('BackgroundPause: the pause stays the same within a tenth of a second', () => {
   const { state, pause, pass } = make()
   const first = pass(0.9)
   state.now += 99
@@ -58,7 +58,7 @@ test('one moment changes nothing: what is asked for within the same tenth of a s
   expect(pause.next()).toBeGreaterThan(first as number)
 })
 
-test('says whether there is anybody to rest for', () => {
+test('BackgroundPause: isNeeded tells whether there is urgent work', () => {
   const { state, pause } = make()
   expect(pause.isNeeded).toBe(false)
   state.count++
@@ -68,7 +68,7 @@ test('says whether there is anybody to rest for', () => {
   expect(pause.isNeeded).toBe(false)
 })
 
-test('the event loop of this process is looked at by default', () => {
+test('BackgroundPause: measures the event loop of this process by default', () => {
   let count = 0
   let now = 0
   const pause = new BackgroundPause({ count: () => count, now: () => now })

@@ -11,7 +11,7 @@ afterEach(() => {
 })
 
 describe('RateLimiter', () => {
-  it('lets a burst through and then says for how many whole seconds to wait', () => {
+  it('lets a burst through and then returns the whole seconds to wait', () => {
     const limiter = new RateLimiter<string>({ perSecond: 1, burst: 3 })
     expect([1, 2, 3, 4, 5].map(() => limiter.take('a'))).toEqual([0, 0, 0, 1, 1])
     nowMs += 1000

@@ -19,7 +19,7 @@ describe('TokenBucket', () => {
     expect(bucket.reserve(1, 1000)).toBe(200)
   })
 
-  it('runs at half the rate when told to slow down, and at the whole one a minute later', () => {
+  it('fills at half the rate when slowed down, and at the whole rate a minute later', () => {
     const bucket = new TokenBucket({ perSecond: 10, burst: 10 }, systemClock)
     bucket.reserve(10, 0)
     bucket.slowDown()
@@ -31,7 +31,7 @@ describe('TokenBucket', () => {
     expect(bucket.reserve(1, 1000)).toBe(100)
   })
 
-  it('gives no more than its burst at once when it waits for more', () => {
+  it('returns the wait for more tokens than its burst', () => {
     const bucket = new TokenBucket({ perSecond: 10, burst: 10 }, systemClock)
     expect(bucket.reserve(30, 10_000)).toBe(2000)
   })

@@ -9,7 +9,7 @@ const box = new SecretBox(new SecretKeys(oldKey))
 const sealed = box.seal('between us', place)
 
 describe('a sealed text', () => {
-  it('is opened where it was made, whatever it says', () => {
+  it('opens in its place, for any content', () => {
     for (const text of ['between us', '', 'ключ 🔑', 'x'.repeat(10_000)])
       expect(box.open(box.seal(text, place), place)).toBe(text)
   })
@@ -19,13 +19,13 @@ describe('a sealed text', () => {
     expect(box.open(stored, place)).toBe('between us')
   })
 
-  it('says which key it was made with and nothing of what it contains', () => {
+  it('names its key and shows nothing of its content', () => {
     expect(sealed).toMatch(/^hs1:[\w-]{8}:[\w-]{16}:[\w-]+$/)
     expect(sealedKeyId(sealed)).toBe(keyId(oldKey))
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('between us')
   })
 
-  it('is another one each time', () => {
+  it('differs each time', () => {
     const made = Array.from({ length: 100 }, () => box.seal('between us', place))
     expect(new Set(made).size).toBe(100)
   })
@@ -53,7 +53,7 @@ describe('a sealed text', () => {
     expect(() => stranger.open(renamed, place)).toThrow(SealedTextError)
   })
 
-  it('is told from a text that is not encrypted', () => {
+  it('is distinguished from a text that is not encrypted', () => {
     expect(sealedKeyId('between us')).toBeNull()
     expect(() => box.open('between us', place)).toThrow('not encrypted')
   })

@@ -47,7 +47,7 @@ it.each([false, true])(
   },
 )
 
-it('two files at once do not mix, however one gives memory back', async () => {
+it('two files read at once do not mix when one gives memory back', async () => {
   const other = join(folder, 'other')
   const otherBytes = randomBytes(700_000)
   writeFileSync(other, otherBytes)
@@ -58,7 +58,7 @@ it('two files at once do not mix, however one gives memory back', async () => {
   expect([one.equals(bytes), two.equals(otherBytes)]).toEqual([true, true])
 })
 
-it('closes its file at the end, when it is destroyed while it reads, and when reading fails', async () => {
+it('the stream closes its file at the end, when destroyed during a read, and when reading fails', async () => {
   const [whole, destroyed, failing] = await Promise.all([open(path), open(path), open(folder)])
   await readAll(new FileReads(whole), false)
   const reads = new FileReads(destroyed)
