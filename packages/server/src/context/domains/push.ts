@@ -45,7 +45,7 @@ export interface PushServices extends PushCertificates, PushReports {
   readonly pushTasks: PushTaskService
 }
 
-export interface PushOptions {
+export interface CreatePushOptions {
   readonly config: ServerConfig
   readonly accounts: AccountService
   readonly apps: AppService
@@ -59,7 +59,7 @@ export interface PushOptions {
 
 export function createPush(
   infrastructure: Infrastructure,
-  { config, accounts, apps, core, groups, providers, secretBox, countMessages }: PushOptions,
+  { config, accounts, apps, core, groups, providers, secretBox, countMessages }: CreatePushOptions,
 ): Domain<PushServices> {
   const { database, stores, clock, log } = infrastructure
   const certificates = createCertificates(infrastructure, {
