@@ -15,7 +15,7 @@ import { type CacheDefinition, InvalidatedCache } from '../lib/invalidated-cache
 
 export type Caches = ReturnType<typeof createCaches>
 
-/** Everything that is cached of the database; the bus brings what has changed. */
+/** All caches of the database; the bus brings the invalidations. */
 export function createCaches({
   database,
   bus,

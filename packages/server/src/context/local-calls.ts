@@ -7,8 +7,9 @@ import { openContext } from './context.js'
 import { erasesTextsAtEnd } from './text-erasures.js'
 
 /**
- * The operator operations in this process, on the database itself: the command's own user is the operator. What a deletion leaves to a
- * server is done before it ends, as there may be no server for a long time.
+ * Operator operations in this process, on the database; the user of the command is the operator.
+ * Work that a deletion leaves to a server is done before the process ends, since there may be no
+ * server for a long time.
  */
 export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
   const context = await openContext({ config, secrets, log: createLog('silent') })

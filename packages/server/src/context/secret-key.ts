@@ -72,7 +72,7 @@ function keyFile(dataDir: string, path: string): KeyFile {
 export function readableByOthers(
   dataDir: string,
 ): { readonly path: string; readonly mode: string; readonly needed: string }[] {
-  // There are no such modes on Windows.
+  // Windows has no such modes.
   if (process.platform === 'win32') return []
   const places = [
     { path: dataDir, needed: '700' },

@@ -55,7 +55,7 @@ import type { Caches } from './caches.js'
 
 export type Stores = ReturnType<typeof createStores>
 
-/** Every store, once. A store that writes what a cache is made of invalidates the cache. */
+/** Every store, once. A store that writes the sources of a cache invalidates the cache. */
 export function createStores({
   database,
   clock,

@@ -1,6 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 
-/** A sort of durable work and the type of what its jobs are given, which is stored as JSON. Each kind is a constant of its domain. */
+/**
+ * A kind of durable work with the type of its payload, which is stored as JSON. Each kind is a
+ * constant of its domain.
+ */
 export interface JobKind<Payload> {
   /** Part of stored rows and a metric label. */
   readonly name: string
@@ -20,9 +23,9 @@ export interface NewJob<Payload> {
    * it waits, it runs once; while it runs, it runs once more afterwards.
    */
   readonly key?: string
-  /** Milliseconds since 1970; default: at once */
+  /** Milliseconds since 1970; at once by default. */
   readonly runAt?: number
-  /** Milliseconds since 1970: from then on the job is not run any more. Default: never */
+  /** Milliseconds since 1970. The job is not run after it. Default: never. */
   readonly deadlineAt?: number
 }
 
@@ -43,7 +46,7 @@ export interface Taking {
   readonly now: number
   readonly leaseMs: number
   readonly limit: number
-  /** Jobs that were taken so often are given up. */
+  /** Attempts after which jobs are given up. */
   readonly maxAttempts: number
 }
 
@@ -51,7 +54,7 @@ export interface Taking {
 export interface TakenJobs {
   readonly kind: string
   readonly appId: string
-  /** Says that it is this taking that still has them. */
+  /** Identifies the take that owns the jobs. */
   readonly owner: string
   readonly jobs: readonly TakenJob[]
 }
@@ -59,7 +62,7 @@ export interface TakenJobs {
 export interface TakenJob {
   readonly jobId: Int64
   readonly payload: unknown
-  /** This one included. */
+  /** The attempts, this one included. */
   readonly attempts: number
   readonly deadlineAt: number | null
 }
@@ -67,15 +70,15 @@ export interface TakenJob {
 /** The outcome of a run; a metric label. */
 export type JobOutcome =
   | 'done'
-  /** It failed and is tried again later. */
+  /** It failed and runs again later. */
   | 'retried'
-  /** It failed as often as it may. */
+  /** It failed in its last attempt. */
   | 'failed'
   /** Its deadline passed. */
   | 'expired'
-  /** The node was stopped; another run does it over. */
+  /** The node was stopped; another run repeats it. */
   | 'interrupted'
-  /** The lease ended during the run; another node does it over. */
+  /** The lease expired during the run; another node repeats it. */
   | 'lost'
 
 /** Outcomes after which a job is not run again. */

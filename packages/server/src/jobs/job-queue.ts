@@ -19,7 +19,7 @@ export interface JobQueueOptions {
 export class JobQueue {
   constructor(private readonly options: JobQueueOptions) {}
 
-  /** Has the job run, at least once, if the transaction is committed. */
+  /** Orders a job, which runs at least once if the transaction is committed. */
   async enqueue<Payload>(
     tx: StatementTx,
     kind: JobKind<Payload>,
@@ -42,7 +42,10 @@ export class JobQueue {
     tx.afterCommit(() => announce(kind.name))
   }
 
-  /** Rows of insertJobs for a procedure, due at once; after its commit call {@link announce}. */
+  /**
+   * Returns rows of insertJobs for a procedure, due at once; call {@link announce} after its
+   * commit.
+   */
   rows<Payload>(kind: JobKind<Payload>, appId: string, payloads: readonly Payload[]): unknown[][] {
     const { ids, clock } = this.options
     const now = clock.now()

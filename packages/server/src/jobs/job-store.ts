@@ -5,7 +5,7 @@ import type { JobsTable } from '../db/schema.js'
 import { paddedForPlanCache } from '../lib/chunks.js'
 import type { DueJob, FinalOutcome, TakenJob, TakenJobs, Taking } from './job-model.js'
 
-/** Written out, because the indexes contain unfinished or finished jobs only. */
+/** Literals, because the indexes contain unfinished or finished jobs only. */
 const isUnfinished = sql<boolean>`outcome = ''`
 const isFinished = sql<boolean>`outcome <> ''`
 
@@ -28,7 +28,7 @@ export class JobStore {
       .execute()
   }
 
-  /** The payloads of the jobs of a kind that an app waits for, in no particular order. */
+  /** The payloads of the unfinished jobs of a kind in an app, unordered. */
   async listUnfinished(db: Queryable, appId: string, kind: string): Promise<unknown[]> {
     const rows = await db
       .selectFrom('jobs')
@@ -40,7 +40,7 @@ export class JobStore {
     return rows.map(({ payload }) => JSON.parse(payload))
   }
 
-  /** Jobs of a kind that are due, those that are due for longest first. */
+  /** The due jobs of a kind, the longest due first. */
   listDue(db: Queryable, kind: string, now: number, limit: number): Promise<DueJob[]> {
     return db
       .selectFrom('jobs')
@@ -77,7 +77,7 @@ export class JobStore {
       .updateTable('jobs')
       .set({ owner, run_at: now + leaseMs, attempts: sql`attempts + 1`, updated_at: now })
       .where('app_id', '=', appId)
-      // Named again, so that no plan walks over all jobs of the app.
+      // Repeated, so that no plan reads all jobs of the app.
       .where('job_id', 'in', jobIds)
       .where('job_id', 'in', lockForUpdate(tx, free, { skipLocked: true }))
       .returning(['job_id', 'attempts'])
@@ -98,7 +98,10 @@ export class JobStore {
     return taken.length > 0 ? { kind, appId, owner, jobs: taken } : null
   }
 
-  /** Finishes a job that is due without another run of it. @returns false when another node has done so, or has taken it */
+  /**
+   * Finishes a due job without another run. @returns false when another node has finished or taken
+   * it
+   */
   async giveUp(tx: StatementTx, job: DueJob, outcome: FinalOutcome, now: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#finished(tx, outcome, now)
       .where('app_id', '=', job.app_id)
@@ -116,7 +119,7 @@ export class JobStore {
     return numUpdatedRows === BigInt(taken.jobs.length)
   }
 
-  /** @returns how many of the jobs were still the owner's; the others are left alone */
+  /** @returns the number of the jobs that the owner still had; the others are unchanged */
   async finish(
     tx: StatementTx,
     taken: TakenJobs,
@@ -131,7 +134,7 @@ export class JobStore {
     return Number(numUpdatedRows)
   }
 
-  /** Gives jobs back, to be taken again at `runAt`. @param attempts as they count now */
+  /** Gives jobs back, to be taken again at `runAt`. @param attempts the new count */
   async giveBack(
     tx: StatementTx,
     taken: TakenJobs,
@@ -143,7 +146,7 @@ export class JobStore {
     return Number(numUpdatedRows)
   }
 
-  /** Deletes at most `limit` jobs that were finished before the instant; @returns how many. */
+  /** Deletes at most `limit` jobs that were finished before the instant; @returns their number */
   async deleteFinished(tx: Tx, before: number, limit: number): Promise<number> {
     const old = tx
       .selectFrom('jobs')
@@ -170,7 +173,7 @@ export class JobStore {
       .where(isUnfinished)
   }
 
-  /** A job that was enqueued again while it ran waits once more instead. */
+  /** A job that was enqueued again during its run waits for another run instead. */
   #finished(tx: StatementTx, outcome: FinalOutcome, now: number) {
     return tx
       .updateTable('jobs')

@@ -3,7 +3,7 @@ import type { DueJob, FinalOutcome, TakenJobs, Taking } from './job-model.js'
 import type { JobStore } from './job-store.js'
 
 export interface TakeResult {
-  /** Since when the job that is due for longest has been so; null when none is. */
+  /** The time since which the oldest due job is due; null when no job is due. */
   readonly dueSince: number | null
   readonly taken: TakenJobs | null
   /** The outcomes of jobs that were given up. */
@@ -30,13 +30,13 @@ export async function takeJobs(
       givenUp.push(outcome)
   }
   const [first, ...others] = left
-  const isCompany = (job: DueJob) => job.app_id === first?.app_id && job.attempts === 0
-  const company = first?.attempts === 0 ? others.filter(isCompany) : []
+  const isSameBatch = (job: DueJob) => job.app_id === first?.app_id && job.attempts === 0
+  const sameBatch = first?.attempts === 0 ? others.filter(isSameBatch) : []
   return {
     dueSince: due[0]?.run_at ?? null,
     // Jobs that another node has taken in the meantime stay with it.
     taken: first
-      ? await database.statement((tx) => store.take(tx, [first, ...company], taking))
+      ? await database.statement((tx) => store.take(tx, [first, ...sameBatch], taking))
       : null,
     givenUp,
   }

@@ -1,4 +1,4 @@
-/** The list in pieces of at most `size` items, in order; none for an empty list. */
+/** Splits a list into chunks of at most `size` items, in order; none for an empty list. */
 export function chunksOf<T>(list: readonly T[], size: number): T[][] {
   const chunks: T[][] = []
   for (let start = 0; start < list.length; start += size)
@@ -7,8 +7,9 @@ export function chunksOf<T>(list: readonly T[], size: number): T[][] {
 }
 
 /**
- * The list with its last item repeated until its length is a power of two. For lists of keys in a statement, to which it is all the same
- * how often a key is named, and which so has few texts and not one for every length.
+ * Repeats the last item of a list until its length is a power of two. For lists of keys in a
+ * statement: repeated keys change nothing, and the statement has few texts instead of one for every
+ * length.
  */
 export function paddedForPlanCache<T>(list: readonly T[]): T[] {
   const last = list.slice(-1)

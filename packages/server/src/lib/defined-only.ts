@@ -1,4 +1,4 @@
-/** The members that are not undefined, for calls and updates that take what is absent for unchanged. */
+/** The members that are not undefined, for calls and updates that keep absent members unchanged. */
 export function definedOnly<T extends object>(members: T): DefinedOnly<T> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),

@@ -1,4 +1,4 @@
-/** Items by what they have in common; keys in the order of their first item, items in theirs. */
+/** Groups items by a key. Keys are in the order of their first item, items in their order. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>()
   for (const item of items) {

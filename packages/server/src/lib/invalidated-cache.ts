@@ -27,13 +27,13 @@ export interface Invalidates<Key> {
   forget(tx: CommitScope, key: Key): void
 }
 
-/** A table that a cache is made of: which statements on it change a value. */
+/** A source table of a cache, with the statements on it that change a value. */
 export interface CachedTable<Column extends string = string> {
   /** Setting one of these changes a value. */
   readonly columns: readonly Column[]
   /** A new row that sets one of the columns changes a value too: the cache knows of rows that are missing. */
   readonly inserts?: true
-  /** false: a row may go without any value being changed. */
+  /** false when deleting a row changes no value. */
   readonly deletes?: false
 }
 
@@ -43,7 +43,7 @@ export interface CacheDefinition<Key, Value extends object> {
   readonly name: string
   readonly maxEntries: number
   readonly maxAgeMs: number
-  /** Everything that the values are read from, by table. */
+  /** All tables that the values are read from. */
   readonly tables: Readonly<Record<string, CachedTable>>
   keyOf(key: Key): string
   /** Used by the compiler only. */
@@ -65,7 +65,7 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
   constructor(definition: CacheDefinition<Key, Value>, channel?: CacheInvalidation) {
     this.#definition = definition
     this.#entries = new LRUCache({
-      // By size, because a cache with a maximum takes the memory for it at once.
+      // By size, because a cache with a maximum allocates all entries at once.
       maxSize: definition.maxEntries,
       sizeCalculation: () => 1,
       ttl: definition.maxAgeMs - clockStepMs,
@@ -79,14 +79,14 @@ export class InvalidatedCache<Key, Value extends object> implements Invalidates<
     return this.#entries.get(this.#definition.keyOf(key))
   }
 
-  /** The cached value, else the loaded one; callers that ask at once share one load. */
+  /** The cached value, else the loaded one; simultaneous callers share one load. */
   async load(of: Key, read: () => MaybePromise<Value | null>): Promise<Value | null> {
     const key = this.#definition.keyOf(of)
     const known = this.#entries.get(key)
     if (known) return known
-    const underWay = this.#loading.get(key)
-    if (underWay) return underWay
-    // The value may be as old as that, however long the read takes; on the clock of the cache.
+    const pending = this.#loading.get(key)
+    if (pending) return pending
+    // The age counts from here, since the read may take long; on the clock of the cache.
     const start = performance.now()
     const found = read()
     if (!(found instanceof Promise)) {

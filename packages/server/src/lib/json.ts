@@ -1,6 +1,7 @@
 import { parse as parseExactly, stringify as stringifyExactly } from 'lossless-json'
 
-// Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. Digits inside a string only cost the slower parser.
+// Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. Digits inside a string only
+// cost the slower parser.
 const longNumber = /\d{17}|9\d{15}/
 
 /** The members of a JSON object, by name. */

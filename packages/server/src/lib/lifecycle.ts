@@ -4,21 +4,21 @@ export class Lifecycle {
   #stopping: Promise<void> | undefined
 
   /**
-   * Starts parts; when one fails, those before it are stopped again.
-   * @param start adds each part as soon as it runs
+   * Starts parts; when one fails, the parts before it are stopped. @param start adds each part as
+   * soon as it runs
    */
   static async start<T>(start: (parts: Lifecycle) => Promise<T>): Promise<T> {
     const parts = new Lifecycle()
     try {
       return await start(parts)
     } catch (error) {
-      // What made the start fail says more than what fails after it.
+      // The error of the start says more than the errors of stopping.
       await parts.stop().catch(() => {})
       throw error
     }
   }
 
-  /** @param part runs from now on */
+  /** @param part a running part */
   add<T>(part: T, stop: (part: T) => unknown): T {
     this.#stops.push(() => stop(part))
     return part

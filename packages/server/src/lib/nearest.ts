@@ -1,6 +1,6 @@
 /**
- * The number of single-character edits between two texts; swapping two neighbours counts as one edit, since it is the commonest typing
- * mistake (optimal string alignment).
+ * The number of single-character edits between two texts. A swap of two neighbours counts as one
+ * edit, since it is the most common typing mistake (optimal string alignment).
  */
 export function editDistance(from: string, to: string): number {
   let beforePrevious: number[] = []
@@ -28,7 +28,7 @@ export function editDistance(from: string, to: string): number {
   return at(previous, to.length)
 }
 
-/** The known name with the fewest edits from `name`; the first of equals. */
+/** The known name with the fewest edits from `name`; the first of equally near names. */
 export function nearest<Known extends string>(
   name: string,
   known: readonly [Known, ...Known[]],

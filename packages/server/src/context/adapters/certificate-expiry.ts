@@ -2,7 +2,7 @@ import type { ExpiryObserver } from '../../domain/push/certificates/certificate-
 import type { ExpiringCertificate } from '../../domain/push/certificates/certificate-model.js'
 import type { Logger } from '../../observability/log.js'
 
-/** A line a day for each certificate. */
+/** Logs one line a day for each certificate. */
 export function expiryObserver(log: Logger): ExpiryObserver {
   return {
     expiresSoon: (certificate, days) =>

@@ -11,7 +11,7 @@ export interface Media {
   readonly voices: VoiceConverter
 }
 
-/** @param ffmpeg path of the program; null: the machine has none */
+/** @param ffmpeg path of the program; null when the machine has none */
 export function createMedia(ffmpeg: string | null): Media {
   return {
     detectType,

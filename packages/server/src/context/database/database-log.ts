@@ -3,7 +3,10 @@ import type { HealthObserver } from '../../db/health.js'
 import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 
-/** Log lines of a database that fails: one a second, however many calls, jobs and tasks end with it. */
+/**
+ * Logs failures of the database: one line a second, however many calls, jobs and tasks fail with
+ * it.
+ */
 export function databaseLog(log: Logger): HealthObserver {
   const failures = new LineLimit()
   return {
@@ -17,7 +20,7 @@ export function databaseLog(log: Logger): HealthObserver {
   }
 }
 
-/** Lines about idle connections, which are lost together. */
+/** Logs lost idle connections, which are lost together. */
 export function lostConnectionLog(log: Logger): (error: Error) => void {
   const losses = new LineLimit()
   return (error) => {
@@ -26,7 +29,7 @@ export function lostConnectionLog(log: Logger): (error: Error) => void {
   }
 }
 
-/** Told by {@link databaseLog} already. */
+/** True for errors that {@link databaseLog} logs. */
 export function isDatabaseFailure(error: unknown): boolean {
   return error instanceof AppError && error.errorName === 'storage_failed'
 }

@@ -7,7 +7,7 @@ export interface MigrationReport {
   readonly state: 'applied' | 'appliedNow' | 'pending'
 }
 
-/** Brings the schema up to date, or only looks; every known migration in order. */
+/** Brings the schema up to date, or only reports; every known migration in order. */
 export async function migrateDatabase(
   options: ContextOptions,
   { statusOnly }: { readonly statusOnly: boolean },

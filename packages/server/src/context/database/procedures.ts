@@ -6,7 +6,7 @@ import { storeBatches } from '../../domain/push/audience/store-batches.js'
 import { openBatch } from '../../domain/push/batches/open-batch.js'
 import { recordAccepted } from '../../domain/push/sending/record-accepted.js'
 
-/** Everything that runs in the writer's thread, which loads it before the service is ready. */
+/** All modules of procedures. The writer's thread loads them before the service is ready. */
 export const procedures: readonly ProcedureName[] = [
   storeBatch,
   moveMarks,

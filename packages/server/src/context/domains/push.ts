@@ -135,7 +135,7 @@ interface PushCertificates {
   readonly pushCertificates: CertificateService
 }
 
-/** @param options.publicUrl where gateways reach the service; null: they do not */
+/** @param options.publicUrl the URL at which gateways reach the service; null when they do not */
 function createCertificates(
   { database, caches, stores, ids, clock }: Infrastructure,
   {

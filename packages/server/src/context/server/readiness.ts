@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.js'
 
-/** Why the service cannot do its work. */
+/** The reason why the service cannot do its work. */
 export type NotReadyReason = 'the database does not answer' | 'the database does not write'
 
 const pingTimeoutMs = 2_000
@@ -22,7 +22,7 @@ export class Readiness {
     },
   ) {}
 
-  /** @returns null: none */
+  /** @returns null when the service is ready */
   async notReadyReason(): Promise<NotReadyReason | null> {
     const { database } = this.options
     const [canRead, canWrite] = await Promise.all([
@@ -34,7 +34,7 @@ export class Readiness {
     return canWrite && this.#isWriting() !== false ? null : 'the database does not write'
   }
 
-  /** @returns null when nothing was committed lately */
+  /** @returns null when there was no recent commit */
   #isWriting(): boolean | null {
     const latest = this.options.database.health.writesWithin(freshMs)
     return latest === null ? null : latest === 'succeed'

@@ -13,7 +13,7 @@ export interface RunningServer {
   readonly url: string
   /** The app that was created because the store was empty; shown once. */
   readonly first: FirstApp | null
-  /** Refuses new work, finishes what was accepted, and leaves. */
+  /** Refuses new work, finishes accepted work, and stops. */
   stop(): Promise<void>
 }
 

@@ -24,7 +24,7 @@ import type { Readiness } from './readiness.js'
 export interface Transports {
   /** The URL of the operations. */
   readonly url: string
-  /** Refuses new work, finishes what was accepted, and closes. */
+  /** Refuses new work, finishes accepted work, and closes. */
   stop(): Promise<void>
 }
 

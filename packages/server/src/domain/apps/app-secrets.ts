@@ -35,7 +35,7 @@ const linkKeyBytes = 32
 
 /** Seals and opens the secrets of apps. */
 export class AppSecrets {
-  /** Links are read by the hundred; an app is read anew every second, and with it its key. */
+  /** Pages have hundreds of links. An app, and with it its key, is read anew every second. */
   readonly #linkKeys = new WeakMap<App, Buffer>()
 
   constructor(private readonly options: AppSecretsOptions) {}

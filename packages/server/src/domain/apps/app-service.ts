@@ -25,7 +25,7 @@ export interface AppServiceOptions {
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly secrets: AppSecrets
-  /** Given through the configuration; null = only tokens of the database count. */
+  /** The token from the configuration; null when only tokens of the database are valid. */
   readonly operatorToken: string | null
   readonly appCache: InvalidatedCache<string, App>
   readonly adminTokenCache: InvalidatedCache<string, StoredAdminToken>
@@ -35,7 +35,7 @@ export interface AppServiceOptions {
 export interface FirstApp {
   readonly appId: string
   readonly adminToken: string
-  /** null when none was made. */
+  /** null when none was created. */
   readonly operatorToken: string | null
 }
 
@@ -76,10 +76,7 @@ export class AppService {
     return known ? active(known) : this.get(appId).then(active)
   }
 
-  /**
-   * Makes transactions that keep to a limit of the app follow each other.
-   * @throws AppError app_not_found
-   */
+  /** Serializes the transactions that observe a limit of the app. @throws AppError app_not_found */
   async lockForUpdate(tx: Tx, appId: string): Promise<App> {
     const app = await this.options.store.lockForUpdate(tx, appId)
     if (!app) throw new AppError('app_not_found')
@@ -254,7 +251,8 @@ export class AppService {
   }
 
   /**
-   * On a store without any app, creates one with an Admin token, and an operator token unless one is configured.
+   * On a store without an app, creates one with an Admin token, and an operator token unless one is
+   * configured.
    * @returns null when there is an app already
    */
   async createFirst(): Promise<FirstApp | null> {

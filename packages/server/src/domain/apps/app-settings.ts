@@ -2,7 +2,7 @@ import type { AppSettings } from '@hermod/protocol'
 import type { Queryable } from '../../db/database.js'
 import { parseSettings } from './app-model.js'
 
-/** The settings of an app as they are stored, for a transaction, which must not wait for another connection. */
+/** The stored settings of an app, for a transaction, which must not wait for another connection. */
 export async function readAppSettings(db: Queryable, appId: string): Promise<AppSettings> {
   const row = await db
     .selectFrom('apps')

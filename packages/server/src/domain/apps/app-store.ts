@@ -23,7 +23,7 @@ export class AppStore {
     return row ? toApp(row) : null
   }
 
-  /** Keeps other changes of the app, and what else locks it, waiting until the transaction ends. */
+  /** Blocks other changes and locks of the app until the transaction ends. */
   async lockForUpdate(tx: Tx, appId: string): Promise<App | null> {
     const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
     const row = await lockForUpdate(tx, found).executeTakeFirst()
@@ -80,7 +80,7 @@ export class AppStore {
     return rows.map(toAdminToken)
   }
 
-  /** A token that exists already, with whatever name, stays as it is. */
+  /** An existing token stays as it is, whatever its name. */
   async insertAdminToken(tx: Tx, row: Insertable<AdminTokensTable>): Promise<void> {
     await tx
       .insertInto('admin_tokens')

@@ -7,8 +7,8 @@ const recalled = sql.lit(alterationKind.recalled)
 const named = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 
 /**
- * Conversations with `kept_seq`: how many of their messages lie at or below the number from which changes are kept. The first of them are
- * removed, and of the others it may be gone what was done to them.
+ * Conversations with `kept_seq`: the number of their messages at or below the number from which
+ * changes are kept. The changes of these messages may have been removed.
  */
 const keptConversations = sql`(with kept as materialized (select k.*, k.changes_kept_from - coalesce(f.first_row - 1, k.alterations) as kept_seq
   from conversations k
@@ -16,7 +16,9 @@ const keptConversations = sql`(with kept as materialized (select k.*, k.changes_
     from message_changes x join conversations o on ${sameConversation('o', 'x')}
     where x.change > o.changes_kept_from group by x.app_id, x.low_id, x.high_id) f on ${sameConversation('f', 'k')}) select * from kept)`
 
-/** The change log against the messages, and what is left of those that were recalled (decision page 027). */
+/**
+ * The change log against the messages, and the remains of recalled messages (decision page 027).
+ */
 export const changeChecks: readonly IntegrityCheck[] = [
   {
     name: 'log_start',

@@ -69,7 +69,7 @@ function countCheck(name: string, column: string, what: string, rows: string): I
   }
 }
 
-/** Every derived fact about groups. */
+/** Checks of all derived data of groups. */
 export const groupChecks: readonly IntegrityCheck[] = [
   countCheck('group_count', 'member_count', 'members', 'group_members'),
   countCheck(

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../db/database.js'
 import { type RawBuilder, sql } from '../../db/kysely.js'
 
-/** One thing that does not agree. */
+/** One fault in the data. */
 export interface FaultRow {
   readonly app_id: string
   readonly subject: string
@@ -12,7 +12,7 @@ export interface FaultRow {
 export interface IntegrityCheck {
   /** Stable name, shown to the operator. */
   readonly name: string
-  /** Counts what the check looks at. */
+  /** Counts the checked rows. */
   readonly count: RawBuilder<{ count: number | bigint }>
   /** Selects the faulty rows as app_id, subject and detail, or lists them up to a limit. */
   readonly faults:

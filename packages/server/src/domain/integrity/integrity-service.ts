@@ -5,7 +5,7 @@ import type { ExpiringCertificate } from '../push/certificates/certificate-model
 import type { SecretService } from '../secrets/secret-service.js'
 import { type IntegrityStore, integrityChecks } from './integrity-store.js'
 
-/** One thing that does not agree, and the name of the check that found it. */
+/** A fault, with the name of the check that found it. */
 export interface IntegrityFault {
   readonly check: string
   readonly appId: string
@@ -18,7 +18,7 @@ export interface IntegrityReport {
   /** The number of rows and files that were checked. */
   readonly checked: number
   readonly faults: readonly IntegrityFault[]
-  /** A check found more errors than are listed. */
+  /** True when a check found more errors than it lists. */
   readonly isTruncated: boolean
 }
 

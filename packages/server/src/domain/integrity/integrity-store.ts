@@ -10,14 +10,17 @@ import { outboxChecks } from './outbox-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 
-/** The same look at the columns of both parties; a conversation with oneself is looked at once. */
+/** The same check of the columns of both parties; a conversation with oneself is checked once. */
 function eachSide(
   faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>,
 ): RawBuilder<FaultRow> {
   return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
 }
 
-/** Conversations of groups and broadcast streams have no parties; {@link groupChecks} and {@link broadcastChecks} look at them. */
+/**
+ * Conversations of groups and broadcast streams have no parties; {@link groupChecks} and {@link
+ * broadcastChecks} check them.
+ */
 const hasParties = sql.raw(
   'c.low_id >= 0 and not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id)',
 )
@@ -32,9 +35,7 @@ function pairOwners(table: string, first: string, second: string): RawBuilder<Fa
     where a.user_id is null or b.user_id is null`
 }
 
-/**
- * Every derived fact against the log it is derived from. A new derived column or table gets a line here.
- */
+/** Checks of all derived data against the log. A new derived column or table gets a line here. */
 export const integrityChecks: readonly IntegrityCheck[] = [
   {
     name: 'conversation_end',

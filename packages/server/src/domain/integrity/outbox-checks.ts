@@ -7,7 +7,10 @@ import type { FaultRow, IntegrityCheck } from './integrity-check.js'
 const rowsPerPage = 200
 const conversationsPerStatement = 200
 
-/** Positions of an app are dense from the first row that is kept up to its head; no consumer is beyond that. */
+/**
+ * Positions of an app are dense from the first kept row up to its head; no consumer is beyond the
+ * head.
+ */
 export const outboxChecks: readonly IntegrityCheck[] = [
   {
     name: 'outbox_positions',

@@ -18,7 +18,7 @@ export interface LoginGuardOptions {
 /** An attempt to log in with a password. */
 export interface LoginAttempt {
   readonly appId: string
-  /** null: no user has the name that was given. */
+  /** null when no user has the name. */
   readonly userId: Int64 | null
   /**
    * null when an app server passes the password on for its users: its address says nothing about
@@ -34,7 +34,7 @@ interface Failures {
 
 /** Attempts of one user, or of unknown names from one address, that are being checked. */
 interface Gate {
-  /** Running and waiting together. */
+  /** Attempts that run or wait. */
   present: number
   running: number
   readonly waiting: (() => void)[]
@@ -85,7 +85,10 @@ export class LoginGuard {
     }
   }
 
-  /** @throws AppError too_many_requests while the user or the address has to wait; the attempt then counts for nothing */
+  /**
+   * @throws AppError too_many_requests while the user or the address has to wait; the attempt is
+   * not counted then
+   */
   check(attempt: LoginAttempt): void {
     const waitMs = Math.max(0, ...this.#keysOf(attempt).map((key) => this.#waitMs(key)))
     if (waitMs > 0)
@@ -94,14 +97,14 @@ export class LoginGuard {
       })
   }
 
-  /** The password was wrong, or no user has the name. */
+  /** Records a wrong password or an unknown name. */
   failed(attempt: LoginAttempt): void {
     const at = this.options.clock.now()
     for (const key of this.#keysOf(attempt))
       this.#failures.set(key, { count: this.#count(key, at) + 1, at })
   }
 
-  /** The password was right: the failures of the user are forgotten, those of the address are not. */
+  /** Records a correct password: clears the failures of the user, not those of the address. */
   succeeded(attempt: LoginAttempt): void {
     const user = userKey(attempt)
     if (user === null) return
@@ -123,7 +126,10 @@ export class LoginGuard {
     return this.#familiar.get(both) ? [both] : [user, address]
   }
 
-  /** An address forgets one after another as well: one that many share is never without a failure for long. */
+  /**
+   * The failures of an address also expire one by one: a shared address is never without a failure
+   * for long.
+   */
   #count(key: string, now: number): number {
     const { forgetMs } = this.options
     const { count, at } = this.#failures.get(key) ?? { count: 0, at: now }
@@ -139,7 +145,7 @@ export class LoginGuard {
     const excess = Math.round(failures.count) - this.#limit(key)
     if (excess < 0) return 0
     const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** excess)
-    // Not longer than that when the clock was set back.
+    // Bounded, for a clock that was set back.
     return Math.min(waitMs, failures.at + waitMs - clock.now())
   }
 

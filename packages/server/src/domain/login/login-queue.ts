@@ -93,7 +93,7 @@ export class LoginQueue {
     if (loginClass === 'admin') return waiting.lengthOf(key) < Math.ceil(maxWaitingOfApp / 2)
     const room = Math.ceil(maxWaiting / 2)
     if (waiting.length >= room) return false
-    // Registrations of an address are counted before they come here.
+    // Registrations of an address are limited before they reach the queue.
     return loginClass === 'registration' || waiting.lengthOf(key) < Math.ceil(room / addressShare)
   }
 

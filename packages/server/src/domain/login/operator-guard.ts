@@ -11,8 +11,8 @@ export interface OperatorGuardOptions {
 const maxKnown = 1_000
 
 /**
- * Slows down callers that guess operator tokens as those that guess passwords (rule D2), by address. A token that was valid when it was
- * last checked never waits for what others try.
+ * Slows down callers that guess operator tokens, by address, as with passwords (rule D2). A token
+ * that was valid at its last check never waits for the attempts of others.
  */
 export class OperatorGuard {
   /** Hashes of tokens. */

@@ -29,7 +29,7 @@ const scryptForm =
 const argon2Form =
   /^\$(argon2id|argon2i|argon2d)\$(?:v=(\d\d)\$)?m=(\d{1,10}),t=(\d{1,10}),p=(\d{1,3})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-/** @returns null for a text that is none of the known forms */
+/** @returns null for a text of no known form */
 export function parsePasswordHash(text: string): PasswordHash | null {
   const [, cost] = bcryptForm.exec(text) ?? []
   if (cost !== undefined) return { kind: 'bcrypt', cost: Number(cost) }
@@ -80,7 +80,7 @@ const maxBcryptCost = 15
 const maxScryptBytes = 64 * 1024 * 1024
 const maxScryptLaneBytes = 256 * 1024 * 1024
 const maxArgon2KiB = 256 * 1024
-/** Memory times passes, which is what an argon2 verification takes of a processor. */
+/** Memory times passes: the processor cost of an argon2 verification. */
 const maxArgon2WorkKiB = 1024 * 1024
 const maxLanes = 16
 

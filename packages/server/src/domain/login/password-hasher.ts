@@ -9,7 +9,10 @@ import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-ha
 const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
 /** The memory that scrypt takes in addition to that of its parameters. */
 const scryptSlackBytes = 1024 * 1024
-/** The thread pool has four threads: files and look-ups keep one of them however many passwords are hashed. */
+/**
+ * The thread pool has four threads. Files and look-ups keep one of them however many passwords are
+ * hashed.
+ */
 export const parallelHashes = Math.min(availableParallelism(), 3)
 
 const load = lateLoader(import.meta.url)
@@ -17,8 +20,9 @@ const load = lateLoader(import.meta.url)
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
 /**
- * argon2id on the thread pool, and what other systems made: argon2 of all kinds, bcrypt and scrypt (see password-hasher-formats.ts).
- * The modules are loaded with the first password that needs them.
+ * argon2id on the thread pool, and the hashes of other systems: all kinds of argon2, bcrypt and
+ * scrypt (see password-hasher-formats.ts). The modules are loaded with the first password that
+ * needs them.
  */
 export class PasswordHasher {
   constructor(private readonly queue: LoginQueue) {}
@@ -80,7 +84,7 @@ export class PasswordHasher {
     }
   }
 
-  /** True for a hash that {@link hash} would make with another function or other parameters. */
+  /** True for a hash with another function or other parameters than those of {@link hash}. */
   needsRehash(passwordHash: string): boolean {
     const parsed = parsePasswordHash(passwordHash)
     if (parsed?.kind !== own.kind) return true

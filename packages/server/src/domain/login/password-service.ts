@@ -37,11 +37,14 @@ export interface PasswordChange {
 /** The proof of a user's identity. */
 export interface PasswordProof {
   readonly password: string
-  /** null: an app server passes it on. */
+  /** null when an app server passes the password on. */
   readonly address: string | null
 }
 
-/** Changes passwords (rule D3). With the password the tokens and the file credentials end that were got with the old one. */
+/**
+ * Changes passwords (rule D3). A change ends the tokens and file credentials that the old password
+ * gave.
+ */
 export class PasswordService {
   constructor(private readonly options: PasswordServiceOptions) {}
 
@@ -76,7 +79,7 @@ export class PasswordService {
   }
 
   /**
-   * @returns the user as the password was right for
+   * @returns the user that the password was checked for
    * @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted
    */
   async verify(appId: string, userId: Int64, { password, address }: PasswordProof): Promise<User> {
@@ -113,7 +116,7 @@ export class PasswordService {
     const passwordHash = await hasher.hash(newPassword, request)
     const change = async (tx: Tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
-      // Another call was faster: what was verified is no longer the password.
+      // Another call was faster: the verified password is no longer the current one.
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
         throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })

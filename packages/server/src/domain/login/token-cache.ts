@@ -8,7 +8,7 @@ export const tokenCache: CacheDefinition<TokenKey, UserToken> = {
   maxEntries: 100_000,
   maxAgeMs: 1_000,
   tables: {
-    // Rows go long after they expired, when it no longer matters how soon the token becomes unknown.
+    // Rows are deleted long after they expired, when a stale entry no longer matters.
     user_tokens: { columns: ['expires_at', 'revoked_at'], deletes: false },
   } satisfies CachedTables,
   keyOf: ({ appId, tokenHash }) => `${appId}/${tokenHash}`,

@@ -42,7 +42,7 @@ export interface Login {
   readonly password: string
   readonly deviceGuid?: string
   readonly userAgent: string
-  /** null: an app server logs its users in. */
+  /** null when an app server logs its users in. */
   readonly address: string | null
 }
 
@@ -51,15 +51,15 @@ export interface IssuedToken extends FileCredentials {
   readonly userId: Int64
   readonly token: string
   readonly expiresAt: number
-  /** Present when a device was named. */
+  /** Present when the login named a device. */
   readonly pushToken?: string
 }
 
-/** A token that is to be stored. */
+/** A token to store. */
 interface NewToken {
   /** The hash that the password was checked against. */
   readonly user: User
-  /** null: the one that is stored is as it should be. */
+  /** null when the stored hash is up to date. */
   readonly upgradedHash: string | null
   readonly token: string
   readonly createdAt: number
@@ -120,7 +120,8 @@ export class TokenService {
     { user: { userId, passwordHash }, upgradedHash, token, createdAt, expiresAt }: NewToken,
   ): Promise<{ device: OpenedDevice | null; credentials: FileCredentials } | null> {
     const { store, users, devices, fileCredentials } = this.options
-    // While the password was being checked the user may have been deleted or disabled, or have changed it.
+    // During the password check the user may have been deleted or disabled, or have changed the
+    // password.
     const current = await users.lockKeyShare(tx, appId, userId)
     if (!current || current.isDeleted) throw new AppError('user_deleted')
     if (current.status !== userStatus.normal) throw new AppError('user_disabled')

@@ -150,7 +150,7 @@ export class TokenStore {
     this.#forget(tx, appId, rows)
   }
 
-  /** Deletes at most `limit` tokens that expired before the instant; @returns how many. */
+  /** Deletes at most `limit` tokens that expired before the instant; @returns their number */
   async deleteExpired(tx: Tx, before: number, limit: number): Promise<number> {
     const expired = tx
       .selectFrom('user_tokens')

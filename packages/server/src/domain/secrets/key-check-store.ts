@@ -1,13 +1,16 @@
 import type { Queryable, Tx } from '../../db/database.js'
 
-/** One sealed text that is always there, so that a wrong key is noticed at the start, also while nothing else is encrypted. */
+/**
+ * A sealed text that is always present, so that a wrong key is found at the start even without any
+ * secrets.
+ */
 export class KeyCheckStore {
   async find(db: Queryable): Promise<string | null> {
     const row = await db.selectFrom('key_checks').select('sealed').executeTakeFirst()
     return row?.sealed ?? null
   }
 
-  /** One that is there stays. */
+  /** Keeps an existing one. */
   async insert(tx: Tx, sealed: string): Promise<void> {
     await tx
       .insertInto('key_checks')

@@ -11,34 +11,37 @@ import type { KeyCheckStore } from './key-check-store.js'
 
 /** A secret as it is stored. */
 export interface SealedSecret {
-  /** '' = of no app. */
+  /** '' for no app. */
   readonly appId: string
   readonly place: SecretPlace
   readonly sealed: string
 }
 
-/** A column of sealed texts. Every one that there is takes part in rotations, in the check at the start and in `hermod check`. */
+/**
+ * A column of sealed texts. Every column takes part in rotations, in the check at the start and in
+ * `hermod check`.
+ */
 export interface SealedColumn {
   list(db: Queryable): Promise<readonly SealedSecret[]>
-  /** Does nothing when the text is another one by now. */
+  /** Does nothing when the text has changed in the meantime. */
   replace(secret: SealedSecret, sealed: string): Promise<void>
 }
 
 /** A file with a secret key that the service may replace. */
 export interface KeyFile {
   newKey(): Buffer
-  /** All of it or nothing, and durable. @param previous null ends it */
+  /** Writes all of it or nothing, durably. @param previous null ends it */
   write(current: Buffer, previous: Buffer | null): Promise<void>
 }
 
 export interface SecretServiceOptions {
   readonly database: Database
   readonly keys: SecretKeys
-  /** null: the keys come from the settings. */
+  /** null when the keys come from the settings. */
   readonly keyFile: KeyFile | null
   readonly box: SecretBox
   readonly keyChecks: KeyCheckStore
-  /** All columns but the key check, which is this service's own. */
+  /** All columns except the key check, which this service adds. */
   readonly columns: readonly SealedColumn[]
 }
 
@@ -61,7 +64,7 @@ export interface SecretFault {
   readonly detail: string
 }
 
-/** The database needs a key that is not there. Its text says which setting to change. */
+/** The database needs a missing key. The text names the setting to change. */
 export class WrongSecretKeyError extends Error {
   override readonly name = 'WrongSecretKeyError'
 }
@@ -70,7 +73,10 @@ const keyCheckPlace: SecretPlace = { column: 'key_checks.sealed', row: '1' }
 /** The number of passes over secrets that change during a rotation. */
 const maxPasses = 10
 
-/** Looks after the secrets at rest of all columns: the right key at the start, rotations of the key, and what does not open. */
+/**
+ * Manages the secrets at rest of all columns: checks the key at the start, rotates keys, and finds
+ * secrets that do not open.
+ */
 export class SecretService {
   readonly #options: SecretServiceOptions
   readonly #columns: readonly SealedColumn[]
@@ -82,7 +88,7 @@ export class SecretService {
     this.#columns = [this.#keyCheck(), ...options.columns]
   }
 
-  /** @throws WrongSecretKeyError when a stored secret was made with a key that is not known */
+  /** @throws WrongSecretKeyError when a stored secret needs an unknown key */
   async requireKeys(): Promise<void> {
     const { database, keyChecks, keys, box } = this.#options
     if ((await database.read((db) => keyChecks.find(db))) === null)
@@ -94,9 +100,9 @@ export class SecretService {
   }
 
   /**
-   * Encrypts every secret with the current key. With the key in the data folder that is a new one, unless a rotation has been begun
-   * already, which is then finished. The previous key stays accepted until {@link retire}. Killed at any point, nothing is lost, and
-   * calling it again completes it.
+   * Encrypts every secret with the current key. With a key file, it creates a new key first, or
+   * completes a rotation that was begun. The previous key stays accepted until {@link retire}.
+   * After a kill at any point, nothing is lost, and another call completes it.
    */
   async rotate(): Promise<RotationReport> {
     return this.#alone(async () => {

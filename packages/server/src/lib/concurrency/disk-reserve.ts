@@ -10,7 +10,7 @@ import { join } from 'node:path'
 const reserveBytes = 512 * 1024
 const file = 'hermod.reserve'
 
-/** Frees the reserve when its disk has less room than that. @returns true when it has */
+/** Frees the reserve when its disk has less room than that. @returns whether it was freed */
 export function openReserve(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize >= reserveBytes) return false
@@ -18,11 +18,11 @@ export function openReserve(folder: string): boolean {
   return true
 }
 
-/** Makes the reserve as large as it should be, or as the disk allows. */
+/** Fills the reserve to its size, or as far as the disk allows. */
 export function fillReserve(folder: string): void {
   const descriptor = openSync(join(folder, file), 'a')
   try {
-    // Random, or a file system that compresses would reserve nothing.
+    // Random bytes, since a compressing file system would not reserve zeros.
     const missing = randomBytes(Math.max(0, reserveBytes - fstatSync(descriptor).size))
     for (let at = 0; at < missing.length; ) at += writeSync(descriptor, missing, at)
   } catch (error) {

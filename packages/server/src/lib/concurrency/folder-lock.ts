@@ -26,8 +26,8 @@ export class FolderLockedError extends Error {
   override readonly name = 'FolderLockedError'
 
   /**
-   * @param pid the holder's process id; null when it cannot be told
-   * @param isLockGone only the pid file says so
+   * @param pid the holder's process id; null when unknown
+   * @param isLockGone only the pid file shows the holder
    */
   constructor(
     readonly folder: string,

@@ -3,8 +3,9 @@ const digits = 5
 const part = 36 ** digits
 
 /**
- * `value.toString(36)` for whole numbers, in parts that are small integers: the engine writes larger numbers in a base other than ten
- * digit by digit as floating-point numbers, which takes more than a microsecond for a message ID.
+ * `value.toString(36)` for whole numbers, in parts that are small integers. The engine writes
+ * larger numbers in a base other than ten digit by digit with floating-point arithmetic, which
+ * takes more than a microsecond for a message ID.
  */
 export function toBase36(value: number | bigint): string {
   if (typeof value === 'bigint') return value.toString(36)

@@ -55,16 +55,19 @@ export function importedId(timestampMs: number, number: number): number {
 
 export interface IdReservation {
   readonly slot: number
-  /** First tick that this node may use. */
+  /** The first tick that this node may use. */
   readonly from: number
-  /** First tick that it may not use any more. */
+  /** The first tick that it may not use. */
   readonly until: number
 }
 
 /** Reserves ticks in the database: durable before it resolves. */
 export type Reserve = (current: IdReservation | null, wantedTick: number) => Promise<IdReservation>
 
-/** A database transaction must not wait for IDs, because reserving some takes a transaction too: it is to be repeated after the renewal. */
+/**
+ * A database transaction must not wait for IDs, because a reservation takes a transaction too. It
+ * must run again after the renewal.
+ */
 export class IdsRunOut extends Error {
   constructor(readonly renewal: Promise<void>) {
     super('the reserved IDs have run out')
@@ -73,7 +76,10 @@ export class IdsRunOut extends Error {
   }
 }
 
-/** Does what takes reserved IDs outside of a transaction, again when they had to be renewed. */
+/**
+ * Runs work that takes reserved IDs outside of a transaction, and runs it again when they had to be
+ * renewed.
+ */
 export async function whenReserved<T>(work: () => T): Promise<T> {
   for (;;) {
     try {
@@ -108,7 +114,10 @@ export class IdGenerator {
     return id as number
   }
 
-  /** The next IDs, ascending, greater than any before and than `after`; waits for the database only when the reserved ticks run out. */
+  /**
+   * The next IDs, ascending, greater than all before and than `after`; waits for the database only
+   * when the reserved ticks run out.
+   */
   async take(count: number, after = 0): Promise<number[]> {
     return whenReserved(() => this.takeReserved(count, after))
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** IDs that are unique over restarts and cheap: a random part per process and a counter. */
+/** Cheap IDs that are unique over restarts: a random part per process and a counter. */
 export function createRequestIds(): () => string {
   const process = randomBytes(6).toString('hex')
   let count = 0

@@ -7,11 +7,11 @@ export function redactUrl(input: string): string {
   if (url.password !== '') url.password = hidden
   for (const name of [...url.searchParams.keys()])
     if (/password|secret|key/i.test(name)) url.searchParams.set(name, hidden)
-  // A raw slash in a password makes the parser take its beginning for a port.
+  // With a raw slash in a password, the parser takes the beginning of the password for a port.
   return redactText(url.href)
 }
 
-/** Text to be shown, without tokens and URL passwords that were put where they do not belong. */
+/** Removes tokens and URL passwords from a text for display. */
 export function redactText(input: string): string {
   return input
     .replace(/\bhm([aou])_\w+/g, `hm$1_${hidden}`)

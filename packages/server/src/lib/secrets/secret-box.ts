@@ -21,8 +21,9 @@ const tagBytes = 16
 const form = /^hs1:([\w-]{8}):([\w-]{16}):([\w-]{22,})$/
 
 /**
- * Encrypts what is kept at rest: `hs1:<key ID>:<nonce>:<ciphertext and tag>`, the last two in base64url. AES-256-GCM under a key of this
- * purpose; version, key ID and place are authenticated with the text.
+ * Encrypts secrets at rest: `hs1:<key ID>:<nonce>:<ciphertext and tag>`, the last two in base64url.
+ * AES-256-GCM under a key of this purpose; version, key ID and place are authenticated with the
+ * text.
  */
 export class SecretBox {
   readonly #keys: SecretKeys
@@ -41,7 +42,7 @@ export class SecretBox {
     return `${version}:${id}:${nonce.toString('base64url')}:${sealed.toString('base64url')}`
   }
 
-  /** @throws SealedTextError when it was changed, belongs elsewhere, or was made with a key that is not known */
+  /** @throws SealedTextError when it was changed, belongs elsewhere, or needs an unknown key */
   open(sealed: string, place: SecretPlace): string {
     const { id, nonce, bytes } = parseSealed(sealed)
     const key = this.#keys.for('stored secrets').accepted[this.#keys.ids.indexOf(id)]
@@ -63,13 +64,13 @@ export class SecretBox {
     return sealedKeyId(sealed) === this.#keys.ids[0]
   }
 
-  /** The same secret, made with the current key. @throws as {@link open} */
+  /** Seals the same secret with the current key. @throws as {@link open} */
   reseal(sealed: string, place: SecretPlace): string {
     return this.seal(this.open(sealed, place), place)
   }
 }
 
-/** @returns which key it was made with, or null when it is not a sealed text */
+/** @returns the ID of its key, or null for a text that is not sealed */
 export function sealedKeyId(sealed: string): string | null {
   return form.exec(sealed)?.[1] ?? null
 }
@@ -78,7 +79,7 @@ function parseSealed(sealed: string): { id: string; nonce: Buffer; bytes: Buffer
   const [, id, nonceText = '', text = ''] = form.exec(sealed) ?? []
   const nonce = Buffer.from(nonceText, 'base64url')
   const bytes = Buffer.from(text, 'base64url')
-  // base64url leaves bits over at the end that change nothing; there is one right text for every secret.
+  // base64url leaves unused bits at the end; every secret has exactly one valid text.
   if (id === undefined || bytes.toString('base64url') !== text)
     throw new SealedTextError('it is not encrypted')
   return { id, nonce, bytes }

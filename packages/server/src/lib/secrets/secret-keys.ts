@@ -23,7 +23,7 @@ export class SecretKeys {
     this.#secretKeys = secretKeysOf(current, previous)
   }
 
-  /** The keys of a purpose as they are at each use, also after a rotation. */
+  /** The current keys of a purpose at each use, also after a rotation. */
   for(purpose: KeyPurpose): PurposeKeys {
     const keys = () => this.#keysOf(purpose)
     return {
@@ -67,7 +67,7 @@ export function purposeKey(secretKey: Buffer, purpose: KeyPurpose): Buffer {
   return derive(secretKey, purpose, 32)
 }
 
-/** 8 letters that tell keys apart and say nothing about them. */
+/** 8 letters that identify a key and reveal nothing about it. */
 export function keyId(secretKey: Buffer): string {
   return derive(secretKey, 'key ID', 6).toString('base64url')
 }

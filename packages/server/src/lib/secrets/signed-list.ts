@@ -1,6 +1,6 @@
 import { equalSecrets, macOf } from './tokens.js'
 
-/** A text or a number that is exact as one. */
+/** A text, or a number that JSON keeps exactly. */
 export type SignedValue = string | number
 
 const macLength = 43

@@ -5,7 +5,9 @@ export type TokenPrefix = 'hma_' | 'hmo_' | 'hmu_' | 'hmp_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 43 // 256 bits
 
-/** A new secret of letters and digits behind a prefix that secret scanners recognise (rule C6). */
+/**
+ * Creates a secret of letters and digits with a prefix that secret scanners recognise (rule C6).
+ */
 export function createToken(prefix: TokenPrefix): string {
   let secret = ''
   while (secret.length < secretLength) {
@@ -26,7 +28,7 @@ export function macOf(key: Buffer | string, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }
 
-/** Compares without telling by its time where two texts differ. */
+/** Compares in constant time, which does not reveal where two texts differ. */
 export function equalSecrets(a: string, b: string): boolean {
   const left = Buffer.from(hashToken(a))
   const right = Buffer.from(hashToken(b))

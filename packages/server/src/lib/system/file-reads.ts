@@ -7,7 +7,7 @@ import type { ByteRange } from './byte-range.js'
  * The size of a read. Larger reads cost less for each byte, and a slow reader holds two of them.
  */
 const pieceBytes = 131_072
-/** Pieces of memory that wait to be used again, of all files together. */
+/** Free memory chunks, shared by all files. */
 const maxFree = 32
 const free: Buffer[] = []
 
@@ -22,7 +22,7 @@ export class FileReads extends Readable {
   #isReading = false
   #afterRead: (() => void) | null = null
 
-  /** @param range default: the whole file */
+  /** @param range the whole file by default */
   constructor(
     private readonly handle: FileHandle,
     { start, end }: ByteRange = { start: 0, end: Number.POSITIVE_INFINITY },
@@ -61,7 +61,7 @@ export class FileReads extends Readable {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const close = () => this.handle.close().then(() => done(error), done)
-    // A handle that is closed while it reads might read another file.
+    // After closing the handle during a read, its number might be that of another file.
     if (this.#isReading) this.#afterRead = close
     else void close()
   }

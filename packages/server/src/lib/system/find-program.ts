@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 
 /**
  * @param path the variable PATH
- * @returns the path of the program; null: it is in none of the folders
+ * @returns the path of the program; null when no folder has it
  */
 export function findInPath(program: string, path: string | undefined): string | null {
   const folders = (path ?? '').split(delimiter).filter((folder) => folder !== '')

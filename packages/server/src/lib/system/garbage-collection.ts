@@ -2,11 +2,13 @@
 import { setFlagsFromString } from 'node:v8'
 
 const flags = [
-  // An engine that has seen most objects of a statement survive, as those of a long answer do, makes all later ones of it where only full
-  // collections look, with what they point to. Requests are short, so that this is garbage soon.
+  // When most objects of a statement survive, as those of a long answer do, the engine allocates
+  // all later ones in the old generation, with the objects that they point to. Requests are short,
+  // so these soon become garbage.
   '--no-allocation-site-pretenuring',
-  // A full collection comes when there is three times what the last one has left. The engine's own rule lets them take 3 % of the time
-  // where memory is used slowly, which is every few seconds, and calls wait behind each.
+  // A full collection runs when memory is three times what the last one left. The default rule
+  // takes up to 3 % of the time when memory grows slowly, which means every few seconds, and calls
+  // wait for each.
   '--heap-growing-percent=200',
 ]
 

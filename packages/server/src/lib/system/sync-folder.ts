@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** Makes names that were given, changed or removed in a folder durable. */
+/** Makes new, changed and removed names in a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)
   try {
