@@ -122,7 +122,7 @@ export function createPush(
       {
         name: 'certificate expiry',
         intervalMs: 10 * minuteMs,
-        run: () => certificateExpiry.tell(observer),
+        run: () => certificateExpiry.notify(observer),
       },
     ],
   }

@@ -160,7 +160,7 @@ for (const backend of anyBackend()) {
       })
       const told: string[] = []
       const tell = () =>
-        expiry.tell({
+        expiry.notify({
           expiresSoon: ({ name }, days) => told.push(`${name} in ${days}`),
           expired: ({ name }) => told.push(`${name} has ended`),
         })

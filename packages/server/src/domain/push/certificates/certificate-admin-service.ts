@@ -36,48 +36,48 @@ export interface CertificateAdminServiceOptions {
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly secretBox: SecretBox
-  /** Where gateways reach the service; null: they do not. */
+  /** Public address of the service for gateways; null: unreachable. */
   readonly publicUrl: string | null
 }
 
-/** A certificate as an operator gives it; credentials are always given as a whole. */
+/** A certificate as set by an operator; credentials are always complete. */
 export interface CertificateDraft {
   readonly name: string
   readonly channel: VendorChannel
-  /** 0 development, 1 production */
+  /** 0: development, 1: production */
   readonly environment: number
   readonly gatewayAppId: string
   readonly appKey: string
   readonly appSecret: string
   readonly certificate: string
-  /** What its gateway proves receipts with; "": nothing. */
+  /** Key that proves the gateway's receipts; "" for none. */
   readonly receiptKey: string
   readonly options: CertificateOptions
 }
 
-/** A certificate as operators see it: without its secrets. */
+/** A certificate for operators, without its secrets. */
 export interface CertificateSummary {
   readonly stored: StoredCertificate
-  /** Of the secrets, so that two can be told apart; "" when no key opens them. */
+  /** Fingerprint of the secrets, to tell certificates apart; "" when no key decrypts them. */
   readonly fingerprint: string
   readonly hasReceiptKey: boolean
-  /** The service's own where none is set. */
+  /** Includes the service's defaults. */
   readonly limits: SendLimits
-  /** Without URL when no key opens it. */
+  /** Without URL when no key decrypts the secrets. */
   readonly receipts: ReceiptAddress
 }
 
 const receiptSecretBytes = 24
 const fingerprintLength = 16
 
-/** What operators do with the certificates of applications. */
+/** Operations of operators on push certificates. */
 export class CertificateAdminService {
   constructor(private readonly options: CertificateAdminServiceOptions) {}
 
   /**
-   * Makes a certificate, or replaces all of one but its ID and the address of its receipts.
+   * Creates a certificate, or replaces all of one except its ID and receipt address.
    *
-   * @throws AppError app_not_found; invalid_parameter with all that is wrong
+   * @throws AppError app_not_found; invalid_parameter with all faults
    */
   async set(appId: string, draft: CertificateDraft): Promise<CertificateSummary> {
     const { database, store, apps, certificates } = this.options
@@ -93,7 +93,7 @@ export class CertificateAdminService {
           'invalid_parameter',
           `channel must be ${before.channel}, as it is; remove the certificate first`,
         )
-      // When no key opens the old secrets, the path of receipts is lost with them.
+      // When no key decrypts the old secrets, the receipt path is lost with them.
       const receiptSecret = certificates.secretsOf(before)?.receipt_secret ?? newReceiptSecret()
       await store.update(tx, before, this.#columns(before, draft, { expiresAt, receiptSecret }))
     })
@@ -101,7 +101,7 @@ export class CertificateAdminService {
   }
 
   /**
-   * The oldest first.
+   * Lists oldest first.
    *
    * @throws AppError app_not_found
    */
@@ -113,7 +113,7 @@ export class CertificateAdminService {
   }
 
   /**
-   * Devices stay bound to its name.
+   * Removes a certificate. Devices stay bound to its name.
    *
    * @throws AppError app_not_found, push_certificate_not_found
    */
@@ -128,7 +128,7 @@ export class CertificateAdminService {
   }
 
   /**
-   * Asks the gateway; no device is reached.
+   * Checks a certificate at the gateway; no device is reached.
    *
    * @throws AppError app_not_found, push_certificate_not_found
    */
@@ -194,7 +194,7 @@ export class CertificateAdminService {
       sealed: secretBox.seal(secrets, certificatePlace(key)),
       options: JSON.stringify(draft.options),
       expires_at: expiresAt,
-      // What was known of the old credentials says nothing of the new ones.
+      // Facts about the old credentials do not apply to the new ones.
       last_accepted_at: 0,
       pauses: '{}',
       updated_at: clock.now(),
@@ -256,7 +256,7 @@ function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): str
   return violations
 }
 
-/** Secrets travel in it; only on this machine they need no encryption. */
+/** Tests that the URL protects secrets: https, or http on this machine. */
 function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, username, password, search, hash } = new URL(text)

@@ -3,11 +3,11 @@ import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { CacheDefinition } from '../../../lib/invalidated-cache.js'
 import type { PushCertificateEntry } from './certificate-model.js'
 
-/** All certificates of an application, opened; also that it has none. */
+/** All certificates of an application, decrypted; possibly none. */
 export interface AppCertificates {
-  /** By ID. */
+  /** Ordered by ID. */
   readonly entries: readonly PushCertificateEntry[]
-  /** The secrets of the paths that take receipts, by certificate ID. */
+  /** Secrets of the receipt paths, by certificate ID. */
   readonly receiptSecrets: ReadonlyMap<Int64, string>
 }
 
@@ -36,7 +36,7 @@ export const certificateCache: CacheDefinition<string, AppCertificates> = {
   keyOf: (appId) => appId,
 }
 
-/** Whose certificate it is, by certificate ID; that never changes. */
+/** The owner of a certificate by its ID, which never changes. */
 export const certificateOwnerCache: CacheDefinition<Int64, { readonly appId: string }> = {
   name: 'push-certificate-owners',
   maxEntries: 10_000,

@@ -1,17 +1,17 @@
 import type { PushOutcome } from '../../../push/sender.js'
 
-/** What a gateway says of credentials. */
+/** The gateway's verdict on credentials. */
 export interface CertificateCheck {
   readonly isOk: boolean
-  /** The gateway's own code, or a word of ours; "" when it took the message. */
+  /** The gateway's own code, or one of ours; "" when it accepted the message. */
   readonly code: string
-  /** A sentence for the operator; has no secret. */
+  /** A sentence for the operator, without secrets. */
   readonly words: string
 }
 
 const works = 'the gateway takes the credentials'
 
-/** What the answer to a message for a device that cannot exist says of the credentials. */
+/** Derives the verdict from the answer to a message for a device that cannot exist. */
 export function checkOf(outcome: PushOutcome): CertificateCheck {
   if (outcome.kind === 'accepted') return { isOk: true, code: '', words: works }
   return { code: outcome.code, ...verdictOn(outcome) }
@@ -31,7 +31,7 @@ function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {
     case 'quota':
       return { isOk: true, words: `${works}, and its quota of the day is used up: ${said}` }
     case 'payload':
-      // A bare status is no answer to a message: somebody else may have given it.
+      // A bare status is not an answer to a message: another server may have sent it.
       return code.startsWith('http_')
         ? {
             isOk: false,

@@ -4,20 +4,20 @@ import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { ExpiringCertificate } from './certificate-model.js'
 import type { CertificateStore } from './certificate-store.js'
 
-/** From when on operators are warned. */
+/** Time before the expiry at which warnings begin. */
 const warningMs = 30 * dayMs
 
-/** Told about certificates that have ended, and those that will soon. */
+/** Receives warnings about expired certificates, and those that expire soon. */
 export interface ExpiryObserver {
   /** @param days whole days that are left */
   expiresSoon(certificate: ExpiringCertificate, days: number): void
   expired(certificate: ExpiringCertificate): void
 }
 
-/** Watches certificates that end by themselves. */
+/** Reports certificates that expire. */
 export class CertificateExpiry {
-  /** The day on which the observer heard of them, by application, name and end. */
-  #told = new Map<string, number>()
+  /** Day of the last report, by application, name and expiry. */
+  #notified = new Map<string, number>()
 
   constructor(
     private readonly options: {
@@ -27,30 +27,30 @@ export class CertificateExpiry {
     },
   ) {}
 
-  /** All that end at some time, the first one to do so first. */
+  /** Lists all certificates with an expiry, the earliest first. */
   list(): MaybePromise<ExpiringCertificate[]> {
     const { database, store } = this.options
     return database.read((db) => store.listExpiring(db))
   }
 
-  /** Tells of each certificate once a day, as long as this process runs. */
-  async tell(observer: ExpiryObserver): Promise<void> {
+  /** Reports each certificate once a day while this process runs. */
+  async notify(observer: ExpiryObserver): Promise<void> {
     const now = this.options.clock.now()
     const today = Math.floor(now / dayMs)
-    const told = new Map<string, number>()
+    const notified = new Map<string, number>()
     for (const certificate of await this.list()) {
       const { appId, name, expiresAt } = certificate
       if (expiresAt - now > warningMs) break
       const key = JSON.stringify([appId, name, expiresAt])
-      told.set(key, today)
-      if (this.#told.get(key) === today) continue
+      notified.set(key, today)
+      if (this.#notified.get(key) === today) continue
       if (expiresAt <= now) observer.expired(certificate)
       else observer.expiresSoon(certificate, Math.floor((expiresAt - now) / dayMs))
     }
-    this.#told = told
+    this.#notified = notified
   }
 
-  /** @returns how many certificates there are, and those that have ended */
+  /** @returns the number of certificates, and the expired ones */
   async check(db: Queryable): Promise<{ checked: number; expired: ExpiringCertificate[] }> {
     const { store, clock } = this.options
     const now = clock.now()

@@ -5,41 +5,44 @@ import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
 import { receiptAddressProblem } from '../../../push/rules/receipt-address.js'
 import type { GatewayCertificate, QuotaPauses, VendorChannel } from '../../../push/sender.js'
 
-/** A certificate of an application, opened. */
+/** A certificate of an application, decrypted. */
 export interface PushCertificateEntry {
   readonly certificateId: Int64
-  /** What devices name as notifier_name. */
+  /** The notifier_name of devices. */
   readonly name: string
   readonly gateway: GatewayCertificate
-  /** Milliseconds since 1970; null: it does not expire, or nobody can tell. */
+  /** Milliseconds since 1970; null: no expiry, or an unknown one. */
   readonly expiresAt: number | null
-  /** When a gateway last took a push with it, to the minute, milliseconds since 1970; 0: never. */
+  /**
+   * Time of the last push that a gateway accepted, to the minute, milliseconds since 1970; 0:
+   * never.
+   */
   readonly lastAcceptedAt: number
   readonly pauses: QuotaPauses
-  /** What its gateway proves itself with when it sends receipts; undefined: their address alone proves it. */
+  /** Proof in the gateway's receipts; undefined: their address alone is the proof. */
   readonly receiptProof?: ReceiptProof
 }
 
-/** As it was set in the vendor's console. */
+/** The proof as set in the vendor's console. */
 export interface ReceiptProof {
-  /** Name of the callback user; "" where the vendor has none. */
+  /** Name of the callback user; "" for vendors without one. */
   readonly user: string
   readonly secret: string
 }
 
-/** The certificates of applications, as those who send need them; the answers may be a second old. */
+/** The certificates of applications for senders, at most a second old. */
 export interface KnownCertificates {
-  /** By ID; empty when the application has none. */
+  /** Returns the certificates by ID; empty when the application has none. */
   of(appId: string): Promise<readonly PushCertificateEntry[]>
 }
 
-/** A certificate as it is stored; times in ms. */
+/** A stored certificate; times in ms. */
 export interface StoredCertificate {
   readonly appId: string
   readonly certificateId: Int64
   readonly name: string
   readonly channel: VendorChannel
-  /** 0 development, 1 production */
+  /** 0: development, 1: production */
   readonly environment: number
   readonly gatewayAppId: string
   readonly appKey: string
@@ -53,17 +56,17 @@ export interface StoredCertificate {
   readonly updatedAt: number
 }
 
-/** What is kept secret; members have the names of the JSON text. */
+/** Secret fields; members have the names of the JSON text. */
 export interface CertificateSecrets {
   readonly app_secret: string
   readonly certificate: string
-  /** The end of the path that takes receipts of the gateway. */
+  /** Last part of the path for the gateway's receipts. */
   readonly receipt_secret: string
-  /** What the gateway signs receipts with, or sends with them. */
+  /** Key with which the gateway signs receipts, or that it sends with them. */
   readonly receipt_key?: string
 }
 
-/** What the contract has no field for; members have the names of the JSON text. */
+/** Fields that the contract lacks; members have the names of the JSON text. */
 export interface CertificateOptions {
   readonly package_name?: string
   readonly category?: string
@@ -78,7 +81,7 @@ export interface CertificateOptions {
   readonly ca?: string
 }
 
-/** A certificate that ends by itself. */
+/** A certificate with an expiry. */
 export interface ExpiringCertificate {
   readonly appId: string
   readonly name: string
@@ -87,26 +90,26 @@ export interface ExpiringCertificate {
   readonly expiresAt: number
 }
 
-/** Names the row of a certificate. */
+/** Key of a certificate's row. */
 export interface CertificateKey {
   readonly appId: string
   readonly certificateId: Int64
 }
 
-/** Where the secrets of a certificate are stored. */
+/** Returns the location of a certificate's secrets. */
 export function certificatePlace({ appId, certificateId }: CertificateKey): SecretPlace {
   return { column: 'push_certificates.sealed', row: `${appId}/${certificateId}` }
 }
 
-/** Where the gateway of a certificate is to send receipts. */
+/** Address for the receipts of a certificate's gateway. */
 export interface ReceiptAddress {
-  /** Its last part is a secret; the path alone when nobody knows where gateways reach the service. */
+  /** Contains a secret in its last part; only the path when the public address is unknown. */
   readonly url: string
-  /** Why the gateway cannot be told that, for the operator; "": it can, or needs not be. */
+  /** Reason why the gateway cannot take the address, for the operator; "" for none. */
   readonly problem: string
 }
 
-/** @param publicUrl where gateways reach the service; null: they do not, or nobody knows */
+/** @param publicUrl public address of the service; null: unreachable or unknown */
 export function receiptAddress(
   { channel, certificateId }: Pick<StoredCertificate, 'channel' | 'certificateId'>,
   { receipt_secret }: Pick<CertificateSecrets, 'receipt_secret'>,
@@ -119,7 +122,7 @@ export function receiptAddress(
 
 const receiptText = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/
 
-/** The last part of {@link ReceiptAddress.url}; null when it is of another form. */
+/** Returns the last part of {@link ReceiptAddress.url}; null when its form is invalid. */
 export function parseReceiptText(
   text: string,
 ): { readonly certificateId: number; readonly secret: string } | null {
@@ -129,9 +132,9 @@ export function parseReceiptText(
 }
 
 /**
- * The certificate as senders take it.
+ * Returns the certificate for senders.
  *
- * @param publicUrl where gateways reach the service; null: they are told no address for receipts
+ * @param publicUrl public address of the service; null: gateways get no receipt address
  */
 export function gatewayCertificate(
   stored: Pick<
@@ -166,7 +169,7 @@ export function gatewayCertificate(
   }
 }
 
-/** What of the limits is set; null: nothing. */
+/** Returns the limits that are set; null for none. */
 export function limitsOf({ max_per_second, max_in_flight }: CertificateOptions) {
   if (max_per_second === undefined && max_in_flight === undefined) return null
   return definedOnly({ perSecond: max_per_second, maxInFlight: max_in_flight })

@@ -23,38 +23,38 @@ export interface CertificateServiceOptions {
   readonly secretBox: SecretBox
   readonly cache: InvalidatedCache<string, AppCertificates>
   readonly ownerCache: InvalidatedCache<Int64, { readonly appId: string }>
-  /** Where gateways reach the service; null: they do not. */
+  /** Public address of the service for gateways; null: unreachable. */
   readonly publicUrl: string | null
 }
 
-/** What a receipt was sent to. */
+/** The certificate that a receipt was sent to. */
 export interface ReceiptAddressee {
   readonly appId: string
   readonly certificate: PushCertificateEntry
 }
 
-/** Which of the gateways; undefined is none. */
+/** Channel and environment of a gateway; undefined matches none. */
 type GatewayKind = {
   readonly [K in 'channel' | 'environment']: GatewayCertificate[K] | undefined
 }
 
-/** The certificates of applications, opened. */
+/** The certificates of applications, decrypted. */
 export class CertificateService implements KnownCertificates {
   constructor(private readonly options: CertificateServiceOptions) {}
 
-  /** Whether any application has one. */
+  /** Tests whether any application has a certificate. */
   async exist(): Promise<boolean> {
     const { database, store } = this.options
     return (await database.read((db) => store.count(db))) > 0
   }
 
-  /** Those that no key opens are left out; `hermod check` names them. */
+  /** Leaves out certificates that no key decrypts; `hermod check` names them. */
   async of(appId: string): Promise<readonly PushCertificateEntry[]> {
     return (await this.#certificates(appId)).entries
   }
 
   /**
-   * The oldest certificate of a gateway (rule G6).
+   * Returns the oldest certificate of a gateway (rule G6).
    *
    * @throws AppError push_certificate_not_found
    */
@@ -67,9 +67,9 @@ export class CertificateService implements KnownCertificates {
   }
 
   /**
-   * The certificate whose gateway a receipt comes from.
+   * Finds the certificate of a receipt path.
    *
-   * @param text what follows the channel in the path
+   * @param text part of the path after the channel
    * @returns null when the path is not one of this service
    */
   async findByReceiptPath(channel: string, text: string): Promise<ReceiptAddressee | null> {
@@ -89,7 +89,7 @@ export class CertificateService implements KnownCertificates {
       : null
   }
 
-  /** null when no key opens them. */
+  /** Returns null when no key decrypts the secrets. */
   secretsOf(stored: StoredCertificate): CertificateSecrets | null {
     try {
       const text = this.options.secretBox.open(stored.sealed, certificatePlace(stored))
@@ -100,7 +100,7 @@ export class CertificateService implements KnownCertificates {
     }
   }
 
-  /** The secrets of all certificates as they are stored. */
+  /** The stored secrets of all certificates. */
   get sealedSecrets(): SealedColumn {
     const { database, store } = this.options
     return {

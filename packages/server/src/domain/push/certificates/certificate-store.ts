@@ -11,7 +11,7 @@ import type {
   StoredCertificate,
 } from './certificate-model.js'
 
-/** How exactly it is known when a gateway last took a push. */
+/** Resolution of the time of the last accepted push. */
 const acceptedStepMs = 60_000
 
 /** Credentials of applications at push gateways. */
@@ -23,7 +23,7 @@ export class CertificateStore {
     },
   ) {}
 
-  /** By ID, which is the order in which they were made. */
+  /** Lists by ID, the order of creation. */
   async list(db: Queryable, appId: string): Promise<StoredCertificate[]> {
     const rows = await db
       .selectFrom('push_certificates')
@@ -34,7 +34,7 @@ export class CertificateStore {
     return rows.map(toCertificate)
   }
 
-  /** Of all applications. */
+  /** Lists the certificates of all applications. */
   async listAll(db: Queryable): Promise<StoredCertificate[]> {
     const rows = await db
       .selectFrom('push_certificates')
@@ -45,7 +45,7 @@ export class CertificateStore {
     return rows.map(toCertificate)
   }
 
-  /** The certificates of all applications that expire, the first one to do so first. */
+  /** Lists the certificates of all applications with an expiry, the earliest first. */
   async listExpiring(db: Queryable): Promise<ExpiringCertificate[]> {
     const rows = await db
       .selectFrom('push_certificates')
@@ -80,7 +80,7 @@ export class CertificateStore {
     return row ? toCertificate(row) : null
   }
 
-  /** The application that a certificate belongs to. */
+  /** Finds the application of a certificate. */
   async findOwner(db: Queryable, certificateId: Int64): Promise<{ appId: string } | null> {
     const row = await db
       .selectFrom('push_certificates')
@@ -90,7 +90,9 @@ export class CertificateStore {
     return row ? { appId: row.app_id } : null
   }
 
-  /** The caller has locked the application and knows that the name is free. */
+  /**
+   * Inserts a certificate. The caller has locked the application and checked that the name is free.
+   */
   async insert(tx: Tx, row: Insertable<PushCertificatesTable>): Promise<void> {
     this.caches.certificates.forget(tx, row.app_id)
     await tx.insertInto('push_certificates').values(row).execute()
@@ -110,7 +112,7 @@ export class CertificateStore {
       .execute()
   }
 
-  /** Does nothing when the secrets are others by now. */
+  /** Replaces the encrypted secrets if they are still `before`. */
   async reseal(tx: Tx, appId: string, before: string, sealed: string): Promise<void> {
     this.caches.certificates.forget(tx, appId)
     await tx
@@ -132,8 +134,8 @@ export class CertificateStore {
   }
 
   /**
-   * A gateway took a push with it. Less than a minute after the last time nothing is written; callers that look at
-   * `lastAcceptedAt` of the entry first spare themselves the statement.
+   * Records an accepted push. Writes nothing within a minute of the last one; callers that check
+   * `lastAcceptedAt` of the entry first save the statement.
    */
   async recordAccepted(
     tx: Tx,
@@ -150,7 +152,7 @@ export class CertificateStore {
     if (numUpdatedRows > 0n) this.caches.certificates.forget(tx, appId)
   }
 
-  /** Quotas are used up until then; ends that are known already and not earlier stay. */
+  /** Records the ends of used-up quotas; known ends that are not earlier stay. */
   async pause(
     tx: Tx,
     { appId, certificateId }: CertificateKey,

@@ -14,13 +14,13 @@ export interface PushPreferenceServiceOptions {
 
 const tagsPerUser = 100
 
-/** How pushes find a user, and what the badge shows (rule G7). */
+/** Alias, tags and badge of users for pushes (rule G7). */
 export class PushPreferenceService {
   constructor(private readonly options: PushPreferenceServiceOptions) {}
 
   /**
-   * Gives the user this alias in place of any other; '' takes it away.
-   * @param pushToken one of the user's; '' names none
+   * Replaces the user's alias; '' removes it.
+   * @param pushToken one of the user's; '' for none
    * @throws AppError push_token_mismatch, push_alias_taken
    */
   async setAlias(user: UserKey, alias: string, pushToken: string): Promise<void> {
@@ -43,13 +43,13 @@ export class PushPreferenceService {
     })
   }
 
-  /** In the order of their UTF-16 code units, on every database. */
+  /** Lists in the order of UTF-16 code units, on every database. */
   async listTags(user: UserKey): Promise<string[]> {
     const { database, store } = this.options
     return (await database.read((db) => store.listTags(db, user))).sort()
   }
 
-  /** @throws AppError push_tag_limit_reached; then none is added */
+  /** @throws AppError push_tag_limit_reached; then no tag is added */
   async addTags(user: UserKey, tags: readonly string[]): Promise<void> {
     const { database, store, accounts } = this.options
     await database.transaction(async (tx) => {
@@ -61,7 +61,7 @@ export class PushPreferenceService {
     })
   }
 
-  /** Tags that the user does not have are passed over. */
+  /** Removes tags; ignores tags that the user does not have. */
   async removeTags(user: UserKey, tags: readonly string[]): Promise<void> {
     const { database, store } = this.options
     await database.transaction((tx) => store.removeTags(tx, user, tags))

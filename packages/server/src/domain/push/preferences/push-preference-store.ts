@@ -4,7 +4,7 @@ import type { UserKey } from '../../users/user-model.js'
 
 /** Aliases and tags of users. */
 export class PushPreferenceStore {
-  /** Whether it is the push token of a device of the user, or that of the settings. */
+  /** Tests whether the token belongs to a device of the user or to the user's settings. */
   async hasPushToken(tx: Tx, { appId, userId }: UserKey, pushToken: string): Promise<boolean> {
     const of = (table: 'devices' | 'user_settings') =>
       tx
@@ -42,7 +42,7 @@ export class PushPreferenceStore {
       .execute()
   }
 
-  /** In no particular order. */
+  /** Lists in no particular order. */
   async listTags(db: Queryable, { appId, userId }: UserKey): Promise<string[]> {
     const rows = await db
       .selectFrom('push_tags')
@@ -53,7 +53,7 @@ export class PushPreferenceStore {
     return rows.map(({ tag }) => tag)
   }
 
-  /** Tags that the user has already stay. */
+  /** Adds tags; existing ones stay. */
   async addTags(tx: Tx, { appId, userId }: UserKey, tags: readonly string[]): Promise<void> {
     const rows = tags.map((tag) => ({ app_id: appId, user_id: userId, tag }))
     await tx

@@ -1,6 +1,6 @@
 import type { StoredSettings } from '../../users/user-model.js'
 
-/** What of a user's settings says how pushes reach the user. */
+/** Settings of a user that affect pushes. */
 export type PushSettings = Pick<
   StoredSettings,
   | 'no_push'
@@ -11,20 +11,20 @@ export type PushSettings = Pick<
   | 'silence_end_time'
 >
 
-/** What the user's own settings make of a push at one time. */
+/** Effect of the user's settings on a push at one time. */
 export interface PushPreferences {
-  /** Why nothing is sent; null: it is. */
+  /** Reason why nothing is sent, or null. */
   readonly suppressedBy: 'no_push' | 'quiet_hours' | null
   /** Arrives without sound and vibration. */
   readonly isSilent: boolean
-  /** Says that something came, not what. */
+  /** The push shows no details. */
   readonly hidesDetails: boolean
 }
 
 /**
- * Two windows of hours: none is pushed in the one, pushes are silent in the other (rule D7).
+ * Evaluates two windows of hours: no pushes in one, silent pushes in the other (rule D7).
  * @param at milliseconds since 1970
- * @param timeZone of the application
+ * @param timeZone time zone of the application
  */
 export function preferencesAt(
   settings: PushSettings,
@@ -41,15 +41,15 @@ export function preferencesAt(
   }
 }
 
-/** From `start` on and before `end`, over midnight where `end` is the smaller one. */
+/** Tests `start` ≤ hour < `end`, across midnight when `end` is smaller. */
 function isHourWithin(hour: number, start: number, end: number): boolean {
   return start < end ? start <= hour && hour < end : start <= hour || hour < end
 }
 
-/** One for each time zone that an application has named; making one is slow. */
+/** One per time zone in use, since creating one is slow. */
 const hourFormats = new Map<string, Intl.DateTimeFormat>()
 
-/** What the clocks show there, 0 to 23: an hour that comes twice is twice the same, one that is skipped does not come. */
+/** Returns the local hour, 0 to 23: a repeated hour counts twice, a skipped one does not occur. */
 function hourIn(timeZone: string, at: number): number {
   let format = hourFormats.get(timeZone)
   if (!format) {

@@ -4,21 +4,21 @@ import type { Delivery } from '../deliveries/delivery-model.js'
 import { type DeliveryStep, readSteps, withSteps } from '../deliveries/delivery-step.js'
 import type { CountChange } from '../tasks/task-statements.js'
 
-/** What a gateway or the app itself tells of a delivery after it was sent. */
+/** A report about a delivery after it was sent, from a gateway or the app. */
 export interface Confirmation {
   readonly kind: ReceiptKind
-  /** The word that was used for it. */
+  /** The reporter's code. */
   readonly code: string
-  /** Name of the certificate whose gateway tells it; undefined: the app does. */
+  /** Name of the certificate of the reporting gateway; undefined: the app. */
   readonly certificate?: string
-  /** When it came, milliseconds since 1970. */
+  /** Time of arrival, milliseconds since 1970. */
   readonly at: number
 }
 
-/** `received`: the device has it, which was not known before. `noted`: something else that is new. */
+/** `received`: the first confirmation by the device. `noted`: another new fact. */
 export type ConfirmationResult = 'received' | 'noted' | 'repeated'
 
-/** What a confirmation makes of a delivery; of a repeated one it stays as it is. */
+/** Applies a confirmation to a delivery; a repeated one changes nothing. */
 export function confirmed(
   delivery: Delivery,
   { kind, code, certificate, at }: Confirmation,
@@ -47,14 +47,17 @@ export function confirmed(
     : { delivery: changed, result: 'noted' }
 }
 
-/** Whether a device can have it: what was never sent confirms nothing. One that is on its way counts, as its answer may be slower. */
+/**
+ * Tests whether the device can have the push: an unsent one confirms nothing. One in transit
+ * counts, since its answer may be slower.
+ */
 export function canBeConfirmed({ state, channel, steps }: Delivery): boolean {
   if (channel === '') return false
   if (state === pushDeliveryState.pending || state === pushDeliveryState.accepted) return true
   return readSteps(steps).some((each) => each.step === 'tried' && each.channel === channel)
 }
 
-/** What is counted when the device of a delivery confirms it first (rule G1). */
+/** Returns the count of the first confirmation of a delivery (rule G1). */
 export function receivedOf({ appId, taskId, channel }: Delivery): CountChange {
   if (channel === '') throw new Error('what was not sent cannot be confirmed')
   return { appId, taskId, channel, target: 0, sent: 0, received: 1 }

@@ -33,33 +33,33 @@ import {
 } from './confirmation.js'
 import type { ReceiptTokens } from './receipt-tokens.js'
 
-/** The certificate that an address of receipts belongs to. */
+/** The certificate of a receipt address. */
 export interface ReceiptSource {
   readonly appId: string
   readonly certificate: Pick<PushCertificateEntry, 'certificateId' | 'name' | 'receiptProof'>
 }
 
-/** Knows the addresses of receipts. */
+/** Finds receipt addresses. */
 export interface ReceiptAddresses {
   /**
-   * @param text what follows the channel in the path
+   * @param text part of the path after the channel
    * @returns null when no certificate has this address
    */
   findByReceiptPath(channel: string, text: string): Promise<ReceiptSource | null>
 }
 
-/** `unknown`: of no delivery that there is. Otherwise what it was worth. */
+/** `unknown`: of no stored delivery. Otherwise the effect of the receipt. */
 export type ReceiptResult = ConfirmationResult | 'unknown'
 
-/** What is told of receipts. */
+/** Observer of receipts, for metrics and log. */
 export interface ReceiptObserver {
-  /** Receipts of a channel, by what they were worth. */
+  /** Counts receipts of a channel by their effect. */
   counted(
     channel: ReceiptChannel,
     result: ReceiptResult | 'refused' | 'malformed',
     count: number,
   ): void
-  /** A receipt that belongs to no delivery. */
+  /** Reports a receipt without a delivery. */
   unknown(source: ReceiptSource, receipt: PushReceipt): void
 }
 
@@ -73,34 +73,33 @@ export interface ReceiptServiceOptions {
   readonly clock: Clock
 }
 
-/** The request that brought receipts. */
+/** The request with receipts. */
 export interface GatewayReceiptRequest {
   readonly body: string
-  /** The header with vendor_h's signature; "" when it is not there. */
+  /** The header with vendor_h's signature; "" without it. */
   readonly signature: string
 }
 
 /** @returns the answer; null: the request is not the vendor's */
 export type TakeReceipts = (request: GatewayReceiptRequest) => Promise<string | null>
 
-/** A receipt and the delivery that it is about. */
+/** A receipt and its delivery. */
 interface Match {
   readonly receipt: PushReceipt
   readonly delivery: Delivery
 }
 
-/** Receipts that are looked at in one transaction. */
+/** Receipts per transaction. */
 const receiptsPerTransaction = 1_000
 
 /**
- * Takes the receipts of gateways: each device counts once, whatever comes late, twice or from
- * elsewhere (rule G1), and a gateway's word about a token is followed only for the token that was
- * sent (rule G8).
+ * Handles the receipts of gateways. Each device counts once, also with late, repeated or foreign
+ * receipts (rule G1). Reports about tokens affect only the token that was sent (rule G8).
  */
 export class ReceiptService {
   constructor(private readonly options: ReceiptServiceOptions) {}
 
-  /** Who takes what is sent to an address; null: nobody. */
+  /** Returns the handler of an address, or null. */
   async find(channel: string, text: string): Promise<TakeReceipts | null> {
     if (!isReceiptChannel(channel)) return null
     const source = await this.options.addresses.findByReceiptPath(channel, text)
@@ -136,7 +135,7 @@ export class ReceiptService {
     }
   }
 
-  /** @returns how many receipts were worth what */
+  /** @returns the number of receipts by effect */
   async #apply(
     channel: ReceiptChannel,
     source: ReceiptSource,
@@ -152,20 +151,20 @@ export class ReceiptService {
       ({ delivery, receipt }) =>
         confirmed(delivery, confirmationOf(receipt, about)).result !== 'repeated',
     )
-    // What is repeated costs no transaction.
-    const worth =
+    // A repetition costs no transaction.
+    const effects =
       news.length === 0
         ? { received: 0, noted: 0 }
         : await database.transaction((tx) => this.#record(tx, source, news, now))
     return new Map<ReceiptResult, number>([
-      ['received', worth.received],
-      ['noted', worth.noted],
-      ['repeated', matches.length - worth.received - worth.noted],
+      ['received', effects.received],
+      ['noted', effects.noted],
+      ['repeated', matches.length - effects.received - effects.noted],
       ['unknown', receipts.length - matches.length],
     ])
   }
 
-  /** By the deliveries that receipts are about: of the task, to the token, through this certificate. */
+  /** Groups receipts by delivery: of the task, to the token, through this certificate. */
   async #match(
     channel: ReceiptChannel,
     { appId, certificate }: ReceiptSource,
@@ -186,11 +185,11 @@ export class ReceiptService {
         delivery.certificateId === certificate.certificateId &&
         canBeConfirmed(delivery),
     )
-    // In one order, so that a repeated receipt finds the same one.
+    // In one order, so that a repeated receipt finds the same delivery.
     const byName = groupBy(sent.sort(compareDeliveries), tokenName)
     const matches = named.flatMap(({ receipt, ...name }) => {
       const candidates = byName.get(tokenName(name)) ?? []
-      // A token that has gone from one device to another while the task went on has a delivery on both.
+      // A token that moved to another device during the task has a delivery on both.
       const delivery =
         candidates.find(({ messageId }) => messageId === receipt.messageId) ?? candidates[0]
       return delivery ? [{ receipt, delivery }] : []
@@ -209,17 +208,17 @@ export class ReceiptService {
     const locked = await deliveries.lock(tx, [...read.values()])
     const current = new Map(locked.map((delivery) => [deliveryName(delivery), delivery]))
     const changed = new Map<string, Delivery>()
-    const worth = { received: 0, noted: 0 }
+    const effects = { received: 0, noted: 0 }
     const counts: CountChange[] = []
     const about = { certificate: certificate.name, now }
     for (const { receipt, delivery: before } of matches) {
       const name = deliveryName(before)
       const delivery = changed.get(name) ?? current.get(name)
-      // It goes another way meanwhile, or is gone.
+      // The delivery has changed its way in the meantime, or was deleted.
       if (!delivery || delivery.tokenHash !== before.tokenHash) continue
       const after = confirmed(delivery, confirmationOf(receipt, about))
       if (after.result === 'repeated') continue
-      worth[after.result]++
+      effects[after.result]++
       if (after.result === 'received') counts.push(receivedOf(delivery))
       const step = await tokens.follow(tx, delivery, { receipt, ...about })
       const { steps } = after.delivery
@@ -227,7 +226,7 @@ export class ReceiptService {
     }
     await deliveries.change(tx, [...changed.values()])
     await tasks.addCounts(tx, counts)
-    return worth
+    return effects
   }
 }
 

@@ -8,20 +8,20 @@ import { type DeliveryStep, lastSentAt } from '../deliveries/delivery-step.js'
 
 export interface ReceiptTokensOptions {
   readonly devices: {
-    /** @returns false when there is no such device */
+    /** @returns false when the device does not exist */
     lockForUpdate(tx: Tx, device: DeviceKey): Promise<boolean>
   }
   readonly bindings: DeviceBindings
 }
 
-/** Follows what receipts say about tokens. */
+/** Applies reports of receipts about tokens. */
 export class ReceiptTokens {
   constructor(private readonly options: ReceiptTokensOptions) {}
 
   /**
    * @param delivery locked, to the token of the receipt
    * @param now milliseconds since 1970
-   * @returns what happened to the token; null: nothing
+   * @returns the effect on the token; null for none
    */
   async follow(
     tx: Tx,
@@ -50,7 +50,7 @@ export class ReceiptTokens {
     }: { binding: PushBinding; saidAt: number; now: number; newToken: string | undefined },
   ): Promise<DeliveryStep | null> {
     const { devices, bindings } = this.options
-    // Devices are locked before what they have bound.
+    // Devices are locked before their bindings.
     const mayBind = newToken !== '' && (await devices.lockForUpdate(tx, delivery))
     if (!(await bindings.clear(tx, delivery, binding, saidAt))) return null
     const step: DeliveryStep = {
@@ -58,7 +58,7 @@ export class ReceiptTokens {
       step: 'token_cleared',
       certificate: binding.notifierName,
     }
-    // The one who has bound it since is the one who has it.
+    // Another device has bound the token since and keeps it.
     if (!mayBind || (await bindings.isBound(tx, delivery.appId, newToken))) return step
     await bindings.bind(tx, delivery, { ...binding, deviceToken: newToken }, now)
     return { ...step, reason: 'the gateway has named the new token of the device' }

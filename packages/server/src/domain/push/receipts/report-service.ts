@@ -14,17 +14,20 @@ export interface ReportServiceOptions {
   readonly clock: Clock
 }
 
-/** The device that a token is tied to. */
+/** The device of a token. */
 export interface ReportingDevice extends UserKey {
-  /** null: the token is tied to none */
+  /** null: the token has no device */
   readonly deviceSn: number | null
 }
 
-/** Takes what the app itself tells of a push, where the gateway sends no receipts (rule G1). */
+/** Handles reports of apps, for gateways without receipts (rule G1). */
 export class ReportService {
   constructor(private readonly options: ReportServiceOptions) {}
 
-  /** Safe to repeat. @throws AppError push_task_not_found when the push is not for the device */
+  /**
+   * Can be repeated.
+   * @throws AppError push_task_not_found when the push is not for the device
+   */
   async report(
     { appId, userId, deviceSn }: ReportingDevice,
     taskId: Int64,
@@ -37,8 +40,8 @@ export class ReportService {
     const ofUser = await database.read((db) => deliveries.listOfUser(db, { appId, taskId }, userId))
     const delivery = ofUser.find((each) => each.deviceSn === deviceSn)
     if (!delivery) throw new AppError('push_task_not_found', 'none of this ID is for this device')
-    // What is repeated costs no transaction.
-    if (!isNews(delivery, confirmation)) return
+    // A repetition costs no transaction.
+    if (!isNew(delivery, confirmation)) return
     await this.#record({ appId, taskId, userId, deviceSn }, confirmation)
   }
 
@@ -46,7 +49,7 @@ export class ReportService {
     const { database, deliveries, tasks } = this.options
     await database.transaction(async (tx) => {
       const [current] = await deliveries.lock(tx, [key])
-      if (!current || !isNews(current, confirmation)) return
+      if (!current || !isNew(current, confirmation)) return
       const { delivery, result } = confirmed(current, confirmation)
       await deliveries.change(tx, [delivery])
       if (result === 'received') await tasks.addCounts(tx, [receivedOf(delivery)])
@@ -54,6 +57,6 @@ export class ReportService {
   }
 }
 
-function isNews(delivery: Delivery, confirmation: Confirmation): boolean {
+function isNew(delivery: Delivery, confirmation: Confirmation): boolean {
   return canBeConfirmed(delivery) && confirmed(delivery, confirmation).result !== 'repeated'
 }
