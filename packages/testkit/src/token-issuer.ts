@@ -36,7 +36,8 @@ export class TokenIssuer implements AsyncDisposable {
     const { dataDir, databaseUrl } = this.place
     this.#table ??=
       databaseUrl === undefined ? openSqlite(join(dataDir, 'hermod.db')) : openPostgres(databaseUrl)
-    const token = `hmu_${randomBytes(24).toString('hex')}`
+    // The capital letter makes the token differ from its lower case, as real ones do.
+    const token = `hmu_T${randomBytes(24).toString('hex')}`
     const hash = createHash('sha256').update(token).digest('base64url')
     const now = Date.now()
     await (await this.#table).insert([appId, hash, userId, now, now + lifeMs])
