@@ -1,8 +1,8 @@
-/** The port of the stores of files: a folder, or a store that speaks S3. What is stored under a key never changes. */
+/** The port of the stores of files: a folder, or a store that speaks S3. The content of a key never changes. */
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../lib/system/byte-range.js'
 
-/** What a store knows of a blob without reading it. */
+/** The facts about a blob that need no read. */
 export interface BlobStat {
   /** Bytes. */
   readonly size: number
@@ -15,7 +15,7 @@ export interface ListedBlob extends BlobStat {
   readonly key: string
 }
 
-/** What was stored, for the row that names it. */
+/** The size and checksum of a stored blob, for the row that refers to it. */
 export interface StoredBlob {
   /** Bytes. */
   readonly size: number
@@ -23,24 +23,24 @@ export interface StoredBlob {
   readonly crc32: number
 }
 
-/** What {@link BlobStore.put} is told of a body. */
+/** Options of {@link BlobStore.put}. */
 export interface PutOptions {
   readonly contentType: string
-  /** The most bytes that are taken; one more and nothing is stored. */
+  /** Most bytes of the body; a longer body is not stored. */
   readonly maxBytes: number
 }
 
-/** What {@link BlobStore.put} gave back: a store on the network compares with it what it is sent. */
+/** The result of {@link BlobStore.put}, against which a store on the network checks the bytes that it reads. */
 export interface ExpectedBlob {
   readonly size: number
   readonly crc32?: number
 }
 
-/** How much of a blob is read, and what it should be. */
+/** The part of a blob to read, and the expected blob. */
 export interface OpenOptions {
-  /** Default: all of it. It must be within the size. */
+  /** Default: the whole blob. It must be within the size. */
   readonly range?: ByteRange
-  /** The size at least makes it cheaper and safer. */
+  /** The size makes reading cheaper and safer. */
   readonly expected?: ExpectedBlob
 }
 
@@ -59,72 +59,72 @@ export interface StoreForm {
 
 /**
  * Keys are names separated by slashes, of at most 200 characters together; a name is lower-case letters, digits, dots, dashes and
- * underscores and does not begin with a dot. Another key is a mistake of the caller and throws a RangeError.
+ * underscores and does not begin with a dot. Any other key is a mistake of the caller and throws a RangeError.
  */
 export interface BlobStore {
   readonly kind: 'folder' | 's3'
-  /** For people, without secrets: the path of the folder, or address and bucket. */
+  /** A text for operators, without secrets: the path of the folder, or address and bucket. */
   readonly location: string
   /**
-   * When it resolves the blob is durable and whole. When it fails nothing of it stays, and nobody can have seen a part of it. A second
+   * Resolves when the whole blob is durable. When it fails, nothing of the blob stays, and no reader can have seen a part of it. A second
    * blob of the same key replaces the first.
    *
-   * @param body is destroyed when storing fails
+   * @param body destroyed when storing fails
    * @throws BlobError too_large, cut (the body failed or was closed before its end), full, unavailable
    */
   put(key: string, body: Readable, options: PutOptions): Promise<StoredBlob>
   /**
-   * The stream fails when the store breaks off or sends other bytes than `expected`; then its end was not sent.
+   * Returns a stream that fails, before its end, when the store breaks off or sends other bytes than `expected`.
    *
    * @throws BlobError not_found, unavailable, damaged (another size than expected)
    */
   open(key: string, options?: OpenOptions): Promise<Readable>
   /**
-   * All of a small blob in one piece.
+   * Returns a small blob in one buffer.
    *
    * @throws BlobError not_found, unavailable, damaged
    */
   read(key: string, expected: ExpectedBlob): Promise<Buffer>
-  /** @returns null: there is none. @throws BlobError unavailable */
+  /** @returns null when there is no such blob. @throws BlobError unavailable */
   stat(key: string): Promise<BlobStat | null>
-  /** Those that are missing are no failure. @throws BlobError unavailable; some may be removed then */
+  /** A missing blob is no failure. @throws BlobError unavailable; some may be removed then */
   remove(keys: readonly string[]): Promise<void>
   /**
-   * @param prefix what keys begin with; "" for all
+   * @param prefix prefix of the keys; "" for all
    * @param after exclusive; null: from the first
    * @param limit 1 to 1000
    * @throws BlobError unavailable
    */
   list(prefix: string, after: string | null, limit: number): Promise<BlobPage>
-  /** A form with which a client sends a file straight to the store; null: it goes through the service. */
+  /** Returns a form with which a client sends a file straight to the store; null: the file goes through the service. */
   uploadForm(key: string, options: UploadFormOptions): Promise<StoreForm | null>
-  /** An address that ends soon, at which a client gets the bytes; null: it gets them from the service. */
+  /** Returns an address, which expires soon, at which a client gets the bytes; null: the client gets them from the service. */
   downloadUrl(key: string, options: DownloadUrlOptions): Promise<string | null>
-  /** Removes what bodies left that broke off before an instant (milliseconds since 1970) and that is no blob. @throws BlobError unavailable */
+  /** Removes the remains of uploads that broke off before an instant (milliseconds since 1970). @throws BlobError unavailable */
   tidy(before: number): Promise<void>
   /**
-   * Writes, reads and removes a blob of its own; at the start and for `hermod check`.
+   * Writes, reads and removes a test blob; at the start and for `hermod check`.
    *
    * @throws BlobError with a sentence for the operator
    */
   check(): Promise<void>
 }
 
-/** What a client may send with a form of the store. */
+/** Options of {@link BlobStore.uploadForm}. */
 export interface UploadFormOptions {
   readonly maxBytes: number
-  /** Null: the client says which. */
+  /** Null: the client chooses. */
   readonly contentType: string | null
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** Where the store sends the client when it has the file: 303, with bucket, key and etag added to the query. */
+  /** The address to which the store redirects the client after the upload: 303, with bucket, key and etag added to the query. */
   readonly redirectTo: string
 }
 
-/** How the store answers a client that comes with an address. */
+/** Options of {@link BlobStore.downloadUrl}. */
 export interface DownloadUrlOptions {
   readonly contentType: string
-  /** The header as it is to be answered. */
+  /** The header that the store answers. */
   readonly contentDisposition: string
   /** 1 to 604,800. */
   readonly expiresInSeconds: number
@@ -139,12 +139,12 @@ export type BlobErrorReason =
   | 'not_found'
   /** No room, or a quota of the store. */
   | 'full'
-  /** The store cannot be reached, is slow, or refuses our credentials. */
+  /** The store cannot be reached, is slow, or refuses the credentials. */
   | 'unavailable'
   /** Other bytes than those that were stored. */
   | 'damaged'
 
-/** What became of a blob; the message is for operators and logs, without secrets. */
+/** The failure of an operation on a blob; the message is for operators and logs, without secrets. */
 export class BlobError extends Error {
   override readonly name = 'BlobError'
 

@@ -1,24 +1,24 @@
-/** What the stores do on disks, and what it means when that fails. */
+/** Disk operations of the stores, and their failures. */
 import { type FileHandle, mkdir, rm } from 'node:fs/promises'
 import { BlobError } from './blob-store.js'
 
-/** Writes all of it where the last write ended. @throws what the file system throws */
+/** Writes a whole chunk at the end of the last write. @throws the error of the file system */
 export async function writeAll(handle: FileHandle, chunk: Buffer): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
 }
 
-/** Empties a folder, or makes it. @throws what the file system throws */
+/** Empties a folder, or makes it. @throws the error of the file system */
 export async function emptyFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
 }
 
-/** There is no such file or folder. */
+/** Reports whether an error says that there is no such file or folder. */
 export function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(errnoOf(error))
 }
 
-/** What a failure of the file system is for the caller of a store. */
+/** Maps a failure of the file system to one of a store. */
 export function diskError(cause: unknown): BlobError {
   if (cause instanceof BlobError) return cause
   if (isMissing(cause)) return new BlobError('not_found', 'there is no such file', { cause })

@@ -19,23 +19,23 @@ import {
 } from './blob-store.js'
 import { checkStore } from './check-store.js'
 import { diskError, isMissing, writeAll } from './disk.js'
-import { Intake } from './intake.js'
+import { UploadStream } from './upload-stream.js'
 
-/** Below the store's folder; no name of a key begins with a dot. */
+/** The folder of uploads in progress below the store's folder; no name of a key begins with a dot. */
 const incoming = '.incoming'
 
 const batchBytes = 512 * 1024
 
 /**
- * Blobs as files of one folder that belongs to this process: the key is the path. A blob is written below another name, synced, renamed,
- * and the folder synced: a file below its key is whole, after a power failure too.
+ * Stores blobs as files of one folder that belongs to this process: the key is the path. A blob is written under another name, synced and
+ * renamed, and the folder is synced: a file under its key is complete, also after a power failure.
  */
 export class FolderStore implements BlobStore {
   readonly kind = 'folder'
 
   private constructor(readonly location: string) {}
 
-  /** Makes the folder and removes what uploads of an earlier process left. @throws what the file system throws */
+  /** Makes the folder and removes unfinished uploads of an earlier process. @throws the error of the file system */
   static async open(folder: string): Promise<FolderStore> {
     const left = join(folder, incoming)
     await rm(left, { recursive: true, force: true })
@@ -46,14 +46,14 @@ export class FolderStore implements BlobStore {
   async put(key: string, body: Readable, { maxBytes }: PutOptions): Promise<StoredBlob> {
     const target = this.#path(key)
     const temporary = join(this.location, incoming, randomBytes(16).toString('hex'))
-    const intake = new Intake(body, maxBytes)
+    const upload = new UploadStream(body, maxBytes)
     try {
-      await writeWhole(temporary, intake)
+      await writeWhole(temporary, upload)
       await moveInto(temporary, target)
-      return intake.passed
+      return upload.passed
     } catch (error) {
       body.destroy()
-      // A failure to remove it must not hide the first one; the next start removes it.
+      // A failure to remove the file must not hide the first error; the next start removes the file.
       await rm(temporary, { force: true }).catch(() => {})
       throw diskError(error)
     }
@@ -73,7 +73,7 @@ export class FolderStore implements BlobStore {
   async read(key: string, { size }: ExpectedBlob): Promise<Buffer> {
     const handle = await this.#openFile(key)
     try {
-      // A byte more would show that the file is longer than it was.
+      // One byte more shows whether the file is longer than expected.
       const buffer = Buffer.allocUnsafe(size + 1)
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
       if (bytesRead !== size) throw damaged(size, bytesRead)
@@ -106,7 +106,7 @@ export class FolderStore implements BlobStore {
       for await (const key of this.#keys('', prefix, after ?? '')) {
         if (blobs.length === limit) return { blobs, next: blobs.at(-1)?.key ?? null }
         const found = await this.stat(key)
-        // Removed in the meantime.
+        // The file may have been removed since it was listed.
         if (found) blobs.push({ key, ...found })
       }
     } catch (error) {
@@ -128,7 +128,7 @@ export class FolderStore implements BlobStore {
     try {
       for (const name of await readdir(folder)) {
         const path = join(folder, name)
-        // Written to at that time or later, it is on its way.
+        // A file that was written to at that time or later is still being uploaded.
         const stats = await statOrNull(path)
         if (stats && stats.mtimeMs < before) await rm(path, { force: true })
       }
@@ -155,7 +155,7 @@ export class FolderStore implements BlobStore {
     return join(this.location, key)
   }
 
-  /** The keys in a folder in the order of their bytes, only those that begin with the prefix and come after `after`. */
+  /** Returns the keys of a folder that begin with the prefix and come after `after`, in the order of their bytes. */
   async *#keys(folder: string, prefix: string, after: string): AsyncGenerator<string, void> {
     for (const entry of await entriesOf(join(this.location, folder))) {
       const path = `${folder}${entry}`
@@ -168,20 +168,20 @@ export class FolderStore implements BlobStore {
   }
 }
 
-/** One batch is written while the next one comes: many small writes cost more than the disk does. */
-async function writeWhole(path: string, intake: Intake): Promise<void> {
+/** Writes one batch while the next one arrives: many small writes cost more than the disk does. */
+async function writeWhole(path: string, upload: UploadStream): Promise<void> {
   const handle = await open(path, 'wx')
   let writing: Promise<void> = Promise.resolve()
   try {
     let batch: Buffer[] = []
     let bytes = 0
-    for await (const chunk of intake.chunks()) {
+    for await (const chunk of upload.chunks()) {
       batch.push(chunk)
       bytes += chunk.length
       if (bytes < batchBytes) continue
       await writing
       writing = writeBatch(handle, batch, bytes)
-      // It is waited for below; it may fail before.
+      // The write is awaited below; it may fail before.
       writing.catch(() => {})
       batch = []
       bytes = 0
@@ -206,7 +206,7 @@ async function writeBatch(
   await writeAll(handle, Buffer.concat(chunks).subarray(bytesWritten))
 }
 
-/** Renames durably. When that fails, there is nothing below the new name. */
+/** Renames durably. When that fails, there is no file under the new name. */
 async function moveInto(temporary: string, target: string): Promise<void> {
   const folder = dirname(target)
   try {
@@ -224,7 +224,7 @@ async function moveInto(temporary: string, target: string): Promise<void> {
   }
 }
 
-/** With the folders above it, each durable. */
+/** Makes a folder and the folders above it, each durable. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true })
   if (first === undefined) return
@@ -242,7 +242,7 @@ function damaged(expected: number, found: number): BlobError {
   return new BlobError('damaged', `there are ${found} bytes where ${expected} were stored`)
 }
 
-/** Names in the order of their bytes, those of folders with the slash that follows them in keys; none when there is no such folder. */
+/** Returns names in the order of their bytes, those of folders with the slash that follows them in keys; none for a missing folder. */
 async function entriesOf(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (isMissing(error)) return []

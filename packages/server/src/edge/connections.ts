@@ -22,12 +22,12 @@ export interface ConnectionsOptions {
   /** The number of connections that the descriptors of the process allow for. */
   readonly descriptorLimit: number
   readonly observer: BoundsObserver
-  /** Whether many clients share the connections from this address. */
+  /** Reports whether many clients share the connections from this address. */
   isProxy(address: string): boolean
 }
 
 /** The state of one connection. */
-interface Connection extends UnreadOf {
+interface HeldConnection extends UnreadOf {
   /** The unit that limits by address count; null: not counted. */
   readonly network: string | null
   /** Requests that were begun and whose answers are not out. */
@@ -56,12 +56,12 @@ const shareThatGoes = 0.01
  * use ({@link beginLongUse}).
  */
 export class Connections {
-  readonly #all = new Map<Socket, Connection>()
+  readonly #all = new Map<Socket, HeldConnection>()
   readonly #byNetwork = new Map<string, number>()
   /** Connections beyond the bounds, until their call is refused. */
   readonly #surplus = new Set<Socket>()
   readonly #limit: { readonly connections: number; readonly reason: CloseReason }
-  readonly #unread: UnreadBytes<Connection>
+  readonly #unread: UnreadBytes<HeldConnection>
   readonly #throttle = new ReadThrottle({
     sockets: () => this.#all.keys(),
     networkOf: (socket) => this.#all.get(socket)?.network,
@@ -236,12 +236,12 @@ export class Connections {
     return this.#all.size + this.#files >= this.#limit.connections
   }
 
-  #mayBegin({ open, unreadBytes }: Connection): boolean {
+  #mayBegin({ open, unreadBytes }: HeldConnection): boolean {
     const { connectionRequests, connectionUnreadBytes } = this.options.bounds
     return open < connectionRequests && unreadBytes < connectionUnreadBytes
   }
 
-  #wait(connection: Connection, begin: () => void): void {
+  #wait(connection: HeldConnection, begin: () => void): void {
     const { waiting, socket } = connection
     waiting.push(begin)
     this.#waitingRequests++
@@ -254,7 +254,7 @@ export class Connections {
   }
 
   /** Node gives each of the waiting requests an error, and its stack trace costs more than the request did. */
-  #closeWithoutTraces(connection: Connection): void {
+  #closeWithoutTraces(connection: HeldConnection): void {
     const { socket } = connection
     const { stackTraceLimit } = Error
     socket.prependOnceListener('close', () => {
@@ -268,7 +268,7 @@ export class Connections {
 
   /** Closes idle connections of the network that has most of them. @returns false when there are none */
   #makeRoom(): boolean {
-    const idle = new Map<string | null, Connection[]>()
+    const idle = new Map<string | null, HeldConnection[]>()
     for (const connection of this.#all.values()) {
       if (connection.open > 0 || connection.isInLongUse) continue
       const ofNetwork = idle.get(connection.network)
@@ -287,7 +287,7 @@ export class Connections {
     socket.destroy()
   }
 
-  #close({ socket }: Connection, reason: CloseReason): void {
+  #close({ socket }: HeldConnection, reason: CloseReason): void {
     this.#forget(socket)
     this.#destroy(socket, reason)
   }

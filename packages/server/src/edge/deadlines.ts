@@ -20,7 +20,7 @@ export function bindToProgress(socket: Socket, exchange: EventEmitter): void {
   })
 }
 
-/** Whether the request on the socket is bound to its progress and not to the limit for a whole request. */
+/** Reports whether the request on the socket is bound to its progress and not to the limit for a whole request. */
 export function isBoundToProgress(socket: Socket): boolean {
   return socket.timeout === stallTimeoutMs
 }

@@ -7,7 +7,7 @@ export class Origins {
     this.#origins = origins === '*' ? null : new Set(origins)
   }
 
-  /** Whether every origin is allowed. */
+  /** True when every origin is allowed. */
   get areAll(): boolean {
     return this.#origins === null
   }

@@ -7,7 +7,7 @@ export interface ThrottledConnections {
   readonly sockets: () => Iterable<Socket>
   /** The network of an open connection; null: not known. */
   networkOf(socket: Socket): string | null | undefined
-  /** Whether no request of the connection waits, so that more of it may be read. */
+  /** Reports whether no request of the connection waits, so that more of it may be read. */
   mayRead(socket: Socket): boolean
 }
 

@@ -7,13 +7,13 @@ import { jsonContentType, privateAnswer } from './responses.js'
 /** Node's code for it. */
 export const requestTimedOut = 'ERR_HTTP_REQUEST_TIMEOUT'
 
-/** A body that has stopped in the middle: its client hears that before the connection is closed. */
+/** Answers a request whose body has stopped in the middle, and closes the connection. */
 export function answerStalled(socket: Socket, requestId: string): void {
   answerMalformed({ name: 'stalled', message: '', code: requestTimedOut }, socket, requestId)
   socket.destroySoon()
 }
 
-/** What is no HTTP is answered before there is a request, on the bare socket. */
+/** Answers on the bare socket what the parser refuses: there is no request then. */
 export function answerMalformed(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -40,13 +40,13 @@ export function answerMalformed(
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** Statuses that say more than that of the failure. */
+/** Statuses that are more specific than that of the failure. */
 function statusOf(code: string | undefined): number | null {
   if (code === 'HPE_HEADER_OVERFLOW') return 431
   return code === requestTimedOut ? 408 : null
 }
 
-/** The body ends in a coding that is not chunked; the same code of the parser stands for a length beside chunks. */
+/** Reports whether the body has another coding than chunked; the parser uses the same code for a length together with chunks. */
 function isUnknownCoding(error: NodeJS.ErrnoException & { readonly reason?: string }): boolean {
   const { code, reason } = error
   return code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('has invalid') === true

@@ -13,7 +13,7 @@ import { ResponseBatcher } from './response-batcher.js'
 export interface ResponsesOptions {
   readonly edge: Pick<Edge, 'connections' | 'origins'>
   readonly statusMode: StatusMode
-  /** Whether the server refuses new calls and wants its connections closed. */
+  /** Reports whether the server refuses new calls and closes its connections. */
   isDraining(): boolean
   /** Reports a file that could not be read to its end. */
   onError(error: unknown): void

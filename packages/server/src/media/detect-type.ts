@@ -1,10 +1,10 @@
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { DetectedType } from './media.js'
 
-/** So many bytes from the start of a file say what it is; fewer when it is shorter. */
+/** The number of bytes at the start of a file that identify its type; fewer for a shorter file. */
 export const headBytes = 4100
 
-/** Raster images, audio and video that browsers show, and in which nothing runs. */
+/** Raster images, audio and video that browsers show without running code in them. */
 const inlineTypes: ReadonlySet<string> = new Set([
   'image/apng',
   'image/avif',
@@ -31,7 +31,7 @@ const inlineTypes: ReadonlySet<string> = new Set([
 
 const load = lateLoader(import.meta.url)
 
-/** What a file is by its first {@link headBytes} bytes. The library is loaded with the first file. */
+/** Detects the type of a file by its first {@link headBytes} bytes. The library is loaded with the first file. */
 export async function detectType(head: Buffer): Promise<DetectedType> {
   const { fileTypeFromBuffer } = load('file-type') as typeof import('file-type')
   const found = await fileTypeFromBuffer(head)
@@ -39,7 +39,7 @@ export async function detectType(head: Buffer): Promise<DetectedType> {
   return { contentType, kind: mediaKindOf(contentType), isInline: isInlineType(contentType) }
 }
 
-/** Whether browsers show content of this type without running anything in it. */
+/** Reports whether browsers show content of this type without running code in it. */
 export function isInlineType(contentType: string): boolean {
   return inlineTypes.has(contentType)
 }

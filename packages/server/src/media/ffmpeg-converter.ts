@@ -4,19 +4,19 @@ import { MediaError, type VoiceConverter } from './media.js'
 import { readBounded } from './read-bounded.js'
 import { WorkQueue } from './work-queue.js'
 
-/** Of AMR in its best quality 20 minutes, of wide band 10. */
+/** Bound of the input: 20 minutes of AMR in its best quality, 10 of wide band. */
 const maxSourceBytes = 2 * 1024 * 1024
-/** At 32 kbit/s half an hour. */
+/** Bound of the output: half an hour at 32 kbit/s. */
 const maxOutputBytes = 8 * 1024 * 1024
 const timeLimitMs = 20_000
 const queue = { parallel: 1, maxWaiting: 32 }
 
-/** The format of the input is given, so that nothing in it makes ffmpeg open a file or an address. */
+/** The input format is fixed, so that no input makes ffmpeg open a file or an address. */
 const input = ['-protocol_whitelist', 'pipe', '-f', 'amr', '-i', 'pipe:0']
 const output = [
   ...['-map', '0:a:0', '-map_metadata', '-1', '-ac', '1', '-ar', '24000'],
   ...['-c:a', 'libmp3lame', '-b:a', '32k'],
-  // Nothing but frames: no output is no voice.
+  // The output has frames only: no output means no voice.
   ...['-id3v2_version', '0', '-write_xing', '0', '-f', 'mp3', 'pipe:1'],
 ]
 const programArguments = [
@@ -27,7 +27,7 @@ const programArguments = [
 
 type Ffmpeg = ChildProcessByStdio<Writable, Readable, null>
 
-/** Voice by ffmpeg, a program of the machine: through pipes, without a shell, for a limited time. */
+/** Converts voice with ffmpeg, a program of the machine: through pipes, without a shell, within a time limit. */
 export class FfmpegConverter implements VoiceConverter {
   readonly #queue = new WorkQueue(queue)
 
@@ -51,7 +51,7 @@ async function convert(program: string, voice: Buffer): Promise<Buffer> {
     killSignal: 'SIGKILL',
   })
   const ended = endOf(ffmpeg)
-  // It may end before it has read everything; how it ended says what is wrong.
+  // The program may end before it has read its input; its exit code says why.
   ffmpeg.stdin.on('error', () => {})
   ffmpeg.stdin.end(voice)
   try {

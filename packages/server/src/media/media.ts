@@ -1,27 +1,27 @@
-/** The port of what is done with the content of files: which type it has, pictures in other sizes, voice in another format. */
+/** The port of media: types by content, pictures in other sizes, voice in another format. */
 import type { Readable } from 'node:stream'
 
-/** What the bytes are, whatever name and type the sender gave. */
+/** The type of bytes, whatever name and type the sender gave. */
 export interface DetectedType {
   /** Without parameters; application/octet-stream: unknown. */
   readonly contentType: string
   readonly kind: 'image' | 'audio' | 'video' | 'other'
-  /** Whether browsers show it without running anything in it: raster images, audio, video. */
+  /** True when browsers show it without running code in it: raster images, audio, video. */
   readonly isInline: boolean
 }
 
-/** How large a picture is to be. */
+/** The size of a picture to render. */
 export interface RenderOptions {
   /** Pixels. */
   readonly width: number
   readonly height: number
-  /** `inside`: as large as fits, never enlarged; `cover`: the middle, cut to exactly this size. */
+  /** `inside`: as large as fits, never enlarged; `cover`: the middle, cropped to exactly this size. */
   readonly fit: 'inside' | 'cover'
 }
 
 /** A picture in another size. */
 export interface RenderedImage {
-  /** WebP for what may be transparent. */
+  /** WebP for pictures with transparency. */
   readonly contentType: 'image/jpeg' | 'image/webp'
   readonly body: Buffer
   /** Pixels. */
@@ -29,20 +29,20 @@ export interface RenderedImage {
   readonly height: number
 }
 
-/** How large a picture is. */
+/** The size of a picture. */
 export interface ImageSize {
-  /** Pixels, as people see the picture: turned as its EXIF data says. */
+  /** Pixels as displayed: rotated by the EXIF data. */
   readonly width: number
   readonly height: number
 }
 
 /** Why a picture was not read or made, or a voice not converted. */
 export type MediaErrorReason =
-  /** No picture or voice that can be read, or of a type that is not supported. */
+  /** The picture or voice cannot be read, or its type is not supported. */
   | 'unreadable'
-  /** More pixels, frames or bytes than we decode. */
+  /** It has more pixels, frames or bytes than the service decodes. */
   | 'too_complex'
-  /** Too many wait already; try again in a moment. */
+  /** Too many conversions wait; a later call may succeed. */
   | 'busy'
   /** The machine lacks the program: ffmpeg. */
   | 'unsupported'
@@ -60,32 +60,32 @@ export class MediaError extends Error {
   }
 }
 
-/** Pictures in other sizes. Work is bounded: so much at once, so much that waits, so much memory. */
+/** Renders pictures in other sizes, within bounds for parallel work, waiting work and memory. */
 export interface ImageRenderer {
   /**
    * Decodes the headers only.
    *
-   * @param source is destroyed in the end
-   * @throws MediaError unreadable, too_complex, busy; and what the source fails with
+   * @param source destroyed at the end
+   * @throws MediaError unreadable, too_complex, busy; and the error of the source
    */
   measure(source: Readable): Promise<ImageSize>
   /**
-   * Of an animation the first frame. Turned as its EXIF data says; nothing else of its metadata stays.
+   * Renders the first frame of an animation, rotated by the EXIF data; all other metadata is removed.
    *
-   * @param source is destroyed in the end
-   * @throws MediaError unreadable, too_complex, busy; and what the source fails with
+   * @param source destroyed at the end
+   * @throws MediaError unreadable, too_complex, busy; and the error of the source
    */
   render(source: Readable, options: RenderOptions): Promise<RenderedImage>
 }
 
-/** Voice in another format, by a program of the machine. */
+/** Converts voice with a program of the machine. */
 export interface VoiceConverter {
   /** Path of ffmpeg; null: the machine has none, and {@link toMp3} is unsupported. */
   readonly program: string | null
   /**
-   * @param source AMR (narrow or wide band); is destroyed in the end
-   * @returns all of the mp3
-   * @throws MediaError unsupported, unreadable, too_complex (too long), busy; and what the source fails with
+   * @param source AMR (narrow or wide band); destroyed at the end
+   * @returns the whole mp3
+   * @throws MediaError unsupported, unreadable, too_complex (too long), busy; and the error of the source
    */
   toMp3(source: Readable): Promise<Buffer>
 }

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream'
 import { MediaError } from './media.js'
 
 /**
- * All bytes of a source, which is destroyed in the end.
+ * Reads all bytes of a source, which is destroyed at the end.
  *
- * @throws MediaError too_complex above `maxBytes`; and what the source fails with
+ * @throws MediaError too_complex above `maxBytes`; and the error of the source
  */
 export async function readBounded(source: Readable, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []

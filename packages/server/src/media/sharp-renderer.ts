@@ -11,16 +11,16 @@ import {
 import { readBounded } from './read-bounded.js'
 import { WorkQueue } from './work-queue.js'
 
-/** Decoded with alpha this is 200 MB, which some formats need in one piece. */
+/** Decoded with alpha this is 200 MB, which some formats need in one buffer. */
 const maxPixels = 50_000_000
 const maxFrames = 1000
-/** Of the file. */
+/** Bound of the file. */
 const maxSourceBytes = 32 * 1024 * 1024
 const timeLimitSeconds = 10
-/** Passwords and files use the four threads of the pool too, so pictures take one of them. */
+/** Passwords and files share the four threads of the pool, so pictures take one of them. */
 const queue = { parallel: 1, maxWaiting: 64 }
 
-/** What may decode bytes of strangers: no SVG, no PDF, nothing that reads other files. */
+/** The decoders for untrusted bytes: no SVG, no PDF, none that reads other files. */
 const decoders = [
   'VipsForeignLoadJpegBuffer',
   'VipsForeignLoadPngBuffer',
@@ -32,7 +32,7 @@ const decoders = [
 const inputOptions: SharpOptions = {
   limitInputPixels: maxPixels,
   sequentialRead: true,
-  // Cameras write pictures with harmless mistakes; what is cut or broken is refused.
+  // Cameras write pictures with harmless mistakes; cut or broken pictures are refused.
   failOn: 'error',
 }
 
@@ -40,7 +40,7 @@ type SharpModule = typeof import('sharp')['default']
 
 const load = lateLoader(import.meta.url)
 
-/** Pictures by sharp (libvips): JPEG, PNG, WebP, GIF and AVIF. The library is loaded with the first picture. */
+/** Renders pictures with sharp (libvips): JPEG, PNG, WebP, GIF and AVIF. The library is loaded with the first picture. */
 export class SharpRenderer implements ImageRenderer {
   readonly #queue = new WorkQueue(queue)
   #sharp: SharpModule | undefined
@@ -60,9 +60,9 @@ export class SharpRenderer implements ImageRenderer {
     })
   }
 
-  /** Reads the headers. @throws MediaError for what is not to be decoded */
+  /** Reads the headers. @throws MediaError for a picture that must not be decoded */
   async #inspect(input: Buffer): Promise<Metadata> {
-    // Without the limit, which is an error without a name.
+    // The library's own limit throws an unspecific error, so it is off here.
     const options = { ...inputOptions, limitInputPixels: false }
     const metadata = await readable(() => this.#load()(input, options).metadata())
     const { width, height, pages = 1 } = metadata
@@ -102,7 +102,7 @@ function loadSharp(): SharpModule {
   return sharp
 }
 
-/** What the library does not read is no mistake of ours. */
+/** Maps a failure of the library to an unreadable picture. */
 async function readable<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

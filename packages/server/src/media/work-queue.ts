@@ -14,12 +14,12 @@ export class WorkQueue {
   }
 
   /**
-   * Reads the source when a slot is free, and destroys it in the end.
+   * Reads the source when a slot is free, and destroys it at the end.
    *
    * @throws MediaError busy
    */
   async run<Result>(source: Readable, work: () => Promise<Result>): Promise<Result> {
-    // It may fail while it waits; reading it then fails too.
+    // The source may fail while it waits; reading it then fails too.
     source.on('error', () => {})
     try {
       return await this.#slots.run(work)

@@ -1,11 +1,11 @@
-/** One line a second, or as often as is said, of what may happen with every call. */
+/** Limits log lines about events that may happen with every call: one per interval, a second by default. */
 export class LineLimit {
   #nextAt = Number.NEGATIVE_INFINITY
   #leftOut = 0
 
   constructor(private readonly everyMs = 1_000) {}
 
-  /** @returns how many lines were left out since the last one; null: this one is to be left out as well */
+  /** @returns the number of lines that were left out since the last one; null: the caller leaves out this one */
   next(now = performance.now()): number | null {
     if (now < this.#nextAt) {
       this.#leftOut++

@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino'
 
 export type { Logger } from 'pino'
 
-/** Names of fields that contain secrets wherever they turn up in a log line. */
+/** Names of fields that hold secrets anywhere in a log line. */
 const secretFields = [
   'password',
   'token',
@@ -13,7 +13,7 @@ const secretFields = [
   'access-token',
 ]
 
-/** JSON lines on standard output. */
+/** Returns a logger of JSON lines on standard output. */
 export function createLog(level: string): Logger {
   return pino({
     level,

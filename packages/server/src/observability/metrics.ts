@@ -7,7 +7,7 @@ const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const taskBuckets = [0.01, 0.1, 1, 10, 60, 300]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-/** What is committed in batches. */
+/** Kinds of batches. */
 type BatchKind = 'messages' | 'marks' | 'files'
 
 interface BatchFigures {
@@ -17,7 +17,7 @@ interface BatchFigures {
   readonly queued: () => number
 }
 
-/** What checkpoints of the embedded database did. */
+/** Figures of the checkpoints of the embedded database. */
 export interface CheckpointFigures {
   readonly seconds: number
   readonly stoppedSeconds: number
@@ -25,16 +25,16 @@ export interface CheckpointFigures {
   readonly walBytes: number
 }
 
-/** Of one line of logins or registrations. */
+/** Figures of one queue of logins or registrations. */
 export interface LoginFigures {
-  /** What it is for; lines for the same are added up. */
+  /** The purpose of the queue; queues of the same purpose are added up. */
   readonly purpose: string
   readonly waiting: number
-  /** Since the start. */
+  /** Counted since the start. */
   readonly refused: number
 }
 
-/** What the service holds for its clients. */
+/** Figures of what the service holds for its clients. */
 export interface ConnectionFigures {
   readonly connections: number
   readonly waitingRequests: number
@@ -42,24 +42,24 @@ export interface ConnectionFigures {
   readonly bodyBytes: number
 }
 
-/** What became of uses of the database since the start. */
+/** Uses of the database since the start, by outcome. */
 export interface DatabaseFigures {
   readonly failedReads: number
   readonly failedWrites: number
   readonly statementsGivenUp: number
-  /** Transactions that run or wait for their turn. */
+  /** Transactions that run or wait. */
   readonly writesUnderWay: number
   readonly isFailing: boolean
 }
 
-/** Rows of the history that were removed because of their age. */
+/** Rows of the history that retention has removed. */
 export interface HistoryFigures {
   readonly messages: number
   readonly recalled: number
   readonly changes: number
 }
 
-/** When a push certificate expires. */
+/** The expiry of a push certificate. */
 export interface CertificateFigures {
   readonly appId: string
   readonly name: string
@@ -157,21 +157,21 @@ export class Metrics {
     labelNames: ['reason'] as const,
     registers: [this.#registry],
   })
-  /** Of the bounds of connections and requests. */
+  /** Observes the bounds of connections and requests. */
   readonly bounds = {
     closed: (reason: string) => this.#closedConnections.inc({ reason }),
     refused: (reason: string) => this.#refusedRequests.inc({ reason }),
   }
-  /** Children by label, because looking them up through prom-client costs more than counting. */
+  /** Children by label: a look-up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
     { duration: { observe(value: number): void }; answers: Map<number, { inc(): void }> }
   >()
 
-  /** Of the batches that are committed. */
+  /** Observers of the batches that are committed. */
   readonly batches: Readonly<Record<BatchKind, BatchObserver>>
 
-  /** @param queued how much waits for a commit now */
+  /** @param queued the size that waits for a commit now */
   constructor(queued: Readonly<Record<BatchKind | 'messageBytes', () => number>>) {
     collectDefaultMetrics({ register: this.#registry })
     new Gauge({
@@ -246,7 +246,7 @@ export class Metrics {
     }
   }
 
-  /** @param read what is held now */
+  /** @param read returns the current figures */
   watchConnections(read: () => ConnectionFigures): void {
     this.#gaugesOf(read, [
       ['hermod_connections', 'Open connections.', ({ connections }) => connections],
@@ -268,7 +268,7 @@ export class Metrics {
     ])
   }
 
-  /** @param read what the checkpoints of the embedded database did since the start */
+  /** @param read returns the figures of checkpoints since the start */
   watchCheckpoints(read: () => CheckpointFigures): void {
     this.#countersOf(read, [
       [
@@ -296,7 +296,7 @@ export class Metrics {
     ])
   }
 
-  /** @param read what became of uses of the database since the start */
+  /** @param read returns the uses of the database since the start */
   watchDatabase(read: () => DatabaseFigures): void {
     this.#countersOf(read, [
       [
@@ -329,7 +329,7 @@ export class Metrics {
     ])
   }
 
-  /** Gauges whose values are known elsewhere: name, help, value. */
+  /** Registers gauges whose values are read at each collection: name, help, value. */
   #gaugesOf<Figures>(
     read: () => Figures,
     gauges: readonly (readonly [string, string, (figures: Figures) => number])[],
@@ -345,7 +345,7 @@ export class Metrics {
       })
   }
 
-  /** Counters whose values are counted elsewhere: name, help, value. */
+  /** Registers counters whose values are read at each collection: name, help, value. */
   #countersOf<Figures>(
     read: () => Figures,
     counters: readonly (readonly [string, string, (figures: Figures) => number])[],
@@ -362,7 +362,7 @@ export class Metrics {
       })
   }
 
-  /** @param read what waits to be hashed or stored */
+  /** @param read returns the queues of logins and registrations */
   watchLogins(read: () => readonly LoginFigures[]): void {
     const labelNames = ['purpose'] as const
     const registers = [this.#registry]
@@ -388,7 +388,7 @@ export class Metrics {
     })
   }
 
-  /** @param list push certificates that expire; asked at every reading of the figures */
+  /** @param list returns push certificates that expire; called at every collection */
   watchCertificates(list: () => MaybePromise<readonly CertificateFigures[]>): void {
     new Gauge({
       name: 'hermod_push_certificate_expiry_timestamp_seconds',
@@ -396,7 +396,7 @@ export class Metrics {
       labelNames: ['app', 'certificate'] as const,
       registers: [this.#registry],
       async collect() {
-        // Figures are there also when the database is not; then these are those of before.
+        // Without the database, the values of the last collection stay.
         const certificates = await Promise.resolve(list()).catch(() => null)
         if (certificates === null) return
         this.reset()
@@ -406,7 +406,7 @@ export class Metrics {
     })
   }
 
-  /** @param read certificates that nothing is sent with for now, by channel */
+  /** @param read returns the number of paused certificates, by channel */
   watchCircuits(read: () => Readonly<Record<string, number>>): void {
     new Gauge({
       name: 'hermod_push_open_circuits',

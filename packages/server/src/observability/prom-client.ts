@@ -1,2 +1,2 @@
-/** What we use of the library of metrics; one file after the build, see scripts/bundle.mjs. */
+/** The used part of the metrics library; the build bundles it into one file, see scripts/bundle.mjs. */
 export { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'

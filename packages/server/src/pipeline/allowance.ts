@@ -3,22 +3,22 @@ import { boundedCache } from '../lib/limits/bounded-cache.js'
 import { maxKeys } from '../lib/limits/rate-limiter.js'
 import { type BucketRate, TokenBucket } from '../lib/limits/token-bucket.js'
 
-/** What the caller of a call has left to spend. */
+/** The remaining budget of a caller. */
 export interface Allowance {
-  /** Takes tokens beyond the one that every call takes, also those that are yet to come; less than 0 gives back. */
+  /** Takes tokens beyond the one of every call; the balance may become negative. A negative number gives tokens back. */
   charge(tokens: number): void
   /**
-   * Before a file comes or goes.
+   * Called before a file is sent or received.
    * @throws AppError too_many_requests until the bytes of the files before it are paid
    */
   requireFileBytes(): void
-  /** Takes bytes of a file that came or went. */
+  /** Charges bytes of a file that was sent or received. */
   chargeFileBytes(bytes: number): void
-  /** The call is over. */
+  /** Ends the call. */
   end(): void
 }
 
-/** Of callers that nothing is counted for. */
+/** The allowance of callers without limits. */
 export const unlimited: Allowance = {
   charge() {},
   requireFileBytes() {},
@@ -27,15 +27,15 @@ export const unlimited: Allowance = {
 }
 
 export interface UserLimits {
-  /** In tokens. */
+  /** Tokens. */
   readonly rate: BucketRate
-  /** How many calls of one user may be under way at once. */
+  /** Calls of one user that may run at once. */
   readonly calls: number
-  /** In bytes of files that come and go. */
+  /** Bytes of files that are sent and received. */
   readonly fileRate: BucketRate
 }
 
-/** What each user has left to spend, and how many of its calls are under way. */
+/** The allowance of each user, and the number of its running calls. */
 export class UserAllowances {
   readonly #users = boundedCache<Int64, UserAllowance>(maxKeys)
 
@@ -55,7 +55,7 @@ export class UserAllowances {
 
 class UserAllowance implements Allowance {
   readonly #bucket: TokenBucket
-  /** Of a user who has sent or fetched a file; one who is in debt for it may still do everything else. */
+  /** Set once the user has sent or fetched a file; a debt for files keeps the user from moving files only. */
   #fileBytes: TokenBucket | null = null
   #calls = 0
 

@@ -3,7 +3,7 @@ import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { invalid, type Parameters } from './parameters.js'
 import type { AdminPrincipal, Principal, UserDirectory } from './principal.js'
 
-/** The operation's declared callers; also what an Admin token must say about whom it acts for (rule C5). */
+/** Checks the caller against the operation's declared callers, and the user_id header of an Admin token (rule C5). */
 export function requireCaller(operation: Operation, principal: Principal): void {
   const rule = callerRules[operation.callers]
   const kind = principal.kind === 'anonymous' ? 'none' : principal.kind
@@ -20,8 +20,9 @@ export type RequireSubject = (
 ) => MaybePromise<void>
 
 /**
- * Compiles what the parameters and the headers of an Admin token must have in common: the user that the call is about is there, and the
- * group is the one that the token may act on (rules C3 to C5). A parameter `group_id` is the group that an operation is about; so is a conversation, as far as the token is limited to a group.
+ * Compiles the check of parameters against the headers of an Admin token: the user of the call exists, and the group is the one that the
+ * token may act on (rules C3 to C5). A parameter `group_id` is the group of an operation; so is a conversation, for a token that is limited
+ * to a group.
  */
 export function compileSubject(operation: Operation): RequireSubject {
   const { claims, conversation, query, body } = operation
@@ -49,13 +50,13 @@ export function compileSubject(operation: Operation): RequireSubject {
   }
   return (users, principal, params) => {
     requireClaim(principal, params)
-    // The user of a user token was there when the token was found.
+    // The look-up of a user token has already checked its user.
     if (principal.kind !== 'admin') return undefined
     if (subject !== 'required') {
       requireGroup(principal, params)
       return requireUser(users, principal)
     }
-    // Of an operation about a user, the first thing to say is that there is none.
+    // An operation about a user reports a missing user first.
     return thenMaybe(requireUser(users, principal), () => requireGroup(principal, params))
   }
 }

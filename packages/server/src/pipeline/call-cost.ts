@@ -1,24 +1,24 @@
-/** What a call costs its user beyond the token that every call takes (rule A2b). */
+/** The cost of a call for its user beyond the token that every call takes (rule A2b). */
 import { isWholeBody, type Operation } from '@hermod/protocol'
 import type { Parameters } from './parameters.js'
 
-/** A token pays for so many users or groups that are looked up, */
+/** Users or groups that one token pays to look up. */
 const lookUpsPerToken = 100
-/** for a copy of so many bytes of a message, */
+/** Bytes of one copy of a message that one token pays for. */
 const messageBytesPerToken = 4_096
-/** and for so much of an answer. */
+/** Characters of an answer that one token pays for. */
 const answerBytesPerToken = 16_384
-/** A look-up of more entries than that waits its turn. */
+/** Look-ups of more entries run a few at a time. */
 const largeLookUp = 1_000
 const bytesPerCharacter = 3
 
-/** What the parameters of an operation's calls add. */
+/** The costs that the parameters of an operation's calls add. */
 export interface CallCost {
-  /** For the entries of its lists. */
+  /** The cost of the entries of its lists. */
   entries(params: Parameters): number
-  /** For the size of what is stored once for each entry; paid by calls that succeed. */
+  /** The cost of the bytes that are stored for each entry; only calls that succeed pay it. */
   bytes(params: Parameters): number
-  /** It looks up so much that few such calls should be under way at once. */
+  /** Reports whether the call looks up so much that only a few such calls may run at once. */
   isLarge(params: Parameters): boolean
 }
 
@@ -55,7 +55,7 @@ function entryCost({ name, isLookUp }: ListParameter, params: Parameters): numbe
   return isLookUp ? Math.floor(count / lookUpsPerToken) : Math.max(0, count - 1)
 }
 
-/** Of one copy. */
+/** The cost of one copy. */
 function tokensFor(params: Parameters, texts: readonly string[]): number {
   let length = 0
   for (const name of texts) length += lengthOf(params[name])
@@ -68,7 +68,7 @@ function costText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** 0 of what is absent. */
+/** Returns 0 for an absent value. */
 function lengthOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 0
 }

@@ -6,17 +6,17 @@ import type { Call } from './call.js'
 import type { AppPrincipal, Principal } from './principal.js'
 
 export interface Limiter<Key> {
-  /** @returns 0 when the key may go on, else the whole seconds after which it may */
+  /** @returns 0 when the key may call, else the whole seconds after which it may */
   take(key: Key): number
-  /** Undoes one take that was let through. */
+  /** Undoes one successful take. */
   giveBack(key: Key): void
 }
 
 export interface Limiters {
   readonly addresses: Limiter<string>
-  /** By address: Admin tokens that were not valid lately, until they turn out to be. */
+  /** By address: Admin tokens that are not known to be valid. */
   readonly newAdminTokens: Limiter<string>
-  /** The service gives every ID once, whatever the app. */
+  /** By user ID, which is unique over all apps. */
   readonly users: Pick<UserAllowances, 'begin'>
   readonly apps: Limiter<string>
 }
@@ -27,16 +27,16 @@ const maxAdminTokens = 10_000
  * The limits of calls (rules A2, A2a): by address before authentication, by user and app after it. A valid Admin token passes
  * all of them, since an app server is one address with much traffic; so does an operator.
  *
- * An Admin token that was valid when it was last checked goes straight to authentication, however much its address sends. Any other one
- * draws on a bucket of its own and gets that back when it is valid, so that an app server is heard behind an address that is
- * used up, and made-up tokens ask the database no more often than calls of another kind. Those that fail count for the address as well.
+ * An Admin token that was valid at its last check goes straight to authentication, whatever its address sends. Any other Admin token takes
+ * from a separate bucket, and gives the token back when it turns out valid. So an app server is served behind an exhausted address, and
+ * forged tokens cause no more database look-ups than other calls. Admin tokens that fail count for the address as well.
  */
 export class CallLimits {
   readonly #validAdminTokens = boundedCache<string, true>(maxAdminTokens)
 
   constructor(private readonly limiters: Limiters) {}
 
-  /** Of a request that is no call, such as a receipt. @throws AppError address_limited */
+  /** Counts a request that is no call, such as a receipt. @throws AppError address_limited */
   requestArrived(address: string): void {
     requireNoWait('address_limited', this.limiters.addresses.take(networkOf(address)))
   }
@@ -53,11 +53,11 @@ export class CallLimits {
     )
   }
 
-  /** The call ended in authentication. */
+  /** Counts a call that failed in authentication. */
   refused(call: Call, error: unknown): void {
     const adminToken = adminTokenOf(call)
     if (adminToken === null) return
-    // A failure of ours says nothing about the token.
+    // A failure of the service says nothing about the token.
     const isOurs = !(error instanceof AppError) || error.entry.retryable
     if (!isOurs) this.#failed(call, adminToken)
     else if (!this.#validAdminTokens.has(adminToken))
@@ -65,19 +65,19 @@ export class CallLimits {
   }
 
   /**
-   * @returns what the caller has left; to be ended with the call
+   * @returns the caller's allowance; it ends with the call
    * @throws AppError address_limited, too_many_requests
    */
   authenticated(call: Call, principal: Principal): Allowance {
     const adminToken = adminTokenOf(call)
     if (principal.kind === 'admin' && adminToken !== null) this.#passed(call, adminToken)
     if (principal.kind === 'admin' || principal.kind === 'operator') return unlimited
-    // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
+    // An operation that needs no token ignores an invalid one, which must not bypass the limit by address.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
     const { users, apps } = this.limiters
     const payerId = payerOf(principal)
     const allowance = payerId === systemUserId ? unlimited : users.begin(payerId)
-    // Calls count here, and not what they cost: else the debts of a few users would keep all others of the app waiting.
+    // The app's limit counts calls and not their cost: the debts of a few users must not delay all others of the app.
     const waitSeconds = apps.take(principal.appId)
     if (waitSeconds > 0) allowance.end()
     requireNoWait('too_many_requests', waitSeconds)
@@ -97,7 +97,7 @@ export class CallLimits {
   }
 }
 
-/** @returns the user whose tokens the call takes; 0: nobody's */
+/** @returns the user whose tokens the call takes; 0: none */
 function payerOf(principal: AppPrincipal): Int64 {
   if (principal.kind === 'user') return principal.userId
   return principal.kind === 'ticket' ? principal.payerId : systemUserId

@@ -84,7 +84,7 @@ export type Reply<Encoded> =
   | { readonly kind: 'payload'; readonly encoded: Encoded }
   | { readonly kind: 'failure'; readonly error: AppError }
 
-/** Whether calls of the operation send or receive the bytes of a file, or pay for them. */
+/** Reports whether calls of the operation send or receive the bytes of a file, or pay for them. */
 export function movesFiles({ answersFile, takesFile, credentials }: Operation): boolean {
   return answersFile || takesFile !== null || credentials === 'ticket'
 }

@@ -1,13 +1,13 @@
 /**
- * From what arrived to what the contract declares: a schema becomes a function that coerces (rule B3), checks, and names every
- * violation (rule A4). Generic validators neither coerce exactly over the int64 range nor check lists item by item, which is why this is our own.
+ * Compiles schemas of the contract to functions that coerce (rule B3), check, and name every violation (rule A4). Generic validators
+ * neither coerce exactly over the int64 range nor check lists item by item.
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
 
-/** @returns the decoded value, or undefined when it pushed what is wrong to `violations` */
+/** @returns the decoded value, or undefined when it has pushed to `violations` */
 type Decode = (value: unknown, path: string, violations: string[]) => unknown
 
-/** What the decoder understands of a schema. */
+/** The parts of a schema that the decoder reads. */
 export interface JsonSchema {
   readonly type?: string
   readonly format?: string
@@ -30,7 +30,7 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[]
 }
 
-/** `coerce` for what callers send; `exact` for what the service answers, where "5" is no integer. */
+/** `coerce` for values from callers; `exact` for answers of the service, where "5" is no integer. */
 type Mode = 'coerce' | 'exact'
 
 const int64Min = -(2n ** 63n)
@@ -92,7 +92,7 @@ function compileInteger(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-/** The one form of an integer: a number when safe, else a bigint; null when the value is none. */
+/** Returns an integer in its one form: a number when safe, else a bigint; null when the value is no integer. */
 function toInteger(value: unknown, mode: Mode): Int64 | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value + 0 : null
   if (typeof value === 'bigint') return value
@@ -143,7 +143,7 @@ function compileString(schema: JsonSchema): Decode {
       return allowed.has(value)
         ? value
         : refuse(violations, path, `must be one of ${[...allowed].join(', ')}`)
-    // A string has at most as many code points as UTF-16 units, so counting is needed only near a limit.
+    // A string has at most as many code points as UTF-16 units, so they are counted only near a limit.
     if (value.length > max && codePoints(value) > max)
       return refuse(violations, path, `must have at most ${max} characters`)
     if (min > 0 && (value.length < min || codePoints(value) < min))
@@ -244,14 +244,14 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-/** Whether "" is a value of such a field, good or not. */
+/** Reports whether "" is a value of such a field, valid or not. */
 export function isText(schema: JsonSchema): boolean {
   const { type, enum: words, anyOf, 'x-blank-is-absent': blankIsAbsent } = schema
   const isString = type === 'string' && words === undefined
   return isString || type === undefined || anyOf !== undefined || blankIsAbsent === false
 }
 
-/** null counts as left out, and so does "" where a number, a flag or one of a few words belongs: that is how empty form fields arrive. */
+/** Null counts as absent, and so does "" for a number, a flag or an enumerated word: empty form fields arrive that way. */
 export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coerce'): boolean {
   return (
     value === undefined || (mode === 'coerce' && (value === null || (value === '' && !isTextField)))
@@ -270,7 +270,7 @@ function compileUnion(branches: readonly JsonSchema[], mode: Mode): Decode {
       const own: string[] = []
       const decoded = decode(value, path, own)
       if (own.length === 0) return decoded
-      // The branch of the value's own type says most about what is wrong with it.
+      // The branch of the value's own type gives the most useful violation.
       if (best === null || branch.type === jsonType(value)) best = own
     }
     violations.push(...(best ?? [`${path} is invalid`]))

@@ -7,15 +7,15 @@ import type { Payload } from './call.js'
 
 type Compile = typeof import('fast-json-stringify').default
 
-/** With the first answer: the compiler takes 50 ms and 16 MB, most of it for kinds of schemas that ours are not. */
+/** Loaded with the first answer: the compiler takes 50 ms and 16 MB, mostly for kinds of schemas that the contract does not use. */
 const load = lateLoader(import.meta.url)
 
 /** Writes the envelope of a success as JSON text. */
 export type EncodeEnvelope = (payload: Payload) => string
 
 /**
- * Compiles the envelope of an operation's successes from its definition: that writes a page of history in half the time that
- * JSON.stringify takes. Members that the definition does not name are left out of the answer.
+ * Compiles the envelope of an operation's successes from its definition. It writes a page of history in half the time of JSON.stringify.
+ * Members that the definition does not name are left out of the answer.
  */
 export function compileEncoder({ data, extras }: Operation): EncodeEnvelope {
   const members = Object.entries(extras).map(([name, schema]) => [name, shapeOf(schema)])
@@ -39,7 +39,7 @@ export type EncodeAnswer = (payload: Payload) => MaybePromise<string>
 /** Entries of a list that are written at once. */
 const chunkLength = 250
 
-/** As {@link compileEncoder}, when it is first used: who takes the value of an answer as it is never pays for it. */
+/** Compiles at the first use: callers that take the value itself never pay for it. */
 export function answerEncoder(operation: Operation, budget: EventLoopBudget): EncodeAnswer {
   let encode: EncodeEnvelope | undefined
   return (payload) => {
@@ -68,7 +68,7 @@ async function encodeInChunks(
   return frame.slice(0, at) + texts.join(',') + frame.slice(at)
 }
 
-/** What matters for writing: ranges, formats and descriptions would only cost time. */
+/** Keeps the parts of a schema that matter for writing: ranges, formats and descriptions would only cost time. */
 function shapeOf({ type, properties, items, additionalProperties }: TSchema): object {
   if (type === 'array') return { type, items: items === undefined ? {} : shapeOf(items as TSchema) }
   if (type !== 'object') return type === undefined ? {} : { type }

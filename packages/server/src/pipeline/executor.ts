@@ -243,7 +243,7 @@ export class Executor {
     }
   }
 
-  // Compiled on first use: a server is up before it has looked at every operation.
+  // Compiled at the first use, so that the server starts sooner.
   #compile(operation: Operation): Compiled {
     const known = this.#compiled.get(operation)
     if (known) return known

@@ -9,21 +9,21 @@ import { element } from './xml.js'
 
 const attempts = 3
 const pauseMs = 150
-/** A store that took longer to fail is slow, and asking it again would only keep the caller waiting. */
+/** A store that took longer to fail is slow; another attempt would only keep the caller waiting. */
 const retryWithinMs = 2000
 /** Statuses after which another attempt may succeed. */
 const passing: ReadonlySet<number> = new Set([429, 500, 502, 503, 504])
-/** Of a list of a thousand keys. */
+/** Bound of a text answer; a list of a thousand keys is shorter. */
 const maxTextBytes = 4 * 1024 * 1024
 const emptyHash = createHash('sha256').digest('hex')
 
 export interface S3Request {
   readonly method: SignableRequest['method']
-  /** Of an object; unset: the bucket. */
+  /** The key of an object; unset: the request is for the bucket. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  /** Is asked for once for each attempt. */
+  /** `content` is called once for each attempt. */
   readonly body?: {
     readonly size: number
     readonly sha256: string
@@ -37,7 +37,7 @@ export interface S3Answer {
   readonly body: Readable
 }
 
-/** Signed requests to one bucket, with bounded time and bounded repetition. */
+/** Sends signed requests to one bucket, with bounded time and bounded repetition. */
 export class S3Client {
   readonly #signer: S3Signer
   readonly #agent: Agent
@@ -55,7 +55,7 @@ export class S3Client {
   }
 
   /**
-   * An answer of success. Its body must be read or destroyed.
+   * Returns an answer of success. The caller reads or destroys its body.
    *
    * @throws BlobError not_found (of an object), unavailable, full, damaged (a range outside the object)
    */
@@ -73,7 +73,7 @@ export class S3Client {
     }
   }
 
-  /** As {@link send}, for answers that are text. */
+  /** Sends a request whose answer is text. */
   async text(wanted: S3Request): Promise<string> {
     try {
       return await textOf(await this.send(wanted))
@@ -104,12 +104,12 @@ export class S3Client {
   }
 }
 
-/** What the store answered instead of success, or that it did not answer. */
+/** An error answer of the store, or a missing answer. */
 class S3Failure extends BlobError {
   constructor(
     reason: BlobErrorReason,
     message: string,
-    /** Another attempt may succeed. */
+    /** True when another attempt may succeed. */
     readonly isPassing: boolean,
     options?: ErrorOptions,
   ) {
@@ -122,7 +122,7 @@ function s3Answer({ statusCode, headers, body }: Dispatcher.ResponseData): S3Ans
     const value = headers[name]
     return Array.isArray(value) ? value.join(', ') : (value ?? '')
   }
-  // A caller that destroys it is not told of that.
+  // Destroying the body must not emit an unhandled error.
   body.on('error', () => {})
   return { status: statusCode, header, body }
 }

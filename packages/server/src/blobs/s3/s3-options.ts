@@ -1,33 +1,33 @@
-/** Where the bucket is, and how it is spoken to. */
+/** The address of the bucket, its credentials and the use of it. */
 export interface S3Options {
   /** Such as https://s3.eu-central-1.amazonaws.com; without a slash at its end. */
   readonly endpoint: string
-  /** The same store as clients reach it, for what they are sent there with. */
+  /** The address at which clients reach the same store, for forms and signed addresses. */
   readonly publicEndpoint: string
   readonly region: string
   readonly bucket: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** True: the bucket is the first name of the path; false: of the host name. */
+  /** True: the bucket is the first name of the path; false: the first name of the host. */
   readonly forcePathStyle: boolean
-  /** Before every key: empty, or names that end with a slash. */
+  /** The prefix of every key: empty, or names that end with a slash. */
   readonly prefix: string
-  /** Whether clients send files straight to the store, by a form. */
+  /** True when clients send files straight to the store, by a form. */
   readonly directUploads: boolean
-  /** Whether clients get files from the store, by signed addresses. */
+  /** True when clients get files from the store, by signed addresses. */
   readonly redirectDownloads: boolean
-  /** A folder of this process, for what is on its way to the store; it is emptied. */
+  /** A folder of this process for uploads in progress; it is emptied at the start. */
   readonly spoolFolder: string
   readonly timeouts?: S3Timeouts
 }
 
 export interface S3Timeouts {
   readonly connectMs: number
-  /** Without any progress, until an answer begins. */
+  /** Time without progress until an answer begins. */
   readonly answerMs: number
-  /** The same for requests with a body: a store that keeps a large file takes its time. */
+  /** The same for requests with a body: storing a large file takes longer. */
   readonly putAnswerMs: number
-  /** Between two pieces of an answer. */
+  /** Time between two chunks of an answer. */
   readonly bodyMs: number
 }
 
@@ -38,7 +38,7 @@ export const defaultTimeouts: S3Timeouts = {
   bodyMs: 10_000,
 }
 
-/** The address of the bucket, without a slash at its end, or of an object in it. */
+/** Returns the address of the bucket, without a slash at its end, or of an object in it. */
 export function addressOf(endpoint: string, options: S3Options, name?: string): URL {
   const { bucket, forcePathStyle } = options
   const url = new URL(endpoint)

@@ -15,7 +15,7 @@ export interface SignableRequest {
   readonly payloadHash: string
 }
 
-/** Signature version 4 of S3 on requests, addresses and forms. */
+/** Signs requests, addresses and forms with signature version 4 of S3. */
 export class S3Signer {
   readonly #signer: SignatureV4
 
@@ -38,7 +38,7 @@ export class S3Signer {
     return signed.headers
   }
 
-  /** An address that answers the object with these headers until it ends. */
+  /** Returns an address that answers the object with these headers until it expires. */
   async downloadUrl(
     key: string,
     { contentType, contentDisposition, expiresInSeconds }: DownloadUrlOptions,
@@ -56,7 +56,7 @@ export class S3Signer {
   }
 
   /**
-   * A form with which the one that has it stores one object.
+   * Returns a form with which a client stores one object.
    *
    * @see https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-HTTPPOSTConstructPolicy.html
    */

@@ -23,12 +23,12 @@ import { Spool, type SpooledBody } from './spool.js'
 import { verified } from './verified.js'
 import { element, elements } from './xml.js'
 
-/** S3 takes a thousand in one request, but some stores remove them one by one before they answer. */
+/** S3 accepts a thousand keys in one request, but some stores remove them one by one before they answer. */
 const removedAtOnce = 100
 
 /**
- * Blobs as objects of one bucket of a store that speaks S3. A blob is sent when all of it is there, in one request whose checksum the
- * store verifies: nothing is left of what breaks off, no parts either. So a blob has at most the 5 GiB that S3 takes at once.
+ * Stores blobs as objects of one bucket of a store that speaks S3. A blob is sent once it is complete, in one request whose checksum the
+ * store verifies: a broken upload leaves no object and no parts. The limit of a blob is therefore the 5 GiB of one S3 request.
  */
 export class S3Store implements BlobStore {
   readonly kind = 's3'
@@ -45,7 +45,7 @@ export class S3Store implements BlobStore {
     this.#signer = new S3Signer(options)
   }
 
-  /** Asks the store nothing. @throws what the file system throws */
+  /** Sends no request to the store. @throws the error of the file system */
   static async open(options: S3Options): Promise<S3Store> {
     return new S3Store(options, await Spool.open(options.spoolFolder))
   }
@@ -120,7 +120,7 @@ export class S3Store implements BlobStore {
     return { blobs, next: (isCut && blobs.at(-1)?.key) || null }
   }
 
-  /** What is kept of a body while it comes goes with the process. */
+  /** Does nothing: the files of unfinished uploads are removed at the next start. */
   async tidy(): Promise<void> {}
 
   async uploadForm(key: string, options: UploadFormOptions): Promise<StoreForm | null> {
@@ -147,7 +147,7 @@ export class S3Store implements BlobStore {
       const headers = { 'content-type': contentType }
       await this.#client.text({ method: 'PUT', key: name, headers, body })
     } catch (error) {
-      // The store may have it all the same. When it does not answer to this either, `hermod check` finds it.
+      // The store may have the object all the same. When this request fails too, `hermod check` finds the object.
       await this.#client.text({ method: 'DELETE', key: name }).catch(() => {})
       throw error
     }

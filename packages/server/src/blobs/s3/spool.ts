@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { StoredBlob } from '../blob-store.js'
 import { diskError, emptyFolder, writeAll } from '../disk.js'
-import { Intake } from '../intake.js'
+import { UploadStream } from '../upload-stream.js'
 
-/** What is not larger stays in memory. */
+/** Bodies up to this size stay in memory. */
 const memoryBytes = 256 * 1024
 
-/** A whole body, whose length and checksums are known and which can be sent more than once. */
+/** A complete body with its length and checksums, which can be sent more than once. */
 export interface SpooledBody extends StoredBlob {
   /** In hex. */
   readonly sha256: string
@@ -18,8 +18,8 @@ export interface SpooledBody extends StoredBlob {
 }
 
 /**
- * Keeps bodies in files until they are whole. So a store gets nothing of a body that breaks off or is too large, no memory is taken by
- * slow clients, and sending can be repeated.
+ * Keeps bodies in files until they are complete. A store gets nothing of a body that breaks off or is too large, slow clients take no
+ * memory, and sending can be repeated.
  */
 export class Spool {
   private constructor(private readonly folder: string) {}
@@ -31,8 +31,8 @@ export class Spool {
   }
 
   /**
-   * @param use gets the body; what is left of it on disk goes when this ends
-   * @throws BlobError too_large, cut, full; and what `use` throws
+   * @param use gets the body; its file is removed when this ends
+   * @throws BlobError too_large, cut, full; and the error of `use`
    */
   async with<Result>(
     body: Readable,
@@ -40,15 +40,15 @@ export class Spool {
     use: (spooled: SpooledBody) => Promise<Result>,
   ): Promise<Result> {
     await using file = new SpoolFile(join(this.folder, randomBytes(16).toString('hex')))
-    const intake = new Intake(body, maxBytes)
+    const upload = new UploadStream(body, maxBytes)
     const hash = createHash('sha256')
-    for await (const chunk of intake.chunks()) {
+    for await (const chunk of upload.chunks()) {
       hash.update(chunk)
       await file.append(chunk)
     }
     await file.end()
     const sha256 = hash.digest('hex')
-    return await use({ ...intake.passed, sha256, content: () => file.content() })
+    return await use({ ...upload.passed, sha256, content: () => file.content() })
   }
 }
 

@@ -9,7 +9,7 @@ export interface Expectation {
 }
 
 /**
- * The bytes of an answer as they come, the last piece only when all of them were right: a reader never takes wrong bytes for the whole.
+ * Yields the bytes of an answer, the last chunk only when all of them were right: a reader never takes wrong bytes for the whole.
  *
  * @throws BlobError damaged, unavailable
  */

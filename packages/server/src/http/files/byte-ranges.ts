@@ -10,7 +10,7 @@ export interface ByteRangesBody {
   readonly body: AsyncIterable<Buffer>
 }
 
-/** @param file.open the bytes of a range, asked for one after another while the body is read */
+/** @param file.open returns the bytes of a range; called for one range after another while the body is read */
 export function byteRangesBody(
   file: {
     readonly contentType: string
@@ -41,7 +41,7 @@ export function byteRangesBody(
   }
 }
 
-/** The header that says which part of the file is sent. @param size of the whole file in bytes */
+/** Returns the header of the part that is sent. @param size of the whole file in bytes */
 export function contentRange({ start, end }: ByteRange, size: number): string {
   return `bytes ${start}-${end}/${size}`
 }

@@ -1,16 +1,16 @@
-/** Requests that depend on what the client has already (RFC 9110, section 13). */
+/** Conditional requests (RFC 9110, section 13). */
 import type { IncomingHttpHeaders } from 'node:http'
 import fresh from 'fresh'
 
-/** What tells one state of a file from another, as headers have it. */
+/** The file's validators: ETag and Last-Modified. */
 export interface Validators {
-  /** With its quotes. */
+  /** The tag with its quotes. */
   readonly etag: string
   readonly lastModified: string
 }
 
 /**
- * In the order of RFC 9110, section 13.2.2.
+ * Evaluates the conditions in the order of RFC 9110, section 13.2.2.
  * @returns `failed`: the file is not the one that the client means; `not_modified`: the client has it
  */
 export function evaluateConditions(
@@ -24,7 +24,7 @@ export function evaluateConditions(
   return fresh(headers, { etag, 'last-modified': lastModified }) ? 'not_modified' : 'send'
 }
 
-/** Whether a part may be sent: the client says which file it has the other parts of (If-Range), and that is this one. */
+/** Reports whether a part may be sent: the client has other parts of this same file (If-Range). */
 export function isSameFile(
   { 'if-range': other }: IncomingHttpHeaders,
   { etag, lastModified }: Validators,

@@ -1,16 +1,15 @@
-/** What a Range header asks for (RFC 9110, section 14). */
+/** The Range header (RFC 9110, section 14). */
 import type { ByteRange } from '../../lib/system/byte-range.js'
 
-/** So many ranges may be asked for at once, and so many are sent at most; who asks for more gets the whole file. */
+/** Most ranges of one request; a request for more gets the whole file. */
 const maxRanges = 32
 const oneRange = /^(\d*)-(\d*)$/
 
 /**
- * The ranges in the order in which they were asked for; those that overlap or touch one another are one.
+ * Returns the ranges in the order of the request; those that overlap or touch are merged.
  * @param header undefined where there is none
  * @param size of the file in bytes
- * @returns `whole` when the whole file is the answer, as it is to units and forms that nobody knows; `outside` when nothing of the file
- *   was asked for
+ * @returns `whole` when the whole file is the answer, also to unknown units and forms; `outside` when no range is within the file
  */
 export function requestedRanges(
   header: string | undefined,
@@ -25,7 +24,7 @@ export function requestedRanges(
   return ranges.length === 0 ? 'outside' : mergedRanges(ranges)
 }
 
-/** As it is written: `first-last`, `first-` to the end, `-count` from the end. */
+/** A range of the header: `first-last`, `first-` to the end, `-count` from the end. */
 interface WrittenRange {
   readonly first: string
   readonly last: string
@@ -39,7 +38,7 @@ function parseRange(text: string): WrittenRange | null {
   return isTurnedRound ? null : { first, last }
 }
 
-/** @returns null when nothing of the file is in it */
+/** @returns null when the range is outside of the file */
 function within({ first, last }: WrittenRange, size: number): ByteRange | null {
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first)
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1)

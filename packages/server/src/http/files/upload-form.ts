@@ -10,14 +10,14 @@ const fileField = 'file'
 const limits = { fields: 32, fieldSize: 16_384, parts: 40, headerPairs: 32, headerSize: 8_192 }
 const isForm = /^multipart\/form-data\s*;/i
 const maxNameLength = 255
-/** Control characters, those that turn the direction of what follows, and what stands for bytes that were no UTF-8. */
+/** Control characters, marks that change the writing direction, and the replacement of bytes that are no UTF-8. */
 const notInNames = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufffd]/u
 
 /**
- * @param source the body; it is destroyed when the form is not read to its end
+ * @param source the body; destroyed when the form is not read to its end
  * @param contentType of the body
  * @returns the form up to its file, see {@link UploadForm}
- * @throws AppError upload_form_invalid, file_missing, file_name_invalid; that with which the source has failed
+ * @throws AppError upload_form_invalid, file_missing, file_name_invalid; the error of the source
  */
 export async function readUploadForm(
   source: Readable,
@@ -67,7 +67,7 @@ class FormReader {
   }
 
   #begin(part: FilePart): void {
-    // What it says is said by the parser as well.
+    // The parser reports the same error.
     part.bytes.on('error', () => {})
     const error = this.#file ? invalidForm('it has more than one file') : problemOf(part)
     if (error) this.#fail(error)
@@ -77,7 +77,7 @@ class FormReader {
   #open({ bytes, fileName = '', type }: FilePart): void {
     const body = new PassThrough()
     this.#file = body
-    // It may fail before anybody reads it.
+    // The stream may fail before it is read.
     body.on('error', () => {})
     body.once('close', () => this.#stop())
     bytes.pipe(body, { end: false })

@@ -1,4 +1,4 @@
-/** The family of static files below a prefix: what a page loads, or a page itself. */
+/** The family of static files below a prefix: pages and the files that they load. */
 import { createHash } from 'node:crypto'
 import { type Dirent, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 
 export interface AssetRoutesOptions {
   readonly responses: Responses
-  /** @throws AppError that the request is answered with instead */
+  /** @throws AppError to answer instead */
   admit(request: IncomingMessage): void
 }
 
@@ -30,8 +30,8 @@ interface Asset {
 }
 
 /**
- * Serves the files of a folder, GET and HEAD. The folder is listed once and only what was listed is served, so that no path leads out of
- * it; a file is read when it is first asked for and kept, so a folder has to be small.
+ * Serves the files of a folder, GET and HEAD. The folder is listed once and only listed files are served, so that no path leads out of it.
+ * A file is read at its first request and kept in memory, so the folder must be small.
  * @param prefix begins and ends with a slash
  */
 export function assetRoutes(
@@ -65,13 +65,13 @@ function assetRoute({ responses, admit }: AssetRoutesOptions, file: string): Rou
   return async (request, response) => {
     admit(request)
     asset ??= readAsset(file).catch((error: unknown) => {
-      // The next one tries again.
+      // The next request tries again.
       asset = undefined
       throw error
     })
     const { bytes, etag } = await asset
     const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) ?? false
-    // Clients ask each time and get the file only when it is another one, so that an upgrade is seen at once.
+    // Clients revalidate each time and get the file only when it has changed, so that an upgrade is visible at once.
     const headers = ['etag', etag, 'cache-control', 'no-cache', 'x-content-type-options', 'nosniff']
     if (!isKnown) headers.push('content-type', contentType)
     responses.write(request, response, {

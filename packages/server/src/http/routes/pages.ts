@@ -24,7 +24,7 @@ export interface PagesOptions {
   readonly executor: Executor
   readonly metrics: Metrics
   readonly publicUrl: string | null
-  /** Whether the server is behind a proxy, so that a connection from this machine says nothing about the caller. */
+  /** True when the server is behind a proxy, so that a connection from this machine says nothing about the caller. */
   readonly isBehindProxy: boolean
   /** The reason why the service cannot do its work, for example without its database; null: it can. */
   notReadyReason(): Promise<string | null>

@@ -10,9 +10,9 @@ import type { Methods, RouteFamily } from './router.js'
 export interface ReceiptRoutesOptions {
   readonly responses: Responses
   readonly bodies: Bodies
-  /** @throws AppError that the request is answered with instead */
+  /** @throws AppError to answer instead */
   admit(request: IncomingMessage): void
-  /** Whether the service refuses new requests. */
+  /** Reports whether the service refuses new requests. */
   isDraining(): boolean
   /** Finds the receiver of an address; null: there is no such address. */
   find(channel: string, secret: string): Promise<ReceiptHandler | null>

@@ -10,15 +10,15 @@ export type Route = (
 /** The routes of one address, by method. */
 export type Methods = ReadonlyMap<string, Route>
 
-/** Addresses of one kind. */
+/** A family of addresses. */
 export interface RouteFamily {
-  /** Addresses that are known beforehand. */
+  /** Fixed addresses. */
   readonly exact?: Iterable<readonly [path: string, method: string, route: Route]>
-  /** The addresses that begin so; where there is none, null. */
+  /** Addresses below a prefix; `find` returns null for an unknown one. */
   readonly below?: { readonly prefix: string; find(path: string): Methods | null }
 }
 
-/** Finds who answers a request: an exact address first, then the families below a prefix. */
+/** Finds the route of a request: exact addresses first, then the families below a prefix. */
 export class Router {
   readonly #exact = new Map<string, Map<string, Route>>()
   readonly #below: NonNullable<RouteFamily['below']>[] = []
@@ -30,7 +30,7 @@ export class Router {
     }
   }
 
-  /** @returns the routes of the address, null where there is nothing */
+  /** @returns the routes of the address; null for an unknown address */
   find(path: string): Methods | null {
     const known = this.#exact.get(path)
     if (known) return known
@@ -49,7 +49,7 @@ export class Router {
   }
 }
 
-/** One route for both methods that read. */
+/** Returns one route for both methods that read. */
 export function readingRoutes(path: string, route: Route): [string, string, Route][] {
   return [
     [path, 'GET', route],

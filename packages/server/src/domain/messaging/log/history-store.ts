@@ -6,9 +6,9 @@ import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadca
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-sql.js'
 import type { PositionedMessage } from '../model/change-model.js'
 import {
+  broadcastUserId,
   type Conversation,
   type ConversationKey,
-  broadcastUserId,
   isBroadcastStream,
 } from '../model/conversation-model.js'
 import type { HistoryMessage, MessageStatus } from '../model/message-model.js'

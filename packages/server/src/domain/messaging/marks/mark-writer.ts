@@ -13,9 +13,9 @@ import {
   type Conversation,
   groupConversation,
   isBroadcastStream,
-  readersOf,
   type Party,
   partiesOf,
+  readersOf,
   toEventConversation,
 } from '../model/conversation-model.js'
 import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'

@@ -7,11 +7,11 @@ import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import { advanceConversations, positionColumns } from '../conversations/conversation-statements.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
+import { insertMessages } from '../log/message-statements.js'
 import { broadcastStream, type ConversationKey } from '../model/conversation-model.js'
 import { type MessageContent, requireSize } from '../model/message-content.js'
 import { type MessageRow, messageRow, rowValue } from '../model/message-model.js'
 import { encodeRanges } from '../model/message-ranges.js'
-import { insertMessages } from '../log/message-statements.js'
 import { type SendingCaller, senderOf } from './sender.js'
 
 /** What puts a broadcast before or after each user who is added or deleted. */

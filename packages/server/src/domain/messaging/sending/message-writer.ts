@@ -6,9 +6,9 @@ import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-q
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { textUnits } from '../model/message-content.js'
 import { type Draft, messageRow } from '../model/message-model.js'
-import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {

@@ -29,13 +29,6 @@ import {
   setLastMessageIds,
 } from '../conversations/conversation-statements.js'
 import {
-  type ConversationKey,
-  compareConversations,
-  readersOf,
-} from '../model/conversation-model.js'
-import { type MessageRow, rowValue } from '../model/message-model.js'
-import { encodeRanges, type MessageRange } from '../model/message-ranges.js'
-import {
   insertMessages,
   insertOwnNotifications,
   ownNotificationColumns,
@@ -44,6 +37,13 @@ import {
   insertReceiptRequests,
   receiptRequestColumns,
 } from '../marks/receipt-request-statements.js'
+import {
+  type ConversationKey,
+  compareConversations,
+  readersOf,
+} from '../model/conversation-model.js'
+import { type MessageRow, rowValue } from '../model/message-model.js'
+import { encodeRanges, type MessageRange } from '../model/message-ranges.js'
 import {
   claimTransactions,
   findTransactions,

@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { BlobError, type StoredBlob } from './blob-store.js'
 
-/** The bytes on their way into a store: counted, bounded, and with their checksum. */
-export class Intake {
+/** The bytes that are being written to a store: counted, bounded, and with their checksum. */
+export class UploadStream {
   #size = 0
   #crc32 = 0
 
@@ -11,16 +11,16 @@ export class Intake {
     private readonly body: Readable,
     private readonly maxBytes: number,
   ) {
-    // It may fail before somebody reads it, and the one that reads it later is told then.
+    // The body may fail before it is read; a later read then rejects.
     body.on('error', () => {})
   }
 
-  /** What has passed so far. */
+  /** The size and checksum of the chunks so far. */
   get passed(): StoredBlob {
     return { size: this.#size, crc32: this.#crc32 }
   }
 
-  /** The body's chunks. The body is destroyed when the reader stops early. @throws BlobError too_large, cut */
+  /** Returns the chunks of the body. The body is destroyed when the reader stops early. @throws BlobError too_large, cut */
   async *chunks(): AsyncGenerator<Buffer, void> {
     for await (const chunk of this.#uncut()) {
       this.#size += chunk.length
