@@ -30,7 +30,7 @@ export interface ConnectionsOptions {
 interface HeldConnection extends UnreadOf {
   /** The unit that limits by address count; null: not counted. */
   readonly network: string | null
-  /** Requests that were begun and whose answers are not out. */
+  /** Requests in progress: their answers are not out yet. */
   open: number
   /** Begins the requests that were read and not begun, in their order. */
   readonly waiting: (() => void)[]
@@ -245,7 +245,7 @@ export class Connections {
     const { waiting, socket } = connection
     waiting.push(begin)
     this.#waitingRequests++
-    // Each time, since Node resumes a socket that it has paused for a reason of its own.
+    // Each time, since Node resumes a socket that it has paused itself.
     socket.pause()
     this.#throttle.arrivedEarly(connection.network)
     // All that was read at once arrives at once, so a single connection may have a thousand requests.

@@ -3,7 +3,7 @@ import { AppError, type ErrorName } from '@hermod/protocol'
 import type { Edge } from '../edge/edge.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { Reply } from '../pipeline/call.js'
-import type { FileReply } from '../pipeline/file-calls.js'
+import type { DownloadReply } from '../pipeline/file-calls.js'
 import { Cors } from './cors.js'
 import { failureAnswer, type StatusMode } from './failure.js'
 import type { OpenedFile } from './files/open-file.js'
@@ -48,7 +48,7 @@ export class Responses {
   reply(
     request: IncomingMessage,
     response: ServerResponse,
-    reply: Reply<string> | FileReply<OpenedFile>,
+    reply: Reply<string> | DownloadReply<OpenedFile>,
     requestId: string,
   ): void {
     if (reply.kind === 'payload') {
@@ -102,7 +102,7 @@ export class Responses {
     const length = Buffer.byteLength(body)
     const headers = this.#common(request, answer.headers, requestId)
     if (!isPublic) headers.push(...privateHeaders)
-    // 204 has no content, and so no length (RFC 9110, section 8.6); 304 has none of its own.
+    // 204 has no content, and so no length (RFC 9110, section 8.6); 304 has no content either.
     if (status !== 204 && status !== 304) headers.push('content-length', String(length))
     const bytes = length + headBytes
     this.#batcher.write({ request, response, status, headers, body, bytes })

@@ -1,9 +1,6 @@
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { DetectedType } from './media.js'
 
-/** The number of bytes at the start of a file that identify its type; fewer for a shorter file. */
-export const headBytes = 4100
-
 /** Raster images, audio and video that browsers show without running code in them. */
 const inlineTypes: ReadonlySet<string> = new Set([
   'image/apng',
@@ -31,7 +28,7 @@ const inlineTypes: ReadonlySet<string> = new Set([
 
 const load = lateLoader(import.meta.url)
 
-/** Detects the type of a file by its first {@link headBytes} bytes. The library is loaded with the first file. */
+/** Detects the type of a file by its first `headBytes` bytes. The library is loaded with the first file. */
 export async function detectType(head: Buffer): Promise<DetectedType> {
   const { fileTypeFromBuffer } = load('file-type') as typeof import('file-type')
   const found = await fileTypeFromBuffer(head)

@@ -1,6 +1,9 @@
 /** The port of media: types by content, pictures in other sizes, voice in another format. */
 import type { Readable } from 'node:stream'
 
+/** The number of bytes at the start of a file that identify its type; fewer for a shorter file. */
+export const headBytes = 4_100
+
 /** The type of bytes, whatever name and type the sender gave. */
 export interface DetectedType {
   /** Without parameters; application/octet-stream: unknown. */

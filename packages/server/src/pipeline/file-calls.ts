@@ -8,7 +8,7 @@ import type { Executor, WritePayload } from './executor.js'
 export type OpenFile<Opened> = (file: FileAnswer) => MaybePromise<Opened>
 
 /** The result of a call that answers a file. */
-export type FileReply<Opened> =
+export type DownloadReply<Opened> =
   /** @param ended the transport calls it once with the bytes that were sent, when the file is sent or will not be */
   | { readonly kind: 'file'; readonly opened: Opened; ended(bytes: number): void }
   | { readonly kind: 'failure'; readonly error: AppError }
@@ -37,7 +37,7 @@ export class FileCalls {
     operation: Operation,
     call: Call,
     open: OpenFile<Opened>,
-  ): Promise<FileReply<Opened>> {
+  ): Promise<DownloadReply<Opened>> {
     let ended = (_bytes: number) => {}
     const reply = await this.executor.execute(
       operation,

@@ -36,9 +36,9 @@ export interface UserPrincipal {
   readonly tokenHash: string
   readonly isAdminToken: false
   readonly adminOf: null
-  /** The acting user, whom events of groups name. */
+  /** The acting user in the events of groups. */
   readonly actorId: Int64
-  /** The owner of the token, whom an account names as the last to change it. */
+  /** The owner of the token, recorded in accounts that it changes. */
   readonly tokenOwnerId: Int64
 }
 

@@ -9,7 +9,7 @@ import type { FileReferenceService } from './references/file-reference-service.j
 import { type FileReference, referrerText } from './references/reference-model.js'
 import { type OrphanedBlobs, orphanLifeMs } from './removal/orphaned-blobs.js'
 
-/** Something that does not agree, as `hermod check` tells it. */
+/** A mismatch, as `hermod check` reports it. */
 export interface FileFault {
   readonly check: string
   readonly appId: string
@@ -17,7 +17,7 @@ export interface FileFault {
   readonly detail: string
 }
 
-/** What was looked at, and what of it does not agree. */
+/** The number of checked items, and the mismatches among them. */
 export interface FileReport {
   readonly checked: number
   readonly faults: readonly FileFault[]
@@ -39,14 +39,14 @@ export interface FileCheckOptions {
 
 const rowsPerStep = 1_000
 
-/** Compares files with what is in the store, and what is noted to name them with what does. */
+/** Checks files against the blobs in the store, and recorded references against the texts that refer to files. */
 export class FileCheck {
   constructor(private readonly options: FileCheckOptions) {}
 
   /**
-   * What is noted to name files. Apps whose latest events have not been followed yet are left out: a second check tells.
-   * @param db one view of the data
-   * @param limit more faults than these are not looked for
+   * Checks the recorded references. It skips apps whose latest events the consumer has not handled yet.
+   * @param db one snapshot of the data
+   * @param limit most faults to report
    */
   async checkReferences(db: Queryable, limit: number): Promise<FileReport> {
     const { usage, outbox } = this.options
@@ -63,7 +63,7 @@ export class FileCheck {
     return { checked, faults: distinctFaults(faults) }
   }
 
-  /** What is in the store, read while files come and go; so what does not agree is looked at once more. */
+  /** Checks the blobs in the store. Files come and go during the walk, so a mismatch is checked a second time. */
   async checkStore(limit: number): Promise<FileReport> {
     const { database, usage, blobs } = this.options
     const faults: FileFault[] = []
@@ -89,7 +89,7 @@ export class FileCheck {
     db: Queryable,
     { missing, surplus }: { missing: readonly FileReference[]; surplus: readonly FileReference[] },
   ): Promise<FileFault[]> {
-    // What names no file of ours, or one that is gone, keeps nothing.
+    // A reference to an unknown or removed file keeps nothing.
     const known = await this.options.files.findUploads(db, missing)
     return [
       ...missing
@@ -101,7 +101,7 @@ export class FileCheck {
     ]
   }
 
-  /** Files and blobs of an app side by side: in the order of the keys, which is that of the file IDs. */
+  /** Merges the files and blobs of an app in the order of the keys, which is that of the file IDs. */
   async *#walk(appId: string): AsyncGenerator<Seen> {
     const files = this.#files(appId)
     const listed = this.#blobs(appId)
@@ -148,7 +148,7 @@ export class FileCheck {
     return (await this.#isOrphan(appId, blob)) ? orphanFault(appId, blob) : null
   }
 
-  /** What the store has in place of the file, unless it was removed meanwhile. */
+  /** Checks the blob of a file again, unless the file has been removed since. */
   async #blobFault(file: StoredFile): Promise<FileFault | null> {
     const { database, files, blobs } = this.options
     const stat = await blobs.stat(originalKey(file))
@@ -162,13 +162,13 @@ export class FileCheck {
     return { check: stat ? 'file_size' : 'file_blob', appId, subject: fileId, detail }
   }
 
-  /** Old enough, of no file, and not about to be removed. */
+  /** Reports whether a blob is old enough, belongs to no file and waits for no removal. */
   async #isOrphan(appId: string, blob: ListedBlob): Promise<boolean> {
     const { database, orphans, removals, clock } = this.options
     if (blob.modifiedAt >= clock.now() - orphanLifeMs) return false
     if ((await orphans.orphans([blob])).length === 0) return false
-    const leaving = await database.read((db) => removals.listUnfinished(db, appId))
-    return ![...leaving].some((key) => blob.key.startsWith(key))
+    const pending = await database.read((db) => removals.listUnfinished(db, appId))
+    return ![...pending].some((key) => blob.key.startsWith(key))
   }
 }
 
@@ -201,7 +201,7 @@ function orphanFault(appId: string, { key, size }: ListedBlob): FileFault {
   }
 }
 
-/** What is both named and noted was looked at twice. */
+/** A referrer that has a text and a recorded reference is checked twice. */
 function distinctFaults(faults: readonly FileFault[]): FileFault[] {
   return [...new Map(faults.map((fault) => [`${fault.subject} ${fault.detail}`, fault])).values()]
 }

@@ -18,14 +18,14 @@ const mediaFailures: Readonly<Record<MediaErrorReason, ErrorName>> = {
   unsupported: 'voice_conversion_unavailable',
 }
 
-/** @returns what the caller of the API is told of a store or a picture that failed; anything else as it is */
+/** @returns the AppError for a failure of a store or of media; any other error unchanged */
 export function fileFailure(error: unknown): unknown {
   if (error instanceof BlobError) return blobFailure(error)
   if (!(error instanceof MediaError)) return error
   return new AppError(mediaFailures[error.reason], error.message, { cause: error })
 }
 
-/** A body that was cut says itself what was wrong with it. */
+/** A body that was cut has failed with the AppError of its cause. */
 function blobFailure(error: BlobError): AppError {
   const { reason, cause } = error
   if (reason === 'cut' && cause instanceof AppError) return cause

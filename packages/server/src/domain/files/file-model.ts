@@ -15,13 +15,13 @@ export type FileRecipient =
 
 /** A file that is complete in the store; it never changes. */
 export interface StoredFile extends FileKey {
-  /** Tells this upload from others with the same ticket. */
+  /** Distinguishes uploads with the same ticket. */
   readonly uploadId: string
   /** 0: the system */
   readonly ownerId: Int64
-  /** As {@link filePurpose}. */
+  /** A value of {@link filePurpose}. */
   readonly purpose: number
-  /** As {@link fileType}; 0: none. */
+  /** A value of {@link fileType}; 0: none. */
   readonly fileType: number
   /** The recipient of the ticket; links may name others. */
   readonly recipient: FileRecipient
@@ -67,7 +67,7 @@ export function newFileId(): string {
   return randomText(fileIdLength)
 }
 
-/** Whether a text could be the ID of a file. */
+/** Reports whether a text has the form of a file ID. */
 export function isFileId(text: string): boolean {
   return fileIdForm.test(text)
 }
@@ -114,19 +114,19 @@ export function fileOfKey(key: string): (FileKey & Pick<StoredFile, 'uploadId'>)
     : null
 }
 
-/** Where a client puts a file that it sends straight to the store. */
+/** Returns the key under which a client stores a file that it sends straight to the store. */
 export function incomingKey(fileId: string): string {
   return `${incomingPrefix}${fileId}`
 }
 
 const incomingPrefix = 'incoming/'
 
-/** Whether a key is that of a file on its way, or of a check of the store: nothing that stays. */
-export function isPassing(key: string): boolean {
+/** Reports whether a key is temporary: of an upload in progress, or of a check of the store. */
+export function isTemporaryKey(key: string): boolean {
   return key.startsWith(incomingPrefix) || key.startsWith('check/')
 }
 
-/** What the keys of all files of an app begin with. */
+/** The prefix of the keys of all files of an app. */
 export function appPrefix(appId: string): string {
   return `app-${appId}/`
 }
@@ -135,7 +135,7 @@ function folderOf(appId: string, fileId: string): string {
   return `${appPrefix(appId)}${fileId.slice(0, 2)}/`
 }
 
-/** Whether every member of the group has the file, whenever they joined: it is in the list of shared files. */
+/** Reports whether a file is in the list of shared files, which every member of the group may read. */
 export function isShared({ fileType: type }: Pick<StoredFile, 'fileType'>): boolean {
   return type >= fileType.sharedPlain
 }

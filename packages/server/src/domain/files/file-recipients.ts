@@ -23,7 +23,7 @@ export interface WantedRecipient {
   readonly id: Int64
 }
 
-/** Finds the recipients to whom a caller may send a file (rule J1). */
+/** Finds recipients and checks that the caller may send them a file (rule J1). */
 export class FileRecipients {
   constructor(private readonly options: FileRecipientsOptions) {}
 

@@ -51,7 +51,7 @@ const referenceRow = rowOf(columns, (reference: FileReference) => ({
 
 type ReferenceRow = Selectable<FileReferencesTable>
 
-/** What names which file. */
+/** The recorded references to files. */
 export class FileReferenceStore {
   readonly #page: PreparedPage<ReferencePlace, ReferenceRow>
 
@@ -73,17 +73,17 @@ export class FileReferenceStore {
     )
   }
 
-  /** Those that are there already stay as they are. */
+  /** Inserts references; existing ones stay. */
   async insertMany(tx: Tx, references: readonly FileReference[]): Promise<void> {
     await this.database.bulk(tx, insertReferences, references.map(referenceRow))
   }
 
-  /** Those that are not there are no failure. */
+  /** Deletes references; a missing one is no failure. */
   async deleteMany(tx: Tx, references: readonly FileReference[]): Promise<void> {
     await this.database.bulk(tx, deleteReferences, references.map(referenceRow))
   }
 
-  /** All that the referrers name, in no particular order. */
+  /** Finds all references of the referrers, in no particular order. */
   async findOf(
     db: Queryable,
     appId: string,
@@ -96,7 +96,7 @@ export class FileReferenceStore {
     return rows.map(toReference)
   }
 
-  /** By file and referrer, after the reference, at most `limit`. @param after null: from the first */
+  /** Lists at most `limit` references by file and referrer, after a reference. @param after null: from the first */
   async list(
     db: Queryable,
     appId: string,
@@ -107,13 +107,13 @@ export class FileReferenceStore {
     return rows.map(toReference)
   }
 
-  /** At most `limit` of those of one file. */
+  /** Lists at most `limit` references to one file. */
   async listOfFile(db: Queryable, { appId, fileId }: FileKey, limit: number) {
     const rows = await this.#page.all(db, { ...first, appId, fileId, limit })
     return rows.map(toReference).filter((reference) => reference.fileId === fileId)
   }
 
-  /** Messages of a conversation, up to and including one, that name files of ours. */
+  /** Lists the references of the messages of a conversation, up to and including one. */
   async listMessagesUpTo(
     db: Queryable,
     appId: string,
@@ -131,7 +131,7 @@ export class FileReferenceStore {
     return rows.map(toReference)
   }
 
-  /** The shared files of a group that name files of ours. */
+  /** Lists the references of the shared files of a group. */
   async listShared(db: Queryable, appId: string, groupId: Int64): Promise<FileReference[]> {
     const rows = await db
       .selectFrom('file_references')
@@ -147,7 +147,7 @@ export class FileReferenceStore {
 
 type ReferencePlace = FileReference
 
-/** Before every reference. */
+/** Sorts before every reference. */
 const first = { fileId: '', kind: -1, lowId: -2, highId: -2, itemId: -1 }
 
 function toReference(row: ReferenceRow): FileReference {

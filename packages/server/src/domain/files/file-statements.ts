@@ -19,7 +19,7 @@ const columns = {
   created_at: 'bigint',
 } as const
 
-/** Leaves out files whose ID is taken. */
+/** Skips files whose ID is taken. */
 export const insertFiles: BulkInsert = {
   module: import.meta.url,
   table: 'files',

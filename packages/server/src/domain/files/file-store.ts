@@ -6,16 +6,16 @@ import { paddedForPlanCache } from '../../lib/chunks.js'
 import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
 
-/** A place in the order in which the files of an app came. */
+/** A place in the order in which the files of an app were stored. */
 export interface FilePlace {
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly fileId: string
 }
 
-/** A file at its place. */
+/** A file and its place. */
 export interface PlacedFile extends FilePlace {
-  /** Whether something names it. */
+  /** True when a message, an avatar or a shared file refers to it. */
   readonly isReferenced: boolean
 }
 
@@ -33,7 +33,7 @@ const deleteFiles: BulkDelete = {
 
 const isReferenced = sql<number>`case when exists (select 1 from file_references r where r.app_id = files.app_id and r.file_id = files.file_id) then 1 else 0 end`
 
-/** The files that are whole in the store. */
+/** The files that are complete in the store. */
 export class FileStore {
   readonly #database: Database
   readonly #find
@@ -78,13 +78,13 @@ export class FileStore {
     )
   }
 
-  /** @returns null also of a file that a removal is about to take */
+  /** @returns null also for a file whose removal is pending */
   async find(db: Queryable, { appId, fileId }: FileKey): Promise<StoredFile | null> {
     const row = await this.#find.first(db, { appId, fileId })
     return row?.removal_id === '' ? toStoredFile(row) : null
   }
 
-  /** Also one that a removal is about to take. */
+  /** Finds a file even while its removal is pending. */
   async findWithPendingRemoval(
     db: Queryable,
     { appId, fileId }: FileKey,
@@ -93,7 +93,7 @@ export class FileStore {
     return row ? toStoredFile(row) : null
   }
 
-  /** The upload IDs of those of the files that are there, by file ID. */
+  /** Finds the upload IDs of existing files, by file ID. */
   async findUploads(db: Queryable, keys: readonly FileKey[]): Promise<Map<string, string>> {
     const rows = await this.#database.bulk<{ file_id: string; upload_id: string }>(
       db,
@@ -104,8 +104,8 @@ export class FileStore {
   }
 
   /**
-   * Gives those of the files that nothing names to a removal, whatever other one they belonged to.
-   * @param fileIds one at least
+   * Marks the unreferenced ones of the files for a removal, also those that belong to another removal.
+   * @param fileIds at least one
    */
   async markUnreferenced(
     tx: Tx,
@@ -122,7 +122,7 @@ export class FileStore {
       .execute()
   }
 
-  /** Those of the files that belong to the removal and that nothing names. @param fileIds one at least */
+  /** Finds the unreferenced ones of the files that belong to the removal. @param fileIds at least one */
   async findUnreferenced(
     tx: Tx,
     appId: string,
@@ -140,7 +140,7 @@ export class FileStore {
     return rows.map(toStoredFile)
   }
 
-  /** Those of the files that belong to the removal can be had again. @param fileIds one at least */
+  /** Makes the files of the removal available again. @param fileIds at least one */
   async unmark(
     tx: Tx,
     appId: string,
@@ -156,7 +156,7 @@ export class FileStore {
       .execute()
   }
 
-  /** Files of any app that belong to a removal, at most `limit`. */
+  /** Lists at most `limit` files of any app whose removal is pending. */
   async listPendingRemovals(
     db: Queryable,
     limit: number,
@@ -165,7 +165,7 @@ export class FileStore {
       db
         .selectFrom('files')
         .select(['app_id as appId', 'file_id as fileId', 'removal_id as removalId'])
-        // Written as in the index of these files.
+        // The same expression as in the partial index of these files.
         .where(sql<boolean>`removal_id <> ''`)
         .orderBy('app_id')
         .orderBy('file_id')
@@ -174,7 +174,7 @@ export class FileStore {
     )
   }
 
-  /** Those that came before an instant, the oldest first, after a place and at most `limit`. @param after null: from the first */
+  /** Lists at most `limit` files that were stored before an instant, the oldest first, after a place. @param after null: from the first */
   async listOldest(
     db: Queryable,
     appId: string,
@@ -189,7 +189,7 @@ export class FileStore {
     }))
   }
 
-  /** The newest first, before a place and at most `limit`. @param before null: from the last */
+  /** Lists at most `limit` files, the newest first, before a place. @param before null: from the last */
   async listNewest(
     db: Queryable,
     appId: string,
@@ -200,7 +200,7 @@ export class FileStore {
     return rows.map(toStoredFile)
   }
 
-  /** In the order of their IDs, after one and at most `limit`. @param after "": from the first */
+  /** Lists at most `limit` files in the order of their IDs, after one. @param after "": from the first */
   async listById(
     db: Queryable,
     appId: string,
@@ -222,7 +222,7 @@ export class FileStore {
     await this.#database.bulk(tx, deleteFiles, rows)
   }
 
-  /** @returns the upload IDs of those that are stored; the others have a file ID that is taken */
+  /** @returns the upload IDs of the stored files; the file IDs of the others are taken */
   async insertMany(tx: Tx, files: readonly StoredFile[]): Promise<Set<string>> {
     const rows = await this.#database.bulk<{ upload_id: string }>(
       tx,
@@ -233,7 +233,7 @@ export class FileStore {
   }
 }
 
-/** The file of a row. */
+/** Returns the file of a row. */
 export function toStoredFile(row: Selectable<FilesTable>): StoredFile {
   return {
     appId: row.app_id,

@@ -1,13 +1,13 @@
 import type { Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 
-/** How many files an app has, and their bytes together; renditions do not count. */
+/** The number and total bytes of the files of an app, without renditions. */
 export interface UsedSpace {
   readonly files: number
   readonly bytes: number
 }
 
-/** The usage of each app: what the rows of files add up to. */
+/** The usage of each app: the sums over its files. */
 export class FileUsageStore {
   async find(db: Queryable, appId: string): Promise<UsedSpace> {
     const row = await db
@@ -18,7 +18,7 @@ export class FileUsageStore {
     return row ?? { files: 0, bytes: 0 }
   }
 
-  /** Whether there is a usage: from the first ticket of the app on, see {@link lock}. */
+  /** Reports whether the app has a usage, which the first ticket creates; see {@link lock}. */
   async isKept(db: Queryable, appId: string): Promise<boolean> {
     const row = await db
       .selectFrom('file_usage')
@@ -28,7 +28,7 @@ export class FileUsageStore {
     return row !== undefined
   }
 
-  /** Of all apps that ever had a ticket, by their IDs. */
+  /** Lists all apps that ever had a ticket, by their IDs. */
   async list(db: Queryable): Promise<(UsedSpace & { readonly appId: string })[]> {
     return db
       .selectFrom('file_usage')
@@ -38,8 +38,8 @@ export class FileUsageStore {
   }
 
   /**
-   * Counts files that come in this transaction, or with negative numbers go. Until it ends nobody else counts any.
-   * @returns the usage with them
+   * Counts files that this transaction adds, or removes with negative numbers. The row stays locked until the transaction ends.
+   * @returns the usage after the change
    */
   async add(tx: Tx, appId: string, { files, bytes }: UsedSpace): Promise<UsedSpace> {
     return tx
@@ -55,7 +55,7 @@ export class FileUsageStore {
       .executeTakeFirstOrThrow()
   }
 
-  /** As {@link add} of nothing. */
+  /** Locks the usage of the app, and creates it when there is none. */
   async lock(tx: Tx, appId: string): Promise<UsedSpace> {
     return this.add(tx, appId, { files: 0, bytes: 0 })
   }

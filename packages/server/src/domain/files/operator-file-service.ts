@@ -24,20 +24,20 @@ export interface OperatorFileServiceOptions {
   readonly apps: Pick<AppService, 'get' | 'list'>
 }
 
-/** A file, and what names it in words. */
+/** A file, and descriptions of its references. */
 export interface FileDetails {
   readonly file: StoredFile
-  /** At most 100. */
+  /** At most 100 descriptions. */
   readonly references: readonly string[]
 }
 
 const maxReferences = 100
 
-/** What the operator sees of files and does to them. */
+/** Lists, describes and deletes files for operators. */
 export class OperatorFileService {
   constructor(private readonly options: OperatorFileServiceOptions) {}
 
-  /** Newest first. @throws AppError app_not_found, invalid_parameter */
+  /** Lists the newest files first. @throws AppError app_not_found, invalid_parameter */
   async list(
     appId: string,
     page: PageRequest,
@@ -62,7 +62,7 @@ export class OperatorFileService {
     return { file, references: found.map((reference: FileReference) => referrerText(reference)) }
   }
 
-  /** Of every app, by its ID. */
+  /** Returns the usage of every app, by its ID. */
   async usage(): Promise<(UsedSpace & { readonly appId: string })[]> {
     const { database, usage, apps } = this.options
     const kept = await database.read((db) => usage.list(db))
@@ -71,7 +71,7 @@ export class OperatorFileService {
     return all.map((appId) => byApp.get(appId) ?? { appId, files: 0, bytes: 0 })
   }
 
-  /** Whatever names it; its address answers file_not_found from now on. @throws AppError app_not_found, file_not_found */
+  /** Deletes a file in spite of its references; its address then answers file_not_found. @throws AppError app_not_found, file_not_found */
   async delete(key: FileKey): Promise<void> {
     await this.options.apps.get(key.appId)
     await this.options.removal.remove(key)

@@ -12,7 +12,7 @@ import {
   type Upload,
 } from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
-import { FileCalls, type FileReply } from '../../pipeline/file-calls.js'
+import { type DownloadReply, FileCalls } from '../../pipeline/file-calls.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
 import {
@@ -74,7 +74,7 @@ const noBody: ReadBody = () => undefined
 type Execute = (
   request: IncomingMessage,
   call: Call,
-) => Promise<Reply<string> | FileReply<OpenedFile>>
+) => Promise<Reply<string> | DownloadReply<OpenedFile>>
 
 function operationRoute(
   options: OperationRoutesOptions,

@@ -7,7 +7,7 @@ import {
   referenceSections,
 } from '@hermod/protocol/openapi'
 
-/** The reference as one HTML page, with its style and script beside it in assets/docs, and nothing from elsewhere. */
+/** Renders the reference as one HTML page; its style and script are in assets/docs. */
 export function referencePage(document: OpenApiDocument): string {
   const sections = referenceSections(document)
   const { title, version, description } = document.info

@@ -9,9 +9,9 @@ import { GroupCache } from '../../../dist/domain/groups/core/group-cache.js'
 import { GroupStore } from '../../../dist/domain/groups/core/group-store.js'
 import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
 import { ConversationFinder } from '../../../dist/domain/messaging/conversations/conversation-finder.js'
+import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
-import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
 import {
   type ChangePage,
   ChangeService,

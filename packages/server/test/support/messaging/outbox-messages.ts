@@ -1,6 +1,8 @@
 import { actorEvent } from '@hermod/protocol/events'
 import type { Tx } from '../../../dist/db/database.js'
 import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
+import { insertMessages } from '../../../dist/domain/messaging/log/message-statements.js'
+import { MessageStore } from '../../../dist/domain/messaging/log/message-store.js'
 import {
   broadcastStream,
   directConversation,
@@ -8,8 +10,6 @@ import {
 } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { messageRow } from '../../../dist/domain/messaging/model/message-model.js'
 import { encodeRanges } from '../../../dist/domain/messaging/model/message-ranges.js'
-import { insertMessages } from '../../../dist/domain/messaging/log/message-statements.js'
-import { MessageStore } from '../../../dist/domain/messaging/log/message-store.js'
 import { draft, type OutboxNode } from '../database/outbox-node.js'
 
 const systemId = 0

@@ -21,12 +21,12 @@ export interface FileCredentialServiceOptions {
   readonly secretKeys: SecretKeys
 }
 
-/** Signatures that end later are not accepted, so that a link which got about does not work for ever. */
+/** Signatures with a longer life are refused, so that a leaked link does not work for ever. */
 const maxSignatureLifeMs = dayMs
 
 /**
- * Makes and checks the file credentials of the Token record. What ends all tokens of a user ends them too, at once and on every node,
- * since the user is read each time.
+ * Makes and checks the file credentials of the Token record. They end with all tokens of a user, at once and on every node, since the user
+ * is read each time.
  */
 export class FileCredentialService {
   readonly #keys: PurposeKeys
@@ -39,13 +39,13 @@ export class FileCredentialService {
     return fileCredentials(this.#keys.current, user)
   }
 
-  /** @returns the user whose store_token it is, or null when it has ended or never was one */
+  /** @returns the owner of a store_token, or null when it has ended or is invalid */
   async userOf(appId: string, storeToken: string): Promise<Int64 | null> {
     return (await this.#ownerOf(appId, storeToken))?.user.userId ?? null
   }
 
   /**
-   * The user who signed a request with the access_key_secret.
+   * Finds the user who signed a request with the access_key_secret.
    * @param signature see fileSignature; it must end in the future and within a day
    * @returns null when the store token or the signature is not valid
    */
@@ -65,7 +65,7 @@ export class FileCredentialService {
     return equalSecrets(signature, expected) ? user.userId : null
   }
 
-  /** The user of a store token, and the credentials that it is one of. */
+  /** Finds the owner of a store token, and the credentials that it belongs to. */
   async #ownerOf(
     appId: string,
     storeToken: string,

@@ -1,24 +1,24 @@
 import { macOf } from '../../../lib/secrets/tokens.js'
 import type { User } from '../../users/user-model.js'
 
-/** What native clients reach files with, instead of the access token. */
+/** The credentials with which native clients read files, instead of the access token. */
 export interface FileCredentials {
-  /** `hms_`, the user ID in base 36, a point, a MAC; tells whose it is. */
+  /** `hms_`, the user ID in base 36, a point, a MAC. */
   readonly storeToken: string
-  /** Never sent again: the key of {@link fileSignature}. */
+  /** The key of {@link fileSignature}; clients never send it. */
   readonly accessKeySecret: string
 }
 
-/** A request for a file as it is signed. */
+/** The signed parts of a request for a file. */
 export interface SignedRequest {
   readonly method: string
-  /** The path and those parts of the query that the signature is to cover. */
+  /** The path and the parts of the query that the signature covers. */
   readonly target: string
-  /** When the signature ends, milliseconds since 1970. */
+  /** The expiry of the signature, in milliseconds since 1970. */
   readonly expiresAt: number
 }
 
-/** Derived, not stored: the same for every login of a user until the user's credential epoch is raised. */
+/** Derives the credentials: the same for every login of a user until the user's credential epoch is raised. */
 export function fileCredentials(
   key: Buffer,
   user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>,
@@ -31,7 +31,7 @@ export function fileCredentials(
   }
 }
 
-/** @returns whose store token it claims to be, or null when it has not the form of one */
+/** @returns the user ID in a store token, or null when it has not the form of one */
 export function claimedUserId(storeToken: string): number | null {
   const userId = Number.parseInt(
     /^hms_([0-9a-z]{1,11})\.[\w-]{43}$/.exec(storeToken)?.[1] ?? '',
@@ -40,7 +40,7 @@ export function claimedUserId(storeToken: string): number | null {
   return Number.isSafeInteger(userId) ? userId : null
 }
 
-/** What a client sends as sdk_sign: the end of the signature in milliseconds, a point, and a MAC under the access_key_secret. */
+/** Returns the value of sdk_sign: the expiry in milliseconds, a point, and a MAC under the access_key_secret. */
 export function fileSignature(
   accessKeySecret: string,
   { method, target, expiresAt }: SignedRequest,
@@ -48,7 +48,7 @@ export function fileSignature(
   return `${expiresAt}.${macOf(accessKeySecret, `${method}\n${target}\n${expiresAt}`)}`
 }
 
-/** @returns when a signature says that it ends, or null when it has not the form of one */
+/** @returns the expiry in a signature, or null when it has not the form of one */
 export function claimedExpiry(signature: string): number | null {
   const expiresAt = Number(/^(\d{1,15})\.[\w-]{43}$/.exec(signature)?.[1] ?? Number.NaN)
   return Number.isNaN(expiresAt) ? null : expiresAt

@@ -32,7 +32,7 @@ export class FileAccess {
     return recipient.type === 'user' ? recipient.id === userId : this.#isFor(userId, file, link)
   }
 
-  /** Whether a member may read a file of a group, by the rules of history. */
+  /** Reports whether a member may read a file of a group, by the rules of history. */
   async #isFor(userId: Int64, file: StoredFile, link: FileLink): Promise<boolean> {
     const key = { appId: link.appId, groupId: link.recipient.id }
     const [group, member] = await Promise.all([

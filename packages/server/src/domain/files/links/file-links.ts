@@ -11,14 +11,14 @@ import {
 /** The content of `file_sign=` in the address of a file: the file and its recipient. */
 export interface FileLink extends FileKey {
   readonly recipient: FileRecipient
-  /** Who uploaded or forwarded the file; 0: the system. */
+  /** The user who uploaded or forwarded the file; 0: the system. */
   readonly makerId: Int64
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly expiresAt: number
 }
 
-/** The members of {@link FileLink}, signed. */
+/** Returns the members of {@link FileLink}, signed. */
 export function linkText(key: Buffer, link: FileLink): string {
   return signedList(key, [
     link.appId,

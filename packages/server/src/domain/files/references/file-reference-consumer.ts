@@ -10,22 +10,22 @@ import {
   userAvatarReferrer,
 } from './reference-model.js'
 
-/** Its name among the consumers of the outbox. */
+/** The name of the consumer of the outbox. */
 export const fileConsumer = 'files'
 
-/** Follows what names files, and what no longer does (rule J6). Edits change no attachment. */
+/** Keeps the references to files up to date (rule J6). Edits change no attachment. */
 export class FileReferenceConsumer implements Consumer {
   readonly name = fileConsumer
   readonly isDurable = true
 
   constructor(private readonly references: FileReferenceService) {}
 
-  /** An app that has never asked for a ticket has no files. */
+  /** An app without a ticket has no files. */
   wants(appId: string): Promise<boolean> {
     return this.references.areUsedIn(appId)
   }
 
-  /** The events are of one app. */
+  /** All events are of one app. */
   async handle(events: readonly DeliveredEvent[]): Promise<void> {
     const [first] = events
     if (!first) return
@@ -33,7 +33,7 @@ export class FileReferenceConsumer implements Consumer {
     const referrers: FileReferrer[] = []
     for (const event of events) {
       referrers.push(...referrersOf(event))
-      // What the group had shared is noted by now, or among the referrers.
+      // The shared files of the group have recorded references by now, or are among the referrers.
       if (event.kind === 'group.destroyed')
         referrers.push(...(await this.references.sharedIn(appId, event.payload.group_id)))
       if (event.kind === 'message.expired')
@@ -47,7 +47,7 @@ export class FileReferenceConsumer implements Consumer {
   }
 }
 
-/** What may name other files since the event. */
+/** Returns the referrers whose files the event may have changed. */
 function referrersOf({ kind, payload }: DeliveredEvent): FileReferrer[] {
   switch (kind) {
     case 'message.stored':

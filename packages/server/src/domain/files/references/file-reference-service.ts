@@ -19,34 +19,34 @@ export interface FileReferenceServiceOptions {
   readonly usage: FileUsageStore
 }
 
-/** Where what is noted differs from what is named. */
+/** The difference between the recorded references and those of the texts. */
 export interface ReferenceDifference {
-  /** Named and not noted. */
+  /** In a text and not recorded. */
   readonly missing: readonly FileReference[]
-  /** Noted and not named. */
+  /** Recorded and in no text. */
   readonly surplus: readonly FileReference[]
 }
 
 const referrersPerStep = 500
 
-/** Notes what names which file, by looking at what is there now: it can be done over at any time, and in any order. */
+/** Records the references to files from the current texts: idempotent, and independent of the order of events. */
 export class FileReferenceService {
   constructor(private readonly options: FileReferenceServiceOptions) {}
 
-  /** Whether the app has ever given out a ticket: before, nothing can name a file. */
+  /** Reports whether the app has ever issued a ticket: before, no text can refer to a file. */
   async areUsedIn(appId: string): Promise<boolean> {
     const { database, usage } = this.options
     return database.read((db) => usage.isKept(db, appId))
   }
 
-  /** Brings what is noted of the referrers up to date. */
+  /** Brings the recorded references of the referrers up to date. */
   async refresh(appId: string, referrers: readonly FileReferrer[]): Promise<void> {
     const { database, references, usage } = this.options
     if (referrers.length === 0) return
     const different = await database.read((db) => this.#differenceOf(db, appId, referrers))
-    if (isNothing(different)) return
+    if (isEmpty(different)) return
     await database.transaction(async (tx) => {
-      // One after the other, and not while files are removed: what is read next cannot become old before it is noted.
+      // The lock serializes this with other refreshes and with removals, so the difference stays true until it is recorded.
       await usage.lock(tx, appId)
       const { missing, surplus } = await this.#differenceOf(tx, appId, referrers)
       await references.deleteMany(tx, surplus)
@@ -54,13 +54,13 @@ export class FileReferenceService {
     })
   }
 
-  /** The shared files of a group of which it is noted that they name files. */
+  /** Returns the shared files of a group that have recorded references. */
   async sharedIn(appId: string, groupId: Int64): Promise<readonly FileReferrer[]> {
     const { database, references } = this.options
     return database.read((db) => references.listShared(db, appId, groupId))
   }
 
-  /** The messages up to and including one of which it is noted that they name files. */
+  /** Returns the messages, up to and including one, that have recorded references. */
   async messagesUpTo(
     appId: string,
     last: Omit<FileReferrer, 'kind'>,
@@ -69,14 +69,14 @@ export class FileReferenceService {
     return database.read((db) => references.listMessagesUpTo(db, appId, last))
   }
 
-  /** Notes everything anew, in steps. */
+  /** Records all references of an app anew, in steps. */
   async rebuild(appId: string): Promise<void> {
     const { database } = this.options
     const read: Read = async (work) => database.read(work)
     for await (const referrers of this.#referrers(read, appId)) await this.refresh(appId, referrers)
   }
 
-  /** All differences of an app, in steps; together with how many referrers were looked at. */
+  /** Yields all differences of an app in steps, each with the number of referrers that were checked. */
   async *differences(
     db: Queryable,
     appId: string,
@@ -85,7 +85,7 @@ export class FileReferenceService {
       yield { ...(await this.#differenceOf(db, appId, referrers)), checked: referrers.length }
   }
 
-  /** Everything that names files, and everything that is noted to do so; what does both comes twice. */
+  /** Yields the referrers of all texts with references, then those of all recorded references; a referrer may come twice. */
   async *#referrers(read: Read, appId: string): AsyncGenerator<FileReferrer[]> {
     const { references, texts } = this.options
     for (const kind of Object.values(fileReferenceKind)) {
@@ -94,8 +94,8 @@ export class FileReferenceService {
         const page: ReferencingText[] = await read((db) =>
           texts.list(db, appId, { kind, after, limit: referrersPerStep }),
         )
-        const naming = page.filter((text) => referencesOf(appId, text).length > 0)
-        if (naming.length > 0) yield naming.map(({ referrer }) => referrer)
+        const referencing = page.filter((text) => referencesOf(appId, text).length > 0)
+        if (referencing.length > 0) yield referencing.map(({ referrer }) => referrer)
         after = page.length < referrersPerStep ? null : (page.at(-1)?.referrer ?? null)
       } while (after)
     }
@@ -115,16 +115,16 @@ export class FileReferenceService {
     referrers: readonly FileReferrer[],
   ): Promise<ReferenceDifference> {
     const { references, texts } = this.options
-    const noted = await references.findOf(db, appId, referrers)
-    const naming = await texts.findOf(db, appId, referrers)
-    const named = naming.flatMap((text) => referencesOf(appId, text))
-    return { missing: without(named, noted), surplus: without(noted, named) }
+    const recorded = await references.findOf(db, appId, referrers)
+    const found = await texts.findOf(db, appId, referrers)
+    const current = found.flatMap((text) => referencesOf(appId, text))
+    return { missing: without(current, recorded), surplus: without(recorded, current) }
   }
 }
 
 type Read = <T>(work: (db: Queryable) => Promise<T>) => Promise<T>
 
-function isNothing({ missing, surplus }: ReferenceDifference): boolean {
+function isEmpty({ missing, surplus }: ReferenceDifference): boolean {
   return missing.length === 0 && surplus.length === 0
 }
 

@@ -3,41 +3,41 @@ import { sql } from '../../../db/kysely.js'
 import { isFileId } from '../file-model.js'
 import { linkedFileId } from '../links/file-links.js'
 
-/** Something that can name files, within its app. */
+/** A message, an avatar or a shared file, which can refer to files of its app. */
 export interface FileReferrer {
-  /** As {@link fileReferenceKind}. */
+  /** A value of {@link fileReferenceKind}. */
   readonly kind: number
-  /** The conversation of a message; else the user or the group, twice. */
+  /** The two keys of a message's conversation; else the user or the group, twice. */
   readonly lowId: Int64
   readonly highId: Int64
-  /** The message or the shared file; of an avatar 0. */
+  /** The message or the shared file; 0 for an avatar. */
   readonly itemId: Int64
 }
 
-/** Something that names a file, so that the file stays. */
+/** A referrer and a file that it refers to, which keeps the file. */
 export interface FileReference extends FileReferrer {
   readonly appId: string
   readonly fileId: string
 }
 
-/** A text that may name files, and whose it is. */
+/** A text that may refer to files, and its referrer. */
 export interface ReferencingText {
   readonly referrer: FileReferrer
   readonly text: string
 }
 
-/** The equals sign is written so by encoders of JSON and of addresses too. */
+/** Includes the forms of the equals sign that encoders of JSON and of addresses write. */
 const signature = /sign(?:=|%3d|\\+u003d)([\w-]+)/gi
 
-/** Stands in every text that names a file by its address. */
+/** A part of every address of a file. */
 const commonPart = 'sign'
 
-/** Cheap, and true of every text that names a file by its address. */
+/** A cheap test that is true for every text with the address of a file. */
 export function mayReferToFiles(text: string): boolean {
   return text.includes(commonPart)
 }
 
-/** As {@link mayReferToFiles}, of the attachment of a row. */
+/** The SQL form of {@link mayReferToFiles} for the attachment of a row. */
 export const attachmentMayReferToFiles = sql<boolean>`attachment like ${sql.lit(`%${commonPart}%`)}`
 
 export function messageReferrer(lowId: Int64, highId: Int64, messageId: Int64): FileReferrer {
@@ -61,33 +61,33 @@ export function sharedFileReferrer(groupId: Int64, sharedFileId: Int64): FileRef
   }
 }
 
-/** The files of an app that a text names: by their addresses, and avatars and shared files by their bare names too. */
+/** Returns the references of a text: by addresses of files; an avatar or shared file may also be a bare file ID. */
 export function referencesOf(appId: string, { referrer, text }: ReferencingText): FileReference[] {
   const linked = mayReferToFiles(text)
     ? Array.from(text.matchAll(signature), ([, link = '']) => linkedFileId(appId, link))
     : []
-  const isBareName = referrer.kind !== fileReferenceKind.message && isFileId(text)
-  const named = linked.filter((fileId) => fileId !== null)
-  const fileIds = new Set(isBareName ? [text] : named)
+  const isBareId = referrer.kind !== fileReferenceKind.message && isFileId(text)
+  const valid = linked.filter((fileId) => fileId !== null)
+  const fileIds = new Set(isBareId ? [text] : valid)
   return [...fileIds].map((fileId) => ({ ...referrer, appId, fileId }))
 }
 
-/** Names a reference within its app. */
+/** Returns the key of a reference within its app. */
 export function referenceName(reference: FileReference): string {
   return `${reference.fileId} ${referrerName(reference)}`
 }
 
-/** Names what holds a file within its app. */
+/** Returns the key of a referrer within its app. */
 export function referrerName({ kind, lowId, highId, itemId }: FileReferrer): string {
   return `${kind} ${lowId} ${highId} ${itemId}`
 }
 
-/** Each of the referrers once. */
+/** Removes duplicates. */
 export function distinctReferrers(referrers: readonly FileReferrer[]): FileReferrer[] {
   return [...new Map(referrers.map((referrer) => [referrerName(referrer), referrer])).values()]
 }
 
-/** For people. */
+/** Describes a referrer for operators. */
 export function referrerText({ kind, lowId, highId, itemId }: FileReferrer): string {
   if (kind === fileReferenceKind.message)
     return `message ${itemId} of conversation ${lowId}/${highId}`

@@ -13,7 +13,7 @@ import {
   userAvatarReferrer,
 } from './reference-model.js'
 
-interface MessageRow {
+interface AttachmentRow {
   readonly low_id: Int64
   readonly high_id: Int64
   readonly msg_id: number
@@ -61,11 +61,11 @@ const findSharedFiles: BulkSelect = {
 }
 
 /**
- * Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. The avatar of the
+ * Reads the texts that may refer to files: existing messages, and avatars and shared files of existing users and groups. The avatar of the
  * system, user 0, is a setting of the app.
  */
 export class ReferencingTextStore {
-  readonly #messages: PreparedPage<MessagePlace, MessageRow>
+  readonly #messages: PreparedPage<MessagePlace, AttachmentRow>
   readonly #users: PreparedPage<MessagePlace, UserRow>
   readonly #groups: PreparedPage<MessagePlace, GroupRow>
   readonly #sharedFiles: PreparedPage<MessagePlace, SharedFileRow>
@@ -122,7 +122,7 @@ export class ReferencingTextStore {
     )
   }
 
-  /** The texts of those of the referrers that are there, in no particular order. */
+  /** Finds the texts of existing referrers, in no particular order. */
   async findOf(
     db: Queryable,
     appId: string,
@@ -133,7 +133,7 @@ export class ReferencingTextStore {
         .filter((referrer) => referrer.kind === kind)
         .map((referrer) => [appId, ...keyOf(referrer)])
     const owner = ({ lowId }: FileReferrer) => [lowId]
-    const messages = await this.database.bulk<MessageRow>(
+    const messages = await this.database.bulk<AttachmentRow>(
       db,
       findMessages,
       keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
@@ -164,7 +164,10 @@ export class ReferencingTextStore {
     ]
   }
 
-  /** In the order of the referrers of one kind, after the referrer, at least `limit` unless these were the last. @param after null: from the first */
+  /**
+   * Lists the texts of one kind in the order of their referrers, after a referrer: at least `limit` unless these were the last.
+   * @param after null: from the first
+   */
   async list(
     db: Queryable,
     appId: string,
@@ -183,10 +186,10 @@ export class ReferencingTextStore {
   }
 }
 
-/** Before every referrer. */
+/** Sorts before every referrer. */
 const first = { lowId: -2, highId: -2, itemId: -1 }
 
-function ofMessage({ low_id, high_id, msg_id, attachment }: MessageRow): ReferencingText {
+function ofMessage({ low_id, high_id, msg_id, attachment }: AttachmentRow): ReferencingText {
   return { referrer: messageReferrer(low_id, high_id, msg_id), text: attachment }
 }
 
@@ -200,13 +203,13 @@ async function ofSystem(db: Queryable, appId: string): Promise<ReferencingText> 
 }
 
 function ofGroup({ group_id, avatar, status }: GroupRow): ReferencingText {
-  return { referrer: groupAvatarReferrer(group_id), text: isThere(status) ? avatar : '' }
+  return { referrer: groupAvatarReferrer(group_id), text: isPresent(status) ? avatar : '' }
 }
 
 function ofSharedFile({ group_id, file_id, url, status }: SharedFileRow): ReferencingText {
-  return { referrer: sharedFileReferrer(group_id, file_id), text: isThere(status) ? url : '' }
+  return { referrer: sharedFileReferrer(group_id, file_id), text: isPresent(status) ? url : '' }
 }
 
-function isThere(status: number): boolean {
+function isPresent(status: number): boolean {
   return status !== groupStatus.dissolved
 }

@@ -7,12 +7,12 @@ import { type FileKey, newRemovalId, originalKey, type StoredFile } from '../fil
 import type { FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 
-/** Files that are gone, and of which the store still has bytes. */
+/** Removed files whose blobs are still in the store. */
 export interface RemovedFiles {
   readonly files: readonly Pick<StoredFile, 'fileId' | 'uploadId'>[]
 }
 
-/** Done by {@link FileRemoval.removeBlobs}. */
+/** The job that {@link FileRemoval.removeBlobs} does. */
 export const blobRemoval = jobKind<RemovedFiles>('blob_removal')
 
 export interface FileRemovalOptions {
@@ -28,14 +28,14 @@ export interface FileRemovalOptions {
 
 const keysPerStep = 1_000
 
-/** Removes files: what is known of them and what they count for at once, their bytes in the store by a job that follows. */
+/** Removes files: their rows and usage at once, their blobs by a job. */
 export class FileRemoval {
   constructor(private readonly options: FileRemovalOptions) {}
 
-  /** Whatever names it. @throws AppError file_not_found */
+  /** Removes a file in spite of its references. @throws AppError file_not_found */
   async remove(key: FileKey): Promise<void> {
     const { files } = this.options
-    await this.#inTurn(key.appId, async (tx) => {
+    await this.#removeLocked(key.appId, async (tx) => {
       const file = await files.findWithPendingRemoval(tx, key)
       if (!file) throw new AppError('file_not_found')
       return [file]
@@ -43,9 +43,9 @@ export class FileRemoval {
   }
 
   /**
-   * Begins to remove those of the files that nothing names: from now on their addresses answer file_not_found. What was committed before
-   * may name them and not be noted yet, so they are removed by {@link finish} only, when that has been followed.
-   * @param fileIds one at least
+   * Begins to remove the unreferenced ones of the files: their addresses now answer file_not_found. Texts that were committed before may
+   * refer to them without a recorded reference yet, so only {@link finish} removes them, once the consumer has caught up.
+   * @param fileIds at least one
    * @returns the ID of this removal
    */
   async begin(appId: string, fileIds: readonly string[]): Promise<string> {
@@ -59,9 +59,9 @@ export class FileRemoval {
   }
 
   /**
-   * Removes those of the files that nothing names even now; the others can be had again. A removal that was killed in between is finished
-   * like any other.
-   * @param isFollowed whether all has been followed that was committed before the removal began; if not, all of its files stay
+   * Removes the files that are still unreferenced and makes the others available again. A removal that was interrupted is finished the same
+   * way.
+   * @param options.isFollowed true when the consumer has handled all events from before the removal; otherwise all files stay
    */
   async finish(
     appId: string,
@@ -69,14 +69,14 @@ export class FileRemoval {
     { removalId, isFollowed }: { readonly removalId: string; readonly isFollowed: boolean },
   ): Promise<void> {
     const { files } = this.options
-    await this.#inTurn(appId, async (tx) => {
+    await this.#removeLocked(appId, async (tx) => {
       const gone = isFollowed ? await files.findUnreferenced(tx, appId, fileIds, removalId) : []
       await files.unmark(tx, appId, fileIds, removalId)
       return gone
     })
   }
 
-  /** The files as they were uploaded, and their renditions. What is gone already is no failure. */
+  /** Removes originals and renditions. A missing blob is no failure. */
   async removeBlobs(appId: string, { files }: RemovedFiles, signal: AbortSignal): Promise<void> {
     const { blobs } = this.options
     for (const file of files) {
@@ -91,7 +91,7 @@ export class FileRemoval {
     }
   }
 
-  /** What the keys of blobs begin with that jobs have yet to remove. */
+  /** Returns the prefixes of the keys of blobs that jobs have yet to remove. */
   async listUnfinished(db: Queryable, appId: string): Promise<ReadonlySet<string>> {
     const { unfinished } = this.options
     const jobs = await unfinished.listUnfinished(db, appId, blobRemoval.name)
@@ -99,8 +99,11 @@ export class FileRemoval {
     return new Set(files.map((file) => originalKey({ appId, ...file })))
   }
 
-  /** While nobody else notes a file of the app, or what names one. */
-  async #inTurn(appId: string, find: (tx: Tx) => Promise<readonly StoredFile[]>): Promise<void> {
+  /** Removes files under the lock of the app's usage, which files and references are recorded under too. */
+  async #removeLocked(
+    appId: string,
+    find: (tx: Tx) => Promise<readonly StoredFile[]>,
+  ): Promise<void> {
     const { database, files, usage, jobs } = this.options
     await database.transaction(async (tx) => {
       await usage.lock(tx, appId)

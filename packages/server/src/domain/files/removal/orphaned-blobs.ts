@@ -2,7 +2,7 @@ import type { BlobStore, ListedBlob } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
-import { fileOfKey, isPassing } from '../file-model.js'
+import { fileOfKey, isTemporaryKey } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 
 export interface OrphanedBlobsOptions {
@@ -12,23 +12,23 @@ export interface OrphanedBlobsOptions {
   readonly clock: Clock
 }
 
-/** An upload, or what is made of a file, takes less from its last byte to its row. */
+/** Blobs younger than this may still get a row: an upload and a rendition take less time. */
 export const orphanLifeMs = dayMs
 
 const blobsPerStep = 1_000
-/** A run looks at so many pages; the next one goes on there. */
+/** Pages of one run; the next run continues there. */
 const stepsPerRun = 10
-/** From the end of one walk through the store to the beginning of the next. */
+/** The pause between two walks through the store. */
 const restMs = 3_600_000
 
-/** Removes from the store what belongs to no file: what kills, cuts and failures have left (rule J7). */
+/** Removes blobs that belong to no file: the remains of kills, broken uploads and failures (rule J7). */
 export class OrphanedBlobs {
   #after: string | null = null
   #restsUntil = Number.NEGATIVE_INFINITY
 
   constructor(private readonly options: OrphanedBlobsOptions) {}
 
-  /** Looks at a limited number of blobs. */
+  /** Checks a limited number of blobs. */
   async run(signal: AbortSignal): Promise<void> {
     const { blobs, clock } = this.options
     if (clock.now() < this.#restsUntil) return
@@ -46,14 +46,14 @@ export class OrphanedBlobs {
     }
   }
 
-  /** The keys of those of the blobs that belong to no file; keys of others than us are left out. */
+  /** Returns the keys of blobs that belong to no file, without keys that the service has not made. */
   async orphans(listed: readonly Pick<ListedBlob, 'key'>[]): Promise<string[]> {
     const { database, files } = this.options
     const owned = listed.flatMap(({ key }) => {
       const file = fileOfKey(key)
       return file ? [{ key, file }] : []
     })
-    const orphans = listed.map(({ key }) => key).filter(isPassing)
+    const orphans = listed.map(({ key }) => key).filter(isTemporaryKey)
     for (const [, ofApp] of groupBy(owned, ({ file }) => file.appId)) {
       const keys = ofApp.map(({ file }) => file)
       const uploads = await database.read((db) => files.findUploads(db, keys))

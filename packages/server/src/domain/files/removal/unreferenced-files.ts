@@ -7,11 +7,11 @@ import type { FileUsageStore } from '../file-usage-store.js'
 import { fileConsumer } from '../references/file-reference-consumer.js'
 import type { FileRemoval } from './file-removal.js'
 
-/** A file that a removal is about to take. */
+/** A file whose removal is pending. */
 type PendingRemoval = Awaited<ReturnType<FileStore['listPendingRemovals']>>[number]
 
-/** How far the outbox of an app goes, and how far a consumer is in it. */
-export interface OutboxPlaces {
+/** The positions of an app's outbox: its head, and that of a consumer. */
+export interface OutboxPositions {
   head(db: Queryable, appId: string): Promise<number>
   positionOf(db: Queryable, consumer: string, appId: string): Promise<number>
 }
@@ -20,29 +20,29 @@ export interface UnreferencedFilesOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore
-  readonly outbox: OutboxPlaces
+  readonly outbox: OutboxPositions
   readonly removal: FileRemoval
   readonly clock: Clock
 }
 
-/** So long a file may wait for something that names it. */
+/** The time for which an unreferenced file is kept. */
 export const unreferencedLifeMs = dayMs
 
 const filesPerStep = 500
-/** A run looks at so many pages; the next one goes on there. */
+/** Pages of one run; the next run continues there. */
 const stepsPerRun = 20
 const pauseMs = 20
-/** The consumer is seldom further behind than that; if it is, the next run comes. */
-const patienceMs = 2_000
+/** The consumer is seldom further behind; if it is, the next run tries again. */
+const catchUpMs = 2_000
 
-/** Removes files that are a day old and that nothing names (rule J7). */
+/** Removes files that are a day old and unreferenced (rule J7). */
 export class UnreferencedFiles {
-  /** Where the last run ended. */
+  /** The end of the last run. */
   #place: { readonly appId: string; readonly after: FilePlace | null } = { appId: '', after: null }
 
   constructor(private readonly options: UnreferencedFilesOptions) {}
 
-  /** Looks at a limited number of files, those of one app after those of another. */
+  /** Checks a limited number of files, app by app. */
   async run(signal: AbortSignal): Promise<void> {
     const { database, usage } = this.options
     await this.#finishInterrupted(signal)
@@ -62,18 +62,18 @@ export class UnreferencedFiles {
     this.#place = { appId: '', after: null }
   }
 
-  /** What the run before has begun when it was killed. */
+  /** Finishes removals that an earlier run has begun. */
   async #finishInterrupted(signal: AbortSignal): Promise<void> {
     const { database, files } = this.options
-    const leaving = await database.read((db) => files.listPendingRemovals(db, filesPerStep))
-    for (const ofRemoval of groupBy(leaving, nameOfRemoval).values()) {
+    const pending = await database.read((db) => files.listPendingRemovals(db, filesPerStep))
+    for (const ofRemoval of groupBy(pending, removalKey).values()) {
       const [{ appId, removalId }] = ofRemoval as [PendingRemoval, ...PendingRemoval[]]
       const fileIds = ofRemoval.map(({ fileId }) => fileId)
       await this.#finish(appId, fileIds, removalId, signal)
     }
   }
 
-  /** @returns where to go on; null: the other files are younger, or it is not known yet what names them */
+  /** @returns the next place; null: the other files are younger, or their references are not known yet */
   async #step(
     appId: string,
     after: FilePlace | null,
@@ -83,17 +83,19 @@ export class UnreferencedFiles {
     const before = clock.now() - unreferencedLifeMs
     const page = { after, before, limit: filesPerStep }
     const found = await database.read((db) => files.listOldest(db, appId, page))
-    const unnamed = found.filter(({ isReferenced }) => !isReferenced).map(({ fileId }) => fileId)
-    if (unnamed.length > 0) {
-      // What is noted soon is not taken from anybody meanwhile.
+    const unreferenced = found
+      .filter(({ isReferenced }) => !isReferenced)
+      .map(({ fileId }) => fileId)
+    if (unreferenced.length > 0) {
+      // The consumer may be about to record references to these files; their addresses must not fail until then.
       if (!(await this.#isCaughtUp(appId, signal))) return null
-      const removalId = await removal.begin(appId, unnamed)
-      if (!(await this.#finish(appId, unnamed, removalId, signal))) return null
+      const removalId = await removal.begin(appId, unreferenced)
+      if (!(await this.#finish(appId, unreferenced, removalId, signal))) return null
     }
     return found.length < filesPerStep ? null : (found.at(-1) ?? null)
   }
 
-  /** What was committed while the files could be had keeps those that it names. @returns false: it is not known yet which */
+  /** Keeps files to which texts from before the removal refer. @returns false when those references are not known yet */
   async #finish(
     appId: string,
     fileIds: readonly string[],
@@ -105,11 +107,11 @@ export class UnreferencedFiles {
     return isFollowed
   }
 
-  /** Whether all that was written up to now has been followed; waits a little for it. */
+  /** Waits briefly for the consumer. @returns whether it has handled all events up to now */
   async #isCaughtUp(appId: string, signal: AbortSignal): Promise<boolean> {
     const { database, outbox } = this.options
     const head = await database.read((db) => outbox.head(db, appId))
-    for (const endsAt = performance.now() + patienceMs; performance.now() < endsAt; ) {
+    for (const endsAt = performance.now() + catchUpMs; performance.now() < endsAt; ) {
       const position = await database.read((db) => outbox.positionOf(db, fileConsumer, appId))
       if (position >= head) return true
       if (signal.aborted) return false
@@ -119,6 +121,6 @@ export class UnreferencedFiles {
   }
 }
 
-function nameOfRemoval({ appId, removalId }: PendingRemoval): string {
+function removalKey({ appId, removalId }: PendingRemoval): string {
   return `${appId} ${removalId}`
 }

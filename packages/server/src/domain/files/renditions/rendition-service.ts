@@ -3,7 +3,12 @@ import { buffer } from 'node:stream/consumers'
 import { AppError } from '@hermod/protocol'
 import type { BlobStore } from '../../../blobs/blob-store.js'
 import { boundedCache } from '../../../lib/limits/bounded-cache.js'
-import type { DetectedType, ImageRenderer, VoiceConverter } from '../../../media/media.js'
+import {
+  type DetectedType,
+  headBytes,
+  type ImageRenderer,
+  type VoiceConverter,
+} from '../../../media/media.js'
 import { fileFailure } from '../file-failures.js'
 import { originalKey, renditionKey, type StoredFile } from '../file-model.js'
 import { pictureForm, type WantedPicture } from './rendition-model.js'
@@ -12,13 +17,13 @@ export interface RenditionServiceOptions {
   readonly blobs: Pick<BlobStore, 'open' | 'put' | 'stat'>
   readonly images: ImageRenderer
   readonly voices: VoiceConverter
-  /** What the bytes are, by their beginning. */
+  /** Detects the type of a file by its first bytes. */
   readonly detectType: (head: Buffer) => Promise<DetectedType>
 }
 
-/** A form of a file that is in the store. */
+/** A stored form of a file. */
 export interface Rendition {
-  /** Tells it from other forms of the file: lower-case letters, digits and dashes. */
+  /** The name of the form: lower-case letters, digits and dashes. */
   readonly name: string
   readonly key: string
   readonly contentType: string
@@ -34,13 +39,10 @@ interface Made {
 const mp3Type = 'audio/mpeg'
 const amrType = /^audio\/amr/
 const maxKnown = 10_000
-/** So much tells the type of every file that is known. */
-const headBytes = 4_100
-
-/** Other forms of files: smaller pictures, voice as mp3. Each is made when it is first asked for, once, and kept beside the file. */
+/** Makes other forms of files: smaller pictures, voice as mp3. The first request for a form makes it, and it is stored with the file. */
 export class RenditionService {
   readonly #known = boundedCache<string, Rendition>(maxKnown)
-  readonly #underWay = new Map<string, Promise<Rendition>>()
+  readonly #inProgress = new Map<string, Promise<Rendition>>()
 
   constructor(private readonly options: RenditionServiceOptions) {}
 
@@ -53,7 +55,7 @@ export class RenditionService {
   }
 
   /**
-   * @returns null: the file is an mp3
+   * @returns null when the file is an mp3
    * @throws AppError as {@link picture}, voice_conversion_unavailable
    */
   async mp3(file: StoredFile): Promise<Rendition | null> {
@@ -66,17 +68,17 @@ export class RenditionService {
     }))
   }
 
-  /** What several callers ask for at once is made for all of them. */
+  /** Concurrent requests for one form share its making. */
   async #get(
     file: StoredFile,
     name: string,
     make: (source: Readable) => Promise<Made>,
   ): Promise<Rendition> {
     const key = renditionKey(file, name)
-    const known = this.#known.get(key) ?? this.#underWay.get(key)
+    const known = this.#known.get(key) ?? this.#inProgress.get(key)
     if (known) return known
     const found = this.#findOrMake(file, { key, name }, make)
-    this.#underWay.set(key, found)
+    this.#inProgress.set(key, found)
     try {
       const rendition = await found
       this.#known.set(key, rendition)
@@ -84,7 +86,7 @@ export class RenditionService {
     } catch (error) {
       throw fileFailure(error)
     } finally {
-      this.#underWay.delete(key)
+      this.#inProgress.delete(key)
     }
   }
 

@@ -15,9 +15,9 @@ export interface FileTicket extends FileKey {
   readonly payerId: Int64
   /** The credential epoch of the owner: the ticket ends with the owner's tokens. */
   readonly credentialEpoch: number
-  /** As filePurpose. */
+  /** A value of filePurpose. */
   readonly purpose: number
-  /** As fileType; 0: none. */
+  /** A value of fileType; 0: none. */
   readonly fileType: number
   readonly recipient: FileRecipient
   readonly maxBytes: number

@@ -16,7 +16,7 @@ export interface DownloadServiceOptions {
   readonly links: LinkReader
   readonly renditions: RenditionService
   readonly blobs: Pick<BlobStore, 'open' | 'read' | 'downloadUrl'>
-  /** Whether browsers may show content of this type in its place. */
+  /** Reports whether browsers may show content of this type in its place. */
   readonly isInlineType: (contentType: string) => boolean
 }
 
@@ -72,7 +72,7 @@ export class DownloadService {
       }),
     )
     if (location !== null) return { kind: 'redirect', ...description, location }
-    const expected = expectedOf(content)
+    const expected = expectedBlob(content)
     return {
       kind: 'content',
       ...description,
@@ -99,7 +99,7 @@ export class DownloadService {
   }
 }
 
-function expectedOf({ size, crc32 }: BlobContent) {
+function expectedBlob({ size, crc32 }: BlobContent) {
   return crc32 === null ? { size } : { size, crc32 }
 }
 

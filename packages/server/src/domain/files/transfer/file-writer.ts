@@ -21,7 +21,7 @@ export interface UploadedFile {
 
 /** Locks the owners of files against deletion and against the end of their tokens. */
 export interface OwnerLocker {
-  /** Also returns deleted users. */
+  /** The result includes deleted users. */
   lockManyKeyShare(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly User[]>
 }
 

@@ -1,12 +1,10 @@
 import type { Readable } from 'node:stream'
-
-/** So much tells the type of every file that is known. */
-const headBytes = 4_100
+import { headBytes } from '../../../media/media.js'
 
 /**
- * Looks at the beginning of a body, which stays in it.
- * @returns shorter than 4,100 bytes only of a body that is; empty of an empty one
- * @throws what the body fails with before that
+ * Peeks at the first {@link headBytes} bytes of a body.
+ * @returns fewer only for a shorter body; none for an empty one
+ * @throws the error of a body that fails before
  */
 export function headOf(body: Readable): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -55,7 +55,7 @@ export class UploadService {
 
   /**
    * Resolves when the file is durable and can be downloaded.
-   * @throws AppError upload_ticket_invalid when the ticket has ended meanwhile; upload_ticket_used, file_missing, file_type_invalid,
+   * @throws AppError upload_ticket_invalid when the ticket has ended since; upload_ticket_used, file_missing, file_type_invalid,
    * file_too_large, file_quota_reached, file_storage_full, object_storage_failed, and the errors of the form
    */
   async receive(ticket: FileTicket, upload: IncomingUpload, charge: ChargeBytes): Promise<void> {
