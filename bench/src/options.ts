@@ -25,7 +25,7 @@ export const usage = `Usage: npm run bench -- [options]
                     (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
                     a checkout of any commit after npm ci and npm run build
   --members N       size of the large group, default 100000
-  --crowd N         users to whom broadcasts and pushes are sent, default 1000000
+  --crowd N         recipients of broadcasts and pushes, default 1000000
   --growth-steps L  numbers of messages at which growth measures, with commas,
                     default 0,1000000,2000000,5000000
   --growth-users N  users of growth, default 10000

@@ -1,6 +1,6 @@
 /**
- * A population whose lists and pages keep their length while the number of messages in its other
- * conversations grows.
+ * A population with lists and pages that keep their length while the number of messages in its
+ * other conversations grows.
  */
 import type { Api } from '@hermod/testkit'
 import type { LoadResult } from '../load/load-run.js'

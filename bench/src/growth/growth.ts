@@ -52,7 +52,7 @@ export interface GrowthRow {
   readonly loads: Readonly<Record<GrowthLoad, GrowthFigures>>
   readonly databaseBytes: number
   /**
-   * With SQLite the largest size of the log so far, since the file is overwritten from its
+   * Size of the log; with SQLite the largest so far, since the file is overwritten from its
    * beginning.
    */
   readonly walBytes: number

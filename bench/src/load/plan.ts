@@ -45,7 +45,7 @@ export interface GroupSendPlan extends Senders {
  */
 export interface StartPlan extends Senders {
   readonly kind: 'start'
-  /** Recipients that are not among the users, and to whom they have not written. */
+  /** Recipients that are not among the users, and have no conversation with them. */
   readonly recipientIds: readonly number[]
   readonly firstTransaction: number
 }

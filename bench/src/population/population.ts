@@ -30,7 +30,7 @@ export interface GroupWorld {
   readonly senders: readonly Session[]
   /** Members of the large group only, spread over it. */
   readonly readers: readonly Session[]
-  /** Users without a group, for whom the large one has room. */
+  /** Users without a group, who fit into the large one. */
   readonly outsiderIds: readonly number[]
   readonly figures: GroupFillFigures
 }

@@ -1,4 +1,4 @@
-/** Applications whose users have one device each, bound to a simulated gateway. */
+/** Applications with users who have one device each, bound to a simulated gateway. */
 import { type Api, waitFor } from '@hermod/testkit'
 import {
   certificateFields,

@@ -6,7 +6,7 @@ export const groupRoles = ['outsider', 'member', 'admin', 'owner'] as const
 /** One of {@link groupRoles}. */
 export type GroupRole = (typeof groupRoles)[number]
 
-/** Error for a caller whose role is below the required one. */
+/** Error for a caller with a lower role than required. */
 export const roleErrors = {
   member: 'member_required',
   admin: 'group_admin_required',

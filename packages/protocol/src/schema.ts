@@ -110,7 +110,7 @@ export function stringEnum<const Values extends readonly string[]>(
 export type Item<T> = { readonly value: T } | { readonly violation: string; readonly raw: unknown }
 
 /**
- * A list whose invalid entries fail separately instead of failing the call (rule D9).
+ * A list with invalid entries that fail separately instead of failing the call (rule D9).
  *
  * @param options.maxItems more entries than this fail the call (10002)
  */

@@ -3,7 +3,7 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from '
 import { text as readText } from 'node:stream/consumers'
 import { parseExactJson, stringifyExactJson } from './exact-json.js'
 
-/** Data of an answer whose shape the caller knows. */
+/** Data of an answer, in a shape known to the caller. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect; a wrong expectation fails them
 export type Json = any
 

@@ -79,8 +79,9 @@ function postgresBackend(kind: ClusterKind): PostgresBackend {
 }
 
 /**
- * Lists the databases for suites whose claims SQL decides, for `describe.each`. HERMOD_TEST_BACKENDS picks: `sqlite`, `postgres` or `all`;
- * unset: SQLite, and PostgreSQL when it is installed.
+ * Lists the databases for suites with claims that SQL decides, for `describe.each`.
+ * HERMOD_TEST_BACKENDS selects: `sqlite`, `postgres` or `all`; unset: SQLite, and PostgreSQL when
+ * it is installed.
  *
  * @throws Error when PostgreSQL is required and not found, so that no suite is left out silently
  */
@@ -93,10 +94,13 @@ export function testBackends(kind: ClusterKind = 'shared'): (Backend | PostgresB
   return found ? [sqlite, postgresBackend(kind)] : [sqlite]
 }
 
-/** Whether this run is the long one of `npm run test:full`. */
+/** True in the long run of `npm run test:full`. */
 export const isFullRun = process.env.HERMOD_TEST_FULL === 'on'
 
-/** Lists the databases for suites whose claims do not depend on SQL: the first of {@link testBackends}; in the full run all of them. */
+/**
+ * Lists the databases for suites with claims independent of SQL: the first of {@link testBackends};
+ * in the full run all of them.
+ */
 export function anyBackend(): (Backend | PostgresBackend)[] {
   return isFullRun ? testBackends() : testBackends().slice(0, 1)
 }

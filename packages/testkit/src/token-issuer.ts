@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 
-/** Where a server keeps its data. */
+/** Location of a server's data. */
 export interface DataPlace {
   readonly dataDir: string
   /** A postgres:// URL; undefined: the embedded database of the folder. */
@@ -25,7 +25,10 @@ interface TokenTable extends AsyncDisposable {
 const columns = 'app_id, token_hash, user_id, created_at, expires_at'
 const lifeMs = 7 * 86_400_000
 
-/** Writes access tokens of users into a server's database: a login by password costs 11 ms of processor time, a row next to nothing. */
+/**
+ * Writes access tokens of users into a server's database: a login by password costs 11 ms of
+ * processor time, a row next to nothing.
+ */
 export class TokenIssuer implements AsyncDisposable {
   #table: Promise<TokenTable> | undefined
 

@@ -274,7 +274,7 @@ function headersOf(operation: Operation): OpenApiReference[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-/** Query credentials, for operations whose callers may be unable to send headers. */
+/** Query credentials, for operations with callers that may be unable to send headers. */
 const queryCredentials: TProperties = {
   'access-token': optional(string({ description: 'stands in for the header' })),
   app_id: optional(string({ description: 'stands in for the header', maxLength: 32 })),
@@ -424,7 +424,7 @@ const failureSchema: OpenApiSchema = {
   required: ['code', 'data', 'message'],
 }
 
-/** Errors whose HTTP status is always real (rule A2). */
+/** Errors that always have a real HTTP status (rule A2). */
 const alwaysRealErrors = Object.values<ErrorEntry>(errorCatalogue).filter((entry) => entry.always)
 const realStatuses = [...new Set(alwaysRealErrors.map((entry) => entry.http))].sort((a, b) => a - b)
 

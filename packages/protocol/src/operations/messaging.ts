@@ -45,7 +45,7 @@ const messageTexts = {
 }
 
 const typingSignal =
-  'An empty text without attachment whose ext is an object with the only member input_status, which is "typing" or "nothing", is a typing ' +
+  'An empty text without attachment, with an ext object that has the only member input_status, which is "typing" or "nothing", is a typing ' +
   'signal: it reaches devices that are connected and is never stored.'
 
 const sendBody = {

@@ -54,8 +54,8 @@ export const RosterBatchResult = resource(
   'RosterBatchResult',
   'The results of several contact requests.',
   {
-    success: array(int64(), { description: 'users for whom the request went through' }),
-    fails: array(RosterApplicationFailure, { description: 'users for whom it did not' }),
+    success: array(int64(), { description: 'users with a successful request' }),
+    fails: array(RosterApplicationFailure, { description: 'users with a refused request' }),
   },
 )
 /** The outcome of a batch of contact requests, each list in the order of the batch. */

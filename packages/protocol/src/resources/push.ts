@@ -76,7 +76,7 @@ export const PushTaskProgress = resource('PushTaskProgress', 'How far a push tas
   msg_id: int64({ description: 'the message that is pushed; 0: the task was requested' }),
   request_id: text('request ID; "": none'),
   state: intEnum(meaningsOf(pushTaskState), { description: 'how far it is' }),
-  audience: text('whom it is for, in words'),
+  audience: text('description of the audience'),
   created_at: instant('when it was made'),
   begins_at: instant('nothing is sent before'),
   expires_at: instant('nothing is sent from then on'),

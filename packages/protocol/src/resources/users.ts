@@ -102,10 +102,14 @@ export const userSettingChanges = allOptional(
 )
 
 /** Data of /user/register/anonymous (rule K12). */
-export const AnonymousUser = resource('AnonymousUser', 'A user whose full name the server chose.', {
-  user_id: int64({ description: 'user ID' }),
-  username: text('the full username: the prefix that was sent and what the server added'),
-})
+export const AnonymousUser = resource(
+  'AnonymousUser',
+  'A user with a full name that the server chose.',
+  {
+    user_id: int64({ description: 'user ID' }),
+    username: text('the full username: the prefix that was sent and what the server added'),
+  },
+)
 /** The new user with its full name, which a login needs. */
 export type AnonymousUser = Static<typeof AnonymousUser>
 
@@ -120,7 +124,7 @@ export const OperatorUser = resource('OperatorUser', 'A user and whether it may 
 export type OperatorUser = Static<typeof OperatorUser>
 
 /** The only answer that may show a password. */
-export const UserWithPassword = resource('UserWithPassword', 'A user whose password was set.', {
+export const UserWithPassword = resource('UserWithPassword', 'A user with a new password.', {
   ...ownedBy,
   password: text(
     'the password that the service made, shown this once; "" when the caller chose it',

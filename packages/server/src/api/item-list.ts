@@ -1,4 +1,4 @@
-/** Lists whose entries succeed or fail one by one (rule D9): what became of each entry, as callers read it. */
+/** Lists with separate results of their entries (rule D9), and the results as callers read them. */
 import { AppError, type Int64, type Item, type ItemResult, type UserResult } from '@hermod/protocol'
 import { type ItemOutcome, valuesOf } from '../domain/item-outcome.js'
 
@@ -29,16 +29,19 @@ function fieldOf(raw: unknown, name: string): unknown {
     : undefined
 }
 
-/** What is done with the entries of a list. */
+/** Processing of the entries of a list. */
 interface ItemWork<T, Entry, O, R> {
-  /** The entry as the service takes it. */
+  /** Converts an entry to the service's form. */
   readonly toEntry: (value: T) => Entry
   /** @returns one outcome for each of the entries, in their order */
   readonly work: (entries: readonly Entry[]) => Promise<readonly ItemOutcome<O>[]>
   readonly toResult: (outcome: ItemOutcome<O>, item: Item<T>) => R
 }
 
-/** @returns the result of every entry in the order of the list; that of a malformed one is made of invalid_parameter */
+/**
+ * @returns the result of every entry in the order of the list; that of a malformed one is made of
+ * invalid_parameter
+ */
 export async function itemResults<T, Entry, O, R>(
   list: readonly Item<T>[],
   { toEntry, work, toResult }: ItemWork<T, Entry, O, R>,

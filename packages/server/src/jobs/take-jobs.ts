@@ -12,7 +12,7 @@ export interface TakeResult {
 
 /**
  * Takes due jobs of one app, the longest due first. A job that has failed before is taken alone.
- * Jobs whose deadline has passed or whose attempts are used up are finished instead.
+ * Jobs beyond their deadline or without attempts left are finished instead.
  */
 export async function takeJobs(
   { database, store }: { readonly database: Database; readonly store: JobStore },

@@ -45,7 +45,7 @@ export interface ServerOptions {
   /** Default 30 000. */
   readonly readyTimeoutMs?: number
   /**
-   * Path whose 200 shows that the server has started; /healthz if it is not expected to be ready.
+   * Path that answers 200 once the server has started; /healthz if it is not expected to be ready.
    * Default /readyz.
    */
   readonly startedAt?: '/readyz' | '/healthz'

@@ -76,7 +76,7 @@ type AnyResponse = ServerResponse | Http2ServerResponse
 export class SimulatedGateway implements AsyncDisposable {
   /** Received calls, oldest first; at most 10 000. */
   readonly calls: RecordedCall[] = []
-  /** Accepted messages whose receipts are pending. */
+  /** Accepted messages with pending receipts. */
   readonly deliveries: SimulatedDelivery[] = []
   readonly access: AccessTokens
   readonly #server: Server | Http2SecureServer

@@ -77,7 +77,7 @@ function defaults(folder: string, port: number): string {
   return `[DEFAULT]
 bind_ip = 127.0.0.1
 bind_port = ${port}
-# A port that somebody else has taken is not waited for.
+# Do not wait for a port that another process has taken.
 bind_timeout = 1
 user = ${userInfo().username}
 swift_dir = ${folder}

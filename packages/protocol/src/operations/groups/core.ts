@@ -20,7 +20,7 @@ import { adminErrors, group, memberErrors, ownerErrors } from './fields.js'
 
 /**
  * Atomic: group, owner and users who join at once. Users of user_list are invited as by {@link
- * inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
+ * inviteToGroup}; users with group_confirm on get an invitation. Rules F1, F2 and F4.
  */
 export const createGroup = operation({
   id: 'group.create',

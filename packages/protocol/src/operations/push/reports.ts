@@ -6,8 +6,8 @@ import { done, get, id, post, pushTraceParameters } from '../fields.js'
 const tag = 'Push'
 
 /**
- * For channels whose gateways send no receipts. Counts once per device, even when both the gateway
- * and the app confirm it (rule G1).
+ * For channels without receipts from the gateway. Counts once per device, even when both the
+ * gateway and the app confirm it (rule G1).
  */
 export const reportPush = operation({
   id: 'push.report',

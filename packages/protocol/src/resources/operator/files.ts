@@ -7,7 +7,7 @@ const fields = {
   file_id: text('file ID, which is the object name of an avatar'),
   owner_id: int64({ description: 'who uploaded it; 0: the system' }),
   purpose: intEnum(meaningsOf(filePurpose), { description: 'what its ticket was for' }),
-  to_type: int64({ description: 'for whom: 1 a user, 2 a group, 0 all users' }),
+  to_type: int64({ description: 'kind of recipient: 1 a user, 2 a group, 0 all users' }),
   to_id: int64({ description: 'the user or group; 0: all users' }),
   name: text('as the client named it; "": it did not'),
   content_type: text('by its content'),

@@ -3,7 +3,7 @@ import type { ItemOutcome } from '../../domain/item-outcome.js'
 import { idResults, toOutcomeFields } from '../item-list.js'
 
 /**
- * What becomes of each user of a list.
+ * Returns the result of each user of a list.
  * @param work gives one outcome for each of the distinct users, in their order
  */
 export function userResults(

@@ -159,7 +159,10 @@ interface Listening {
   readonly edge: Edge
 }
 
-/** Closes a server whose calls are all answered. Its open connections are idle, take their last answer, or have sent half a request. */
+/**
+ * Closes a server after all its calls are answered. Its open connections are idle, take their last
+ * answer, or have sent half a request.
+ */
 async function close({ server, edge }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()

@@ -17,7 +17,7 @@ export interface UserLocker {
   ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
 }
 
-/** Users whose concurrent changes and deletion wait for the transaction. */
+/** Locked users: their concurrent changes and deletion wait for the transaction. */
 export class LockedUsers {
   private constructor(
     private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>,

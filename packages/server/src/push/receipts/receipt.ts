@@ -1,7 +1,7 @@
 /** Receipts: reports of gateways about messages that they accepted earlier. */
 import { type JsonObject, parseJson, scalarText } from '../../lib/json.js'
 
-/** Channels whose gateways send receipts. */
+/** Channels with gateways that send receipts. */
 export const receiptChannels = [
   'vendor_h',
   'vendor_x',

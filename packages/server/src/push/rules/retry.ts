@@ -41,7 +41,7 @@ export interface Attempt {
   readonly tries: Tries
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Nothing is sent from this time on, milliseconds since 1970. */
+  /** End of the delivery, after which nothing is sent, milliseconds since 1970. */
   readonly expiresAt: number
   /** From 0 up to 1, exclusive. */
   readonly random: number

@@ -20,7 +20,7 @@ export class GroupInviter {
   constructor(private readonly options: GroupInviterOptions) {}
 
   /**
-   * Invites the users whose group_confirm is on and adds the others at once (rule F4).
+   * Invites the users with group_confirm on and adds the others at once (rule F4).
    * @param userIds distinct; locked by the context
    * @returns as {@link MembershipService.add}; null also for invited users
    */

@@ -133,8 +133,8 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
   }
 
   /**
-   * Invites users, including those whose invitation was answered or has expired. The transaction
-   * has locked the group.
+   * Invites users, including those with an answered or expired invitation. The transaction has
+   * locked the group.
    */
   async put(
     tx: Tx,

@@ -56,7 +56,7 @@ export interface GroupContext {
 /** A group that was found for a caller. */
 type FoundGroup = Pick<GroupContext, 'caller' | 'member'> & { readonly group: Group | null }
 
-/** A group whose row, with those of the users, stays locked until the transaction ends. */
+/** A group with its row, and those of the users, locked until the transaction ends. */
 export interface LockedGroupContext extends GroupContext {
   /** The users that the call named. */
   readonly users: LockedUsers

@@ -47,9 +47,7 @@ export class MemberListStore {
     return Number(rows[0]?.count ?? 0)
   }
 
-  /**
-   * Lists at most `limit` groups with members whose bans have ended, the earliest ended bans first.
-   */
+  /** Lists at most `limit` groups with ended bans of members, the earliest ended bans first. */
   async listWithEndedBans(db: Queryable, now: number, limit: number): Promise<GroupKey[]> {
     const ended = db
       .selectFrom('group_members')
@@ -60,7 +58,7 @@ export class MemberListStore {
     return db.selectFrom(ended.as('ended')).select(['appId', 'groupId']).distinct().execute()
   }
 
-  /** Lists members whose bans have ended, the earliest first. */
+  /** Lists members with ended bans, the earliest first. */
   async listBanEnded(db: Queryable, group: GroupKey, now: number, limit: number): Promise<Int64[]> {
     const rows = await db
       .selectFrom('group_members')

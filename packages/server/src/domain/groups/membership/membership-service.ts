@@ -97,7 +97,7 @@ export class MembershipService {
     return this.#refusals(tx, context, userIds, kicked)
   }
 
-  /** @param kicked users whose kicks count */
+  /** @param kicked users with kicks that count */
   async #refusals(
     tx: Tx,
     { group, users }: LockedGroupContext,

@@ -22,7 +22,7 @@ export class OwnershipTransfer {
   constructor(private readonly options: OwnershipTransferOptions) {}
 
   /**
-   * Removes a user, whose row the transaction has locked, from all groups. Owned groups pass to the
+   * Removes a user, locked by the transaction, from all groups. Owned groups pass to the
    * longest-serving admin, else member; groups without members are dissolved. The same transaction
    * deletes the rows of the user.
    */

@@ -48,7 +48,7 @@ interface MemberChange {
 
 /** The users of a list, in its order. */
 interface CheckedUsers {
-  /** Members on whom the caller may act. */
+  /** Members that the caller may act on. */
   readonly members: readonly Member[]
   readonly strangers: readonly Int64[]
   /** Outcomes so far; may be changed. */
@@ -211,7 +211,7 @@ export class GroupModerationService {
     })
   }
 
-  /** @returns former members whose bans were stored */
+  /** @returns former members with stored bans */
   async #forgetBans(
     tx: Tx,
     { group, caller, now }: GroupContext,
@@ -241,7 +241,7 @@ export class GroupModerationService {
     outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
-  /** Checks each user and applies `work` to the members on whom the caller may act. */
+  /** Checks each user and applies `work` to the members that the caller may act on. */
   #toMembers(
     caller: GroupCaller,
     groupId: Int64,

@@ -183,7 +183,7 @@ export class UserImportService {
     const stored = await users.insertMany(tx, fresh)
     for (const { user_id, avatar } of fresh)
       if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id)
-    // Entries whose names a concurrent call took, with entries of the same name in this call.
+    // Entries with names that a concurrent call took, and entries of the same name in this call.
     const ours = new Set(userIds)
     const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
     const overtaken = plans.filter(isOvertaken).map(({ user }) => user)

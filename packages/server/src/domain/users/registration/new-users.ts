@@ -4,7 +4,7 @@ import type { UserStore } from '../user-store.js'
 import type { UserCountStore } from './user-count-store.js'
 
 /**
- * Counts the users whom the transaction has added. Call it last: broadcasts wait from then on (rule
+ * Counts the users that the transaction has added. Call it last: broadcasts wait from then on (rule
  * E9).
  * @param seen the last broadcast that their rows name
  */

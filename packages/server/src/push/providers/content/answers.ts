@@ -140,7 +140,7 @@ export function forAll(targets: readonly PushTarget[], outcome: PushOutcome): Pu
   return targets.map(() => outcome)
 }
 
-/** Returns `accepted` for all targets except those whose tokens the answer names. */
+/** Returns `accepted` for all targets except those with tokens that the answer names. */
 export function acceptedBut(
   targets: readonly PushTarget[],
   messageId: string,

@@ -25,7 +25,7 @@ export interface OpenCircuit {
 
 /**
  * Circuit breaker. Opens after a `config` outcome or after consecutive failures. After the pause it
- * admits a single probe, whose outcome closes it or opens it again.
+ * admits a single probe; its outcome closes it or opens it again.
  */
 export class CircuitBreaker {
   #failures = 0

@@ -44,7 +44,7 @@ export interface AuthScheme<Credentials> {
   issue(context: {
     readonly credentials: Credentials
     readonly certificate: GatewayCertificate
-    /** As in {@link PushBatch}; a token of one part is not valid for another. */
+    /** Part, see {@link PushBatch}; a token of one part is not valid for another. */
     readonly part: string
     readonly now: number
     /** The rejected token that this request replaces, if any. */
