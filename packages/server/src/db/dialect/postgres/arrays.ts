@@ -21,17 +21,17 @@ export function rowsOfArrays(
   return `(select ${values.join(', ')})`
 }
 
-/** A value for each element, as the literal of an array: the driver would quote one element after another. */
+/** The literal of an array, one value for each element. */
 export function encodeArray(type: ColumnType, values: readonly unknown[]): string {
-  return `{${values.map(type === 'text' ? quoter() : encodeNumber).join(',')}}`
+  return `{${values.map(type === 'text' ? textEncoder() : encodeNumber).join(',')}}`
 }
 
 function encodeNumber(value: unknown): string {
   return value === null ? 'null' : String(value)
 }
 
-/** Values that follow each other are often the same, such as the key of the app. */
-function quoter(): (value: unknown) => string {
+/** Quotes each value once of a run of equal ones, such as the key of the app. */
+function textEncoder(): (value: unknown) => string {
   let last: unknown = null
   let quoted = 'null'
   return (value) => {

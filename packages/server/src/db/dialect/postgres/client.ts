@@ -4,18 +4,14 @@ import type { ConnectionWatch } from './watch.js'
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void)
 
 /**
- * The class of the pool's clients, whose connections are watched. One that is to connect while it would be of no use fails at once, so
- * that callers need not wait for what others have waited for already.
+ * The class of the pool's clients, whose connections are watched. A client fails to connect at once while connecting is of no use, so
+ * that callers do not repeat a wait that has already failed.
  * @param postgres the module, which is loaded late
  */
-export function watchedClients(
-  postgres: typeof pg,
-  watch: ConnectionWatch,
-  isPatient: boolean,
-): typeof pg.Client {
+export function watchedClients(postgres: typeof pg, watch: ConnectionWatch): typeof pg.Client {
   return class extends postgres.Client {
     constructor(config?: string | pg.ClientConfig) {
-      const socket = watch.open(isPatient)
+      const socket = watch.open()
       super({
         ...(typeof config === 'string' ? { connectionString: config } : config),
         stream: () => socket,
@@ -26,7 +22,7 @@ export function watchedClients(
     override connect(): Promise<pg.Client>
     override connect(callback: Connected): void
     override connect(callback?: Connected): Promise<pg.Client> | undefined {
-      // The pool gives one.
+      // The pool passes a callback.
       if (!callback) return super.connect()
       const { obstacle } = watch
       const connected = callback as (error: Error | null, client: pg.Client) => void

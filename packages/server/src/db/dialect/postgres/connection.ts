@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { CompiledQuery, QueryResult } from '../../kysely.js'
 import type { RemoteConnection } from '../dialect.js'
+import { rowMaker } from '../row.js'
 import { type RoundTripResult, type RoundTripStatement, sendTogether } from './round-trip.js'
 
 interface WaitingStatement extends RoundTripStatement {
@@ -8,7 +9,7 @@ interface WaitingStatement extends RoundTripStatement {
   reject(error: unknown): void
 }
 
-/** The connection failed under a statement, so nobody knows what became of it. */
+/** The connection failed during a statement, whose outcome is unknown. */
 export class ConnectionError extends Error {
   constructor(cause: unknown) {
     super((cause as Error).message, { cause })
@@ -19,11 +20,11 @@ export class ConnectionError extends Error {
 const commit: RoundTripStatement = { sql: 'commit', parameters: [] }
 
 /**
- * A connection of the pool in the hands of one caller. Statements that are asked for without waiting for one another go together, and
- * what begins a transaction goes with its first statement, and its commit with the last ones where that is asked for.
+ * A connection of the pool, used by one caller. Statements that are issued without waiting share a round trip; `begin` joins the first
+ * statement of a transaction, and {@link commitWithNext} joins the commit to the last ones.
  */
 export class PostgresConnection implements RemoteConnection {
-  /** What a failure that was not the statement's has left; then the connection is of no more use. */
+  /** The failure of the connection itself; it is of no more use then. */
   broken: Error | undefined
   #begin: string | undefined
   #waiting: WaitingStatement[] = []
@@ -40,7 +41,7 @@ export class PostgresConnection implements RemoteConnection {
     this.#begin = sql
   }
 
-  /** Ends the transaction; where nothing was run in it the database has not heard of it. */
+  /** Ends the transaction; without statements the database never got a `begin`. */
   async end(sql: 'commit' | 'rollback'): Promise<void> {
     if (this.#waiting.length > 0) await this.#send()
     const isOpen = this.#begin === undefined && !this.#isCommitted
@@ -55,8 +56,8 @@ export class PostgresConnection implements RemoteConnection {
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    const { rows, count } = await this.#run({ sql, parameters })
-    return { rows: rows as Row[], numAffectedRows: BigInt(count) }
+    const { columns, rows, count } = await this.#run({ sql, parameters })
+    return { rows: rows.map(rowMaker(columns)) as Row[], numAffectedRows: BigInt(count) }
   }
 
   // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface
@@ -77,17 +78,19 @@ export class PostgresConnection implements RemoteConnection {
     }
   }
 
-  /** What has no parameters may be several statements in one text. */
+  /** A text without parameters may hold several statements. */
   async #runAlone({ sql }: RoundTripStatement): Promise<RoundTripResult> {
     for (const begin of this.#takeBegin()) await this.client.query(begin.sql)
-    const { rows, rowCount } = await this.client.query(sql)
-    return { rows, count: rowCount ?? 0 }
+    const answer = await this.client.query<unknown[]>({ text: sql, rowMode: 'array' })
+    const last = (Array.isArray(answer) ? answer.at(-1) : answer) as pg.QueryArrayResult
+    const { fields, rows, rowCount } = last
+    return { columns: fields.map(({ name }) => name), rows, count: rowCount ?? 0 }
   }
 
   #runTogether(statement: RoundTripStatement): Promise<RoundTripResult> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ ...statement, resolve, reject }) === 1)
-        // When nothing is left to do but what waits for an answer.
+        // After the code that runs now, so that its statements go together.
         process.nextTick(() => {
           if (this.#waiting.length > 0) void this.#send()
         })

@@ -1,8 +1,8 @@
 /**
- * Statements that go to PostgreSQL together and are answered together. An exchange of packets wakes both processes, which costs them as
- * much as a small statement does.
+ * One round trip to PostgreSQL for several statements. A round trip wakes both processes, which costs as much as a small statement.
  */
 import type pg from 'pg'
+import { encodeArray } from './arrays.js'
 
 /** A statement whose parameters are written $1, $2 and so on. */
 export interface RoundTripStatement {
@@ -10,37 +10,42 @@ export interface RoundTripStatement {
   readonly parameters: readonly unknown[]
 }
 
-/** What a statement has answered, with values as the service has them. */
+/** The answer to a statement, with parsed values in the order of the columns. */
 export interface RoundTripResult {
-  readonly rows: Record<string, unknown>[]
+  readonly columns: readonly string[]
+  readonly rows: (readonly unknown[])[]
   /** How many rows the statement selected or changed. */
   readonly count: number
 }
 
 type Parser = (text: string) => unknown
 
-interface Column {
-  readonly name: string
-  readonly parse: Parser
+interface Columns {
+  readonly names: readonly string[]
+  readonly parsers: readonly Parser[]
 }
 
-/** A statement as a connection knows it. */
+/** A statement that a connection has prepared. */
 interface PreparedStatement {
   /** '' = it is not kept. */
   readonly name: string
-  /** Known when it has run there. */
-  columns?: readonly Column[]
+  /** Known after its first run on the connection. */
+  columns?: Columns
 }
 
 const maxPrepared = 500
+const noColumns: Columns = { names: [], parsers: [] }
 
-/** By their text. Statements that recur are spared parsing, planning and the description of their rows. */
+/**
+ * The prepared statements of each connection by their text. It is the only cache of names. A prepared statement spares PostgreSQL
+ * parsing, planning and the description of its rows.
+ */
 const preparedOn = new WeakMap<pg.Connection, Map<string, PreparedStatement>>()
 
 /**
- * Runs statements in their order; after the first that fails the rest is not run.
+ * Sends statements together. They run in their order; after a failed one the rest is not run.
  * @returns the result of each
- * @throws what the driver throws
+ * @throws the driver's error
  */
 export function sendTogether(
   client: pg.ClientBase,
@@ -60,14 +65,14 @@ interface RoundTripOptions {
   reject(error: unknown): void
 }
 
-/** In the driver's place of a query. The driver calls a method for each message of the server. */
+/** Takes the place of the driver's query. The driver calls a method for each message of the server. */
 class RoundTrip implements pg.Submittable {
-  /** Of each statement, as texts: made before anything is sent, so that what cannot be one stops nothing half-way. */
+  /** The parameters of each statement as texts, made before anything is sent: a value without a text stops nothing half-way. */
   readonly #values: readonly (string | null)[][]
   readonly #prepared: PreparedStatement[] = []
   readonly #results: RoundTripResult[] = []
-  #columns: readonly Column[] = []
-  #rows: Record<string, unknown>[] = []
+  #columns = noColumns
+  #rows: (readonly unknown[])[] = []
 
   constructor(private readonly options: RoundTripOptions) {
     this.#values = options.statements.map(({ parameters }) => parameters.map(toText))
@@ -89,7 +94,7 @@ class RoundTrip implements pg.Submittable {
     const { name, columns } = statement
     this.#prepared.push(statement)
     if (!columns) {
-      // Whether the name is taken is not known after a failure; closing what is not there is no error.
+      // After a failure the name may be taken; closing an unknown name is no error.
       connection.close({ type: 'S', name }, true)
       connection.parse({ name, text: sql, types: [] }, true)
     }
@@ -104,20 +109,31 @@ class RoundTrip implements pg.Submittable {
 
   handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
     const { parserOf } = this.options
-    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }))
+    this.#columns = {
+      names: fields.map(({ name }) => name),
+      parsers: fields.map(({ dataTypeID }) => parserOf(dataTypeID)),
+    }
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    this.#rows.push(toRow(this.#current.columns ?? this.#columns, fields))
+    const { parsers } = this.#current.columns ?? this.#columns
+    this.#rows.push(
+      fields.map((text, index) => (text === null ? null : (parsers[index] as Parser)(text))),
+    )
   }
 
   /** @param message its text is the kind of the statement and, where there is one, the number of rows: `INSERT 0 5` */
   handleCommandComplete({ text }: { readonly text: string }): void {
     const current = this.#current
-    if (current.name !== '') current.columns ??= this.#columns
+    const columns = current.columns ?? this.#columns
+    if (current.name !== '') current.columns = columns
     const count = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10)
-    this.#results.push({ rows: this.#rows, count: Number.isNaN(count) ? 0 : count })
-    this.#columns = []
+    this.#results.push({
+      columns: columns.names,
+      rows: this.#rows,
+      count: Number.isNaN(count) ? 0 : count,
+    })
+    this.#columns = noColumns
     this.#rows = []
   }
 
@@ -130,15 +146,6 @@ class RoundTrip implements pg.Submittable {
   }
 }
 
-function toRow(columns: readonly Column[], fields: readonly (string | null)[]) {
-  const row: Record<string, unknown> = {}
-  for (const [index, { name, parse }] of columns.entries()) {
-    const text = fields[index] ?? null
-    row[name] = text === null ? null : parse(text)
-  }
-  return row
-}
-
 function preparedStatement(connection: pg.Connection, sql: string): PreparedStatement {
   const known = preparedOn.get(connection) ?? new Map<string, PreparedStatement>()
   preparedOn.set(connection, known)
@@ -149,11 +156,5 @@ function preparedStatement(connection: pg.Connection, sql: string): PreparedStat
 
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null
-  return Array.isArray(value) ? `{${value.map(elementText).join(',')}}` : String(value)
-}
-
-/** An element of an array of texts. */
-function elementText(value: string | null): string {
-  if (value === null) return 'null'
-  return /["\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`
+  return Array.isArray(value) ? encodeArray('text', value) : String(value)
 }

@@ -1,62 +1,60 @@
 /**
- * Notices a PostgreSQL that has stopped answering: a process that is halted, a network that swallows packets. Nothing fails then by
- * itself, for a socket without an answer looks like one whose answer takes long.
+ * The deadline of statements, and the detection of a PostgreSQL that stalls: a halted process, or a network that swallows packets. A
+ * socket without an answer looks like one whose answer takes long, so only time tells.
  */
 import { Socket } from 'node:net'
 
 const tickMs = 250
-/** A connection that has been silent for so long makes one look whether the server answers at all. */
-const suspectTicks = 4
-const probeTimeoutMs = 2_000
-/** So many probes in a row without an answer: a machine with far too much to do may miss one. */
-const probesToStall = 2
-/** After a connection was refused, those who want one are told the same for so long, and the server is left alone. */
+/** The time for an answer on a new connection while the server stalls. */
+const answerTimeoutMs = 2_000
+/** After a refused connection, callers fail with the same error for this time, and the server is left alone. */
 const refusalMs = 200
 
-/** PostgreSQL has not answered in time; what became of the statement is unknown. */
+/** PostgreSQL has not answered in time; the outcome of the statement is unknown. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   readonly code = 'ETIMEDOUT'
 }
 
 export interface WatchOptions {
-  /** A statement of which nothing is heard for so long ends with its connection. */
+  /** A statement without any answer for this long ends with its connection. */
   readonly deadlineMs: number
-  /** Connects once more and asks. @returns false when there was no answer of any kind within the time */
-  probe(timeoutMs: number): Promise<boolean>
+  /** Connects once more and asks. @returns false when no answer of any kind came in time */
+  isAnswering(timeoutMs: number): Promise<boolean>
   readonly observer: StallObserver
 }
 
-/** What is told of a PostgreSQL that stalls. */
+/** Events of a PostgreSQL that stalls. */
 export interface StallObserver {
   /** A statement was given up. */
   gaveUp(): void
-  /** The server answers nobody any more. */
+  /** The server answers on no connection. */
   stalled(): void
 }
 
 interface WatchedConnection {
   readonly socket: Socket
-  /** Without a deadline of its own; it ends when the server answers nobody. */
-  readonly isPatient: boolean
   state: 'connecting' | 'idle' | 'used'
   bytesRead: number
   quietTicks: number
 }
 
 /**
- * One timer for all connections, which looks four times a second at what has been read: statements themselves cost nothing. It counts
- * its own ticks, not the time, so that a process that was halted itself gives the answers that came meanwhile a chance.
+ * One timer for all connections compares the bytes read four times a second, so statements themselves cost nothing. It counts its own
+ * ticks, not the time: a process that was halted itself first reads the answers that arrived in the pause.
+ *
+ * A statement that is given up while no other connection has read anything means a stall: all connections are closed, and new ones are
+ * refused until the server answers again.
  */
 export class ConnectionWatch {
   readonly #options: WatchOptions
   readonly #connections = new Map<Socket, WatchedConnection>()
   readonly #sockets = new WeakMap<object, Socket>()
   #timer: NodeJS.Timeout | undefined
-  #progress = 0
+  #ticks = 0
+  /** The tick at which any connection last read something. */
+  #progressAt = Number.NEGATIVE_INFINITY
   #stall: NoAnswerError | null = null
-  #isProbing = false
-  #unansweredProbes = 0
   #refusal: { readonly error: Error; readonly until: number } | null = null
 
   constructor(options: WatchOptions) {
@@ -67,17 +65,16 @@ export class ConnectionWatch {
     return this.#options.deadlineMs
   }
 
-  /** @returns a socket for a connection that is to be made; it is watched until it closes */
-  open(isPatient: boolean): Socket {
+  /** @returns a socket for a new connection; it is watched until it closes */
+  open(): Socket {
     const socket = new Socket()
-    const state = 'connecting'
-    this.#connections.set(socket, { socket, isPatient, state, bytesRead: 0, quietTicks: 0 })
+    this.#connections.set(socket, { socket, state: 'connecting', bytesRead: 0, quietTicks: 0 })
     socket.once('close', () => this.#remove(socket))
     this.#timer ??= setInterval(() => this.#tick(), tickMs).unref()
     return socket
   }
 
-  /** Whose connection the socket is. */
+  /** Records the client that uses the socket. */
   belongs(client: object, socket: Socket): void {
     this.#sockets.set(client, socket)
   }
@@ -91,7 +88,7 @@ export class ConnectionWatch {
     connection.quietTicks = 0
   }
 
-  /** Why it would be of no use to connect now; null: try. */
+  /** The reason why connecting is of no use now, or null. */
   get obstacle(): Error | null {
     if (this.#stall) return this.#stall
     if (this.#refusal && performance.now() >= this.#refusal.until) this.#refusal = null
@@ -103,70 +100,54 @@ export class ConnectionWatch {
     if (error !== this.obstacle) this.#refusal = { error, until: performance.now() + refusalMs }
   }
 
-  /** Ends the connections of one kind at once, without waiting for the server's part. */
-  cut(isPatient: boolean): void {
-    for (const connection of this.#connections.values())
-      if (connection.isPatient === isPatient) connection.socket.destroy()
+  /** Closes all connections without waiting for the server, and stops asking it. */
+  close(): void {
+    this.#stall = null
+    for (const socket of this.#connections.keys()) socket.destroy()
   }
 
   #remove(socket: Socket): void {
     this.#connections.delete(socket)
-    this.#stopWhenDone()
-  }
-
-  #stopWhenDone(): void {
-    if (this.#connections.size > 0 || this.#stall) return
+    if (this.#connections.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
   #tick(): void {
+    this.#ticks++
     const deadlineTicks = this.#options.deadlineMs / tickMs
-    let isSuspect = this.#stall !== null
-    for (const connection of this.#connections.values()) {
-      if (connection.state === 'idle') continue
-      this.#look(connection)
-      if (connection.quietTicks >= suspectTicks) isSuspect = true
-      const isLate = connection.quietTicks >= deadlineTicks && !connection.isPatient
-      if (isLate && connection.state === 'used') this.#giveUp(connection)
+    for (const connection of this.#connections.values()) this.#look(connection)
+    for (const { socket, state, quietTicks } of this.#connections.values()) {
+      if (state !== 'used' || quietTicks < deadlineTicks) continue
+      this.#giveUp(socket)
+      if (this.#ticks - this.#progressAt >= deadlineTicks) void this.#refuseUntilAnswered()
     }
-    if (isSuspect && !this.#isProbing) void this.#probe()
   }
 
   #look(connection: WatchedConnection): void {
     const { bytesRead } = connection.socket
-    if (bytesRead === connection.bytesRead) {
-      connection.quietTicks++
-      return
-    }
-    connection.bytesRead = bytesRead
-    connection.quietTicks = 0
-    this.#progress++
+    if (bytesRead !== connection.bytesRead) {
+      connection.bytesRead = bytesRead
+      connection.quietTicks = 0
+      this.#progressAt = this.#ticks
+    } else if (connection.state === 'used') connection.quietTicks++
   }
 
-  #giveUp({ socket }: WatchedConnection): void {
+  #giveUp(socket: Socket): void {
     this.#options.observer.gaveUp()
     socket.destroy(
       new NoAnswerError(`PostgreSQL has not answered for ${this.#options.deadlineMs} ms`),
     )
   }
 
-  async #probe(): Promise<void> {
-    const { probe, observer } = this.#options
-    this.#isProbing = true
-    const progress = this.#progress
-    const isAnswered = await probe(probeTimeoutMs)
-    this.#isProbing = false
-    if (isAnswered && this.#stall) {
-      this.#stall = null
-      this.#stopWhenDone()
-    }
-    // A server that has too much to do for a new connection still serves those it has.
-    if (isAnswered || progress !== this.#progress) this.#unansweredProbes = 0
-    else this.#unansweredProbes++
-    if (this.#stall || this.#unansweredProbes < probesToStall) return
-    this.#stall = new NoAnswerError('PostgreSQL answers on no connection')
+  async #refuseUntilAnswered(): Promise<void> {
+    if (this.#stall) return
+    const { isAnswering, observer } = this.#options
+    const stall = new NoAnswerError('PostgreSQL answers on no connection')
+    this.#stall = stall
     observer.stalled()
-    for (const socket of this.#connections.keys()) socket.destroy(this.#stall)
+    for (const socket of this.#connections.keys()) socket.destroy(stall)
+    while (this.#stall === stall && !(await isAnswering(answerTimeoutMs)));
+    if (this.#stall === stall) this.#stall = null
   }
 }

@@ -1,0 +1,176 @@
+/** The connections to PostgreSQL: their settings, and Kysely's driver over them. */
+import type pg from 'pg'
+import { toInt64 } from '../../../lib/ids/int64.js'
+import type { DatabaseConnection, Driver, TransactionSettings } from '../../kysely.js'
+import { watchedClients } from './client.js'
+import { ConnectionError, PostgresConnection } from './connection.js'
+import type { ReadQuery, ReadRows } from './reads.js'
+import { type RoundTripResult, sendTogether } from './round-trip.js'
+import type { ConnectionWatch } from './watch.js'
+
+const int8Oid = 20
+const connectTimeoutMs = 5_000
+/** PostgreSQL ends a statement this long before the deadline of its connection, so that it can say so. */
+const statementMarginMs = 500
+/** A transaction whose node is halted or out of reach loses its locks after this time. */
+const idleTransactionTimeoutMs = 3_000
+/**
+ * Shorter than idleTransactionTimeoutMs: a transaction of the halted node that waits for such a lock ends first. Otherwise it would get
+ * the lock and hold it for as long again. Other transactions that wait this long start again.
+ */
+const lockTimeoutMs = 2_000
+/** For transactions without a deadline. */
+const longIdleTransactionTimeoutMs = 30_000
+/** The server too notices a node that is out of reach and frees its connections. */
+const reachOptions =
+  '-c tcp_user_timeout=5000 -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2'
+const keepAliveDelayMs = 5_000
+/** A halted server never acknowledges Terminate, so closing has a timeout. */
+const closeTimeoutMs = 1_000
+/**
+ * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner with young
+ * statistics, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
+ */
+const plannerOptions =
+  '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
+/**
+ * Written pages go to the disk at once: https://www.postgresql.org/docs/15/runtime-config-resource.html
+ * Otherwise the system collects a gigabyte of them and writes it while commits wait.
+ */
+const writeOptions = '-c backend_flush_after=256kB'
+/** A new connection plans its statements again, so connections of a busy minute are kept for the next one. */
+const idleConnectionTimeoutMs = 600_000
+const sqlState = /^[0-9A-Z]{5}$/
+
+export interface PoolOptions {
+  readonly url: string
+  readonly poolSize: number
+  /** An idle connection was lost; the next caller gets a new one. */
+  onError(error: Error): void
+}
+
+/** The pool of connections, made when it is first needed. */
+export class LazyPool {
+  #pool: Promise<pg.Pool> | undefined
+
+  /** @param watch gives statements their deadline; without it they have none */
+  constructor(
+    private readonly options: PoolOptions,
+    private readonly watch: ConnectionWatch | null = null,
+  ) {}
+
+  open(): Promise<pg.Pool> {
+    this.#pool ??= this.#create()
+    return this.#pool
+  }
+
+  async close(): Promise<void> {
+    const pool = await this.#pool
+    this.#pool = undefined
+    const timer = setTimeout(() => this.watch?.close(), closeTimeoutMs)
+    await pool?.end()
+    clearTimeout(timer)
+    this.watch?.close()
+  }
+
+  /** Reads on any connection, outside of transactions. */
+  async rows(query: ReadQuery): Promise<ReadRows> {
+    const client = await (await this.open()).connect()
+    try {
+      const [result] = await sendTogether(client, [query])
+      client.release()
+      return result as RoundTripResult
+    } catch (error) {
+      client.release(brokenBy(error) ?? undefined)
+      throw error
+    }
+  }
+
+  async #create(): Promise<pg.Pool> {
+    const postgres = await loadPostgres()
+    const { options, watch } = this
+    const types = {
+      getTypeParser: ((oid: number, format?: 'text') =>
+        oid === int8Oid
+          ? toInt64
+          : postgres.types.getTypeParser(oid, format)) as typeof postgres.types.getTypeParser,
+    }
+    const lockOptions = watch
+      ? `-c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs} -c lock_timeout=${lockTimeoutMs}`
+      : `-c idle_in_transaction_session_timeout=${longIdleTransactionTimeoutMs}`
+    const pool = new postgres.Pool({
+      connectionString: options.url,
+      max: options.poolSize,
+      connectionTimeoutMillis: connectTimeoutMs,
+      idleTimeoutMillis: idleConnectionTimeoutMs,
+      statement_timeout: watch ? watch.deadlineMs - statementMarginMs : false,
+      options: `${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`,
+      application_name: 'hermod',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveDelayMs,
+      types,
+      Client: watch ? watchedClients(postgres, watch) : postgres.Client,
+    })
+    pool.on('acquire', (client) => watch?.mark(client, 'used'))
+    pool.on('release', (_, client) => watch?.mark(client, 'idle'))
+    // A connection that is lost while in use fails its next statement; an event without a listener would end the process.
+    pool.on('connect', (client) => client.on('error', () => {}))
+    return pool.on('error', options.onError)
+  }
+}
+
+/** Kysely's driver over a pool. */
+export class PoolDriver implements Driver {
+  constructor(private readonly pool: LazyPool) {}
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<PostgresConnection> {
+    const pool = await this.pool.open()
+    return new PostgresConnection(await pool.connect(), brokenBy)
+  }
+
+  async beginTransaction(
+    connection: DatabaseConnection,
+    { isolationLevel }: TransactionSettings,
+  ): Promise<void> {
+    const level = isolationLevel ? ` isolation level ${isolationLevel}` : ''
+    toPostgres(connection).begin(`begin${level}`)
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await toPostgres(connection).end('commit')
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (!toPostgres(connection).broken) await toPostgres(connection).end('rollback')
+  }
+
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const { client, broken } = toPostgres(connection)
+    client.release(broken)
+  }
+
+  async destroy(): Promise<void> {
+    await this.pool.close()
+  }
+}
+
+/** Kysely gives back the connection that the driver has given it. */
+function toPostgres(connection: DatabaseConnection): PostgresConnection {
+  return connection as PostgresConnection
+}
+
+/** Loads the driver late, so that the embedded engine does not pay for it. */
+export async function loadPostgres(): Promise<typeof pg> {
+  return (await import('pg')).default
+}
+
+/** @returns null when the error is the statement's: only those have an SQLSTATE */
+function brokenBy(error: unknown): Error | null {
+  return sqlState.test(sqlStateOf(error)) ? null : new ConnectionError(error)
+}
+
+export function sqlStateOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code ?? '')
+}
