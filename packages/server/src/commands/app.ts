@@ -30,7 +30,7 @@ interface UpdateOptions extends CommonOptions {
   readonly set?: Settings
 }
 
-/** Values as they were typed; the operation reads them (rule B3). */
+/** Values as typed; the operation parses them (rule B3). */
 type Settings = Readonly<Record<string, string>>
 
 export function addAppCommands(program: Command, context: CommandContext): void {
@@ -106,7 +106,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
   })
 }
 
-/** With the status as a word, and the settings beside the rest. */
+/** An app with its status as a word and its settings as further members. */
 function readable({ settings, ...app }: Application): OutputRow {
   return {
     ...app,

@@ -191,18 +191,18 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
   }
 }
 
-/** What the file has wrong is for the operation to say. */
+/** Passes the file on unchecked; the operation validates it. */
 function fileFields(file: string, text: string): Partial<ParamsOf<typeof setPushCertificate>> {
   try {
     const fields: unknown = JSON.parse(text)
     if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields
   } catch {
-    // As anything else that is no object.
+    // Like any other value that is not an object.
   }
   throw new CommandFailure(`${file} does not hold a JSON object`)
 }
 
-/** Secrets come from files, because everybody on the machine can read the arguments of a command. */
+/** Secrets come from files, because all users of the machine can read the arguments of a command. */
 async function read(file: string, { dependencies }: CommandContext): Promise<Buffer> {
   if (file === '-') {
     const chunks: Buffer[] = []
@@ -226,13 +226,13 @@ function named(command: Command): Command {
   return command.argument('<name>', 'what devices give as notifier_name')
 }
 
-/** @throws InvalidArgumentError; the range is for the operation to say */
+/** @throws InvalidArgumentError; the operation checks the range */
 function wholeNumber(text: string): number {
   if (/^[0-9]{1,9}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number.')
 }
 
-/** With words in place of the environment's number and of the pauses. */
+/** A certificate with words for its environment and pauses. */
 function readableCertificate(certificate: OperatorPushCertificate) {
   const environment = environments[certificate.environment]
   const pauses = Object.entries(certificate.pauses)

@@ -1,4 +1,4 @@
-/** What is done to the database while the server may be stopped. */
+/** The commands on the database, which work on a stopped server too. */
 
 import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'

@@ -1,4 +1,4 @@
-/** The `hermod` command: its subcommands, its exit codes and how failures are reported. */
+/** The `hermod` command: its subcommands, its exit codes and the report of failures. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
 import { CommandFailure } from './runtime/call.js'
@@ -10,7 +10,7 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 type AddCommands = (program: Command, context: CommandContext) => void
 
-/** Each is loaded when it is called, or when help is asked for, so that a start does not load the others. */
+/** The subcommands. A call loads its own only; help loads all. */
 const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   serve: async () => (await import('./serve.js')).addServeCommand,
   app: async () => (await import('./app.js')).addAppCommands,
@@ -27,7 +27,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   'push-simulator': async () => (await import('./push-simulator.js')).addPushSimulatorCommand,
 }
 
-/** @param name of the only command that is needed; all when there is none of that name */
+/** @param name of the only command to load; an unknown name loads all */
 async function createProgram(
   dependencies: CommandDependencies,
   name: string | undefined,

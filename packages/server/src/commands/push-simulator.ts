@@ -50,7 +50,7 @@ function parsePort(text: string): number {
   throw new InvalidArgumentError(`It is a number from 0 to ${lastPort}.`)
 }
 
-/** Keys are secrets of the simulator only, yet of this user. */
+/** The keys are readable by this user only, although just the simulator uses them. */
 async function writeFiles(folder: string, { gateways, ca }: PushSimulation): Promise<void> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'ca.pem'), ca)
@@ -87,7 +87,7 @@ function callText({ at, channel, method, path, answer, body }: SimulatedCall): s
   return `${new Date(at).toISOString()} ${channel} ${method} ${path}: ${answer}\n  ${readableBody(shown)}`
 }
 
-/** Forms as fields, the rest as it is. */
+/** The body with forms as fields, and others as they are. */
 function readableBody(body: string): string {
   if (body.startsWith('{')) return body
   return [...new URLSearchParams(body)].map(([name, value]) => `${name}=${value}`).join('\n  ')

@@ -106,7 +106,7 @@ function taskText({ counts, ...task }: PushTaskProgress): string {
   return `${head}\n\n${formatTable(counts, 'It has no device on any channel.')}`
 }
 
-/** A story: the push, the user, and each device with what happened to it. */
+/** The push, the user, and the events of each device. */
 function traceText({ task, user_id, text, devices }: PushTrace): string {
   const state = stateWords[task.state] ?? task.state
   const message = task.msg_id === 0 ? '' : `, of message ${task.msg_id}`

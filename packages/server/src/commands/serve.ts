@@ -14,7 +14,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
     })
 }
 
-/** What the operating system says about the address, in terms of the settings. */
+/** The operating system's error about the address, in terms of the settings. */
 function explainListenError(error: unknown): unknown {
   const {
     code,

@@ -8,24 +8,24 @@ import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from '.
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
 import { type ServerSecrets, serverSecrets } from './secrets.js'
 
-/** Which database the service keeps its data in. */
+/** The database of the service. */
 export type StorageConfig =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | {
       readonly kind: 'postgres'
       readonly redactedUrl: string
       readonly maxConnections: number
-      /** How long a statement may take. */
+      /** The deadline of a statement. */
       readonly deadlineMs: number
     }
 
-/** What connections, requests and answers may take of the memory. */
+/** The bounds on the memory of connections, requests and answers. */
 export interface HttpBounds {
   readonly connections: number
   readonly addressConnections: number
-  /** Of one connection, worked on at once. */
+  /** The requests of one connection that run at once. */
   readonly connectionRequests: number
-  /** Of all connections, behind those that are worked on. */
+  /** The waiting requests of all connections. */
   readonly waitingRequests: number
   readonly unreadBytes: number
   readonly connectionUnreadBytes: number
@@ -33,7 +33,7 @@ export interface HttpBounds {
   readonly stallMs: number
 }
 
-/** Everything that may be known of the configuration; frozen. */
+/** The configuration without secrets; frozen. */
 export interface ServerConfig {
   /** Absolute path. With PostgreSQL too it has the process's own files. */
   readonly dataDir: string
@@ -60,7 +60,7 @@ export interface ServerConfig {
     readonly enabled: boolean
     readonly address: BucketRate
     readonly user: BucketRate
-    /** How many calls of one user may be under way at once. */
+    /** The calls of one user that may run at once. */
     readonly userCalls: number
     /** In bytes of files. */
     readonly userFiles: BucketRate
@@ -73,7 +73,7 @@ export interface ServerConfig {
     readonly forgetMs: number
     /** Half of them for logins. */
     readonly maxWaitingPasswords: number
-    /** Of the calls with the Admin tokens of one app; half of them for logins. */
+    /** The bound for calls with the Admin tokens of one app; half of it for logins. */
     readonly maxWaitingPasswordsOfApp: number
   }
   readonly accounts: {
@@ -94,22 +94,22 @@ export interface ServerConfig {
     readonly queueBytes: number
   }
   readonly outbox: { readonly maxLagMs: number }
-  /** For how long deliveries, and then tasks, are kept. */
+  /** The retention of deliveries and of tasks. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
   readonly files: FileConfig
   /** Null: the service chooses the app_id on the first start. */
   readonly bootstrap: { readonly appId: string | null }
 }
 
-/** A setting as it applies, for `hermod config` and the log of the start. */
+/** An effective setting, for `hermod config` and the log of the start. */
 export interface EffectiveSetting {
   readonly name: string
-  /** As people read it; secrets are "set" or "not set". */
+  /** The value for people; secrets are "set" or "not set". */
   readonly value: string
   readonly source: Source
 }
 
-/** What the service starts with, and where each setting came from. */
+/** The configuration of a start, with the source of each setting. */
 export interface LoadedConfig {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets

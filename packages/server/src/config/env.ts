@@ -3,13 +3,13 @@ import { nearest } from '../lib/nearest.js'
 import { redactText } from '../lib/secrets/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'
 
-/** Where the value of a setting came from; the environment wins over the file. */
+/** The source of a setting; the environment overrides the file. */
 export type Source = 'default' | 'file' | 'environment'
 
 /** Reads a text file; throws when it cannot be read. */
 export type ReadFile = (path: string) => string
 
-/** What was given, decoded; absent keys have their default. */
+/** The given settings, decoded; absent keys have their default. */
 export interface GivenSettings {
   readonly values: ReadonlyMap<OptionKey, { readonly value: unknown; readonly source: Source }>
   /** Sentences, each naming the setting, what is wrong and an accepted example. */
@@ -20,7 +20,7 @@ interface Origin {
   readonly source: Source
   /** Begins every error; empty for the environment. */
   readonly label: string
-  /** How a setting is written there. */
+  /** Formats a setting as that source writes it. */
   readonly example: (key: OptionKey) => string
 }
 

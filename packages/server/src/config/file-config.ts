@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { findInPath, isExecutable } from '../lib/system/find-program.js'
 import { type OptionKey, type OptionValues, options } from './options.js'
 
-/** Where the bytes of files are kept. */
+/** The store of the bytes of files. */
 export type FileStoreConfig =
   | {
       readonly kind: 'folder'
@@ -21,11 +21,11 @@ export type FileStoreConfig =
       readonly prefix: string
       readonly directUploads: boolean
       readonly redirectDownloads: boolean
-      /** Absolute path of a folder for what is on its way to the store. */
+      /** Absolute path of a folder for uploads on their way to the store. */
       readonly spoolFolder: string
     }
 
-/** How files are kept and converted. */
+/** The storage and conversion of files. */
 export interface FileConfig {
   readonly store: FileStoreConfig
   /** Path of the program; null: there is none, so that voice is not converted. */
@@ -63,7 +63,7 @@ function storeConfig(values: OptionValues, dataDir: string): FileStoreConfig {
   }
 }
 
-/** What an unset setting comes to, for people. */
+/** The effect of an unset setting, for people. */
 export function fileDefaults({ store, ffmpeg }: FileConfig): Partial<Record<OptionKey, string>> {
   return {
     s3Endpoint: store.kind === 'folder' ? `not set: files are kept in ${store.folder}` : '',
@@ -73,7 +73,7 @@ export function fileDefaults({ store, ffmpeg }: FileConfig): Partial<Record<Opti
 
 const required = ['s3Endpoint', 's3Bucket', 's3AccessKeyId', 's3SecretAccessKey'] as const
 
-/** Settings that do not fit together, as sentences. */
+/** Contradictions between settings, as sentences. */
 export function fileContradictions(values: OptionValues): string[] {
   const violations: string[] = []
   const given = required.filter((key) => values[key] !== null)

@@ -1,4 +1,4 @@
-/** Every setting of the service, once: what the environment, the file, the refusals and the reference are made from. */
+/** Every setting of the service: the source of the environment, the file, the refusals and the reference. */
 import { isAddressRange } from '../lib/limits/network.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 
@@ -12,7 +12,7 @@ export interface Option<T = unknown> {
   readonly default: T
   /** One plain sentence. */
   readonly text: string
-  /** What is accepted, to be read after "must be". */
+  /** The accepted values, as the end of a sentence with "must be". */
   readonly accepts: string
   /** An accepted value as a shell takes it. */
   readonly example: string
@@ -29,7 +29,7 @@ type Described = Pick<Option, 'name' | 'text'> & { readonly unit?: string }
 type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> &
   Partial<Pick<Option<T>, 'secret' | 'encode'>>
 
-/** What stands for a setting that has no value, where people read it. */
+/** The text for people in place of a missing value. */
 export const notSet = 'not set'
 
 function option<T>(custom: Custom<T>): Option<T> {
@@ -151,7 +151,7 @@ export const options = {
     name: 'HERMOD_TRUST_PROXY',
     type: 'on, off or list',
     default: false,
-    text: 'Whose X-Forwarded headers are trusted for the address of the client: none (off), all (on), or those of the listed proxies.',
+    text: 'The proxies with trusted X-Forwarded headers, for the address of the client: none (off), all (on), or the listed ones.',
     accepts: 'on, off, or IP addresses and CIDR ranges separated by commas',
     example: '10.0.0.0/8,192.0.2.7',
     decode: (input) => decodeSwitch(input) ?? decodeList(input, isAddressRange),
@@ -203,7 +203,7 @@ export const options = {
     min: 1,
     max: 1000,
     default: 16,
-    text: 'The most requests of one connection that are worked on at once; reading from it stops while more of them wait.',
+    text: 'The most requests of one connection that run at once; reading from it stops while more of them wait.',
   }),
   waitingRequests: integer({
     name: 'HERMOD_WAITING_REQUESTS',
@@ -285,7 +285,7 @@ export const options = {
     min: 1,
     max: 300,
     default: 5,
-    text: 'How long a statement may take on PostgreSQL before its call is refused; the embedded database ignores it. Changes of the schema and integrity checks take as long as they do.',
+    text: 'How long a statement may take on PostgreSQL before its call is refused; the embedded database ignores it. Changes of the schema and integrity checks have no deadline.',
   }),
   batchMessages: integer({
     name: 'HERMOD_BATCH_MESSAGES',
@@ -333,7 +333,7 @@ export const options = {
     min: 3,
     max: 365,
     default: 7,
-    text: 'How long events are kept for a consumer that does not take them; after it the consumer is left behind.',
+    text: 'How long events are kept for a consumer that does not handle them; after it the consumer misses them.',
   }),
   pushTraceDays: integer({
     name: 'HERMOD_PUSH_TRACE_DAYS',
@@ -341,7 +341,7 @@ export const options = {
     min: 1,
     max: 365,
     default: 7,
-    text: 'How long one can see what became of a push on each device; receipts that come later count no more.',
+    text: 'How long the outcome of a push on each device is kept; later receipts do not count.',
   }),
   pushTaskDays: integer({
     name: 'HERMOD_PUSH_TASK_DAYS',
@@ -349,7 +349,7 @@ export const options = {
     min: 1,
     max: 3650,
     default: 90,
-    text: 'How long push tasks that were asked for, their counts and their request IDs are kept, and not shorter than HERMOD_PUSH_TRACE_DAYS; pushes of messages are kept as long as their traces.',
+    text: 'How long requested push tasks, their counts and their request IDs are kept; not shorter than HERMOD_PUSH_TRACE_DAYS; pushes of messages are kept as long as their traces.',
   }),
   secretKey: secretText({
     name: 'HERMOD_SECRET_KEY',
@@ -391,7 +391,7 @@ export const options = {
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
-    text: 'on checks every answer against the contract, every transaction against the caches and for statements that nobody waits for, and every write against the stores of the tables, and fails those that break a rule; for development and tests.',
+    text: 'on checks every answer against the contract, every transaction for missing invalidations of caches and statements that are not awaited, and every write against the stores of the tables. What breaks a rule fails; for development and tests.',
   }),
   s3Endpoint: option<string | null>({
     name: 'HERMOD_S3_ENDPOINT',
@@ -450,7 +450,7 @@ export const options = {
   s3Prefix: textOption<string | null>({
     name: 'HERMOD_S3_PREFIX',
     default: null,
-    text: 'What the name of every object begins with, for a bucket that is shared; unset: nothing.',
+    text: 'The prefix of the name of every object, for a shared bucket; unset: none.',
     accepts:
       'up to 100 of a-z, 0-9, ., _ and -, as names that end with a slash each and begin with no dot',
     example: 'hermod/',
@@ -515,7 +515,7 @@ export const options = {
     min: 1,
     max: 1_000_000,
     default: 32,
-    text: 'The requests of one user that may be under way at the same time, from all devices together.',
+    text: 'The requests of one user that may run at the same time, from all devices together.',
   }),
   userFileRate: integer({
     name: 'HERMOD_USER_FILE_RATE',
@@ -523,7 +523,7 @@ export const options = {
     min: 1024,
     max: 1_099_511_627_776,
     default: 4_194_304,
-    text: 'The bytes of files that one user may send and fetch through the service over time, from all devices together; what goes beyond them in a call that is under way keeps the next files waiting, and nothing else.',
+    text: 'The bytes of files that one user may send and fetch through the service over time, from all devices together. A call that exceeds them continues; only the next files wait.',
   }),
   userFileBurst: integer({
     name: 'HERMOD_USER_FILE_BURST',
@@ -601,7 +601,7 @@ export const options = {
     name: 'HERMOD_RESERVED_USERNAME_PREFIXES',
     type: 'list',
     default: [],
-    text: 'Prefixes of usernames that nobody can register; upper and lower case count as the same.',
+    text: 'Reserved prefixes of usernames, which cannot be registered; upper and lower case count as the same.',
     accepts: 'letters, digits and underscores, entries separated by commas',
     example: 'admin,support_',
     decode: (input) => decodeList(input.toLowerCase(), (prefix) => usernamePrefix.test(prefix)),

@@ -24,9 +24,9 @@ const maxAttempts = 6
 const retryDelayMs = 5
 const retryAfterSeconds = 2
 
-/** One place for what every store needs: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
+/** The database as stores use it: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
 export class Database implements AsyncDisposable {
-  /** Reads of committed data. Writing is refused where the engine can refuse it; use {@link transaction}. */
+  /** Reads committed data. The engine refuses writes where it can; use {@link transaction}. */
   readonly reader: Queryable
   readonly #writer: Queryable
   readonly #bulk: BulkRunner
@@ -56,18 +56,18 @@ export class Database implements AsyncDisposable {
 
   /**
    * Runs `work` in one transaction and resolves when it is durable. It may run more than once: a deadlock or a serialization failure
-   * starts it again, so it must have no effect beside its statements.
+   * starts it again, so it must have no effect except its statements.
    *
-   * @throws AppError storage_failed when the database could not do it; then nothing of it is stored, unless the connection was lost
-   *   during the commit, in which case the outcome is unknown
+   * @throws AppError storage_failed when the database failed. Nothing is stored then, unless the connection was lost during the commit:
+   *   the outcome is unknown
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.health.write(() => this.#repeat(() => this.#transactions.run(work)))
   }
 
   /**
-   * Runs one statement that is a transaction by itself. It spares the exchanges of begin and commit, and with SQLite other writers
-   * need not wait until the answer is here.
+   * Runs a transaction of one statement. It saves the round trips of begin and commit; on SQLite other writers do not wait for the
+   * answer.
    *
    * @throws as {@link transaction}, and an error when there is a second statement
    */
@@ -75,7 +75,7 @@ export class Database implements AsyncDisposable {
     return this.health.write(() => this.#repeat(() => this.#transactions.runStatement(work)))
   }
 
-  /** Does over what the database asks to be done over. */
+  /** Repeats an attempt that the database says may succeed when repeated. */
   async #repeat<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const startedAt = performance.now()
     for (let attempt = 1; ; attempt++) {
@@ -94,8 +94,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * A transaction that may run into a unique key that is taken.
-   * @returns false when it did; then nothing of it is stored
+   * Runs a transaction that may violate a unique key.
+   * @returns false when it did; nothing is stored then
    * @throws as {@link transaction}
    */
   async transactionUnlessTaken(work: (tx: Tx) => Promise<void>): Promise<boolean> {
@@ -109,8 +109,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs a read and turns failures of the engine into the service's terms. Whatever fails is a promise that is rejected, so that reads
-   * which are begun together can be waited for together.
+   * Runs a read and translates failures of the engine. Every failure is a rejected promise, so that reads which begin together can be
+   * awaited together.
    */
   read<T>(work: (reader: Queryable) => MaybePromise<T>): MaybePromise<T> {
     try {
@@ -125,13 +125,13 @@ export class Database implements AsyncDisposable {
     throw this.#translate(error, 'read')
   }
 
-  /** Asks whether reading and writing can begin. @throws when one of them cannot */
+  /** Checks that reading and writing can begin. @throws when one of them cannot */
   async ping(): Promise<void> {
     const ways = this.reader === this.#writer ? [this.#writer] : [this.reader, this.#writer]
     await Promise.all(ways.map((way) => sql`select 1`.execute(way)))
   }
 
-  /** How much of a commit is promised by how the database is set up. */
+  /** The settings of the database that decide whether a commit is durable. */
   async durabilitySettings(): Promise<{
     readonly synchronousCommit: string
     readonly fsync: boolean
@@ -144,7 +144,7 @@ export class Database implements AsyncDisposable {
     return { synchronousCommit: rows[0]?.commit ?? '', fsync: rows[0]?.fsync === 'on' }
   }
 
-  /** Runs what takes as long as it does, such as a change of the schema. */
+  /** Runs work without a deadline for its statements, such as a change of the schema. */
   async withoutDeadline<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
     const { longWrites } = this.dialect
     if (!longWrites) return work(this.#writer)
@@ -156,7 +156,7 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** Runs long reads on one state of the data, without keeping other callers waiting. */
+  /** Runs long reads on one state of the data. Other callers do not wait for them. */
   async snapshot<T>(work: (reader: Queryable) => Promise<T>): Promise<T> {
     const { longReads } = this.dialect
     const own = longReads ? new Kysely<Schema>({ dialect: longReads }) : null
@@ -184,8 +184,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * As {@link prepared}, for pages. Their length is written into the text, so that there is a statement for each length that is asked for:
-   * SQLite compiles a statement anew whenever a value is bound to its limit, which takes longer than to run it.
+   * A {@link prepared} statement for pages, with one text for each length: SQLite compiles a statement again whenever a value is bound to
+   * its limit, which takes longer than running it.
    */
   preparedPage<P extends object, Row>(
     build: (db: Queryable, param: Param<P>, limit: RawBuilder<number>) => Compilable<Row>,
@@ -232,8 +232,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs a bulk statement in a transaction, or a bulk select as a read. Statements about the users of a list are written so: their plan
-   * does not depend on the length of the list, nor on statistics that a young table has not got yet.
+   * Runs a bulk statement in a transaction, or a bulk select as a read. Its plan depends neither on the number of rows nor on statistics,
+   * which a young table lacks.
    * @returns what the statement returns, in no particular order; nothing for no rows
    */
   async bulk<Row = never>(

@@ -1,8 +1,8 @@
 import type { StallObserver } from './dialect/postgres/watch.js'
 
-/** What is told of a database that could not do its work. */
+/** Reports of a failing database. */
 export interface HealthObserver {
-  /** @param cause what the engine said */
+  /** @param cause the engine's error */
   failed(kind: 'read' | 'write', cause: unknown): void
   /** The first commit after failures. @param ms since the first of them */
   worksAgain(ms: number): void
@@ -14,20 +14,20 @@ export interface HealthObserver {
 export interface HealthFigures {
   readonly failedReads: number
   readonly failedWrites: number
-  /** Statements whose connection was given up because nothing was heard of them. */
+  /** Statements given up with their connections because no answer came. */
   readonly statementsGivenUp: number
-  /** Transactions that run or wait for their turn, now. */
-  readonly writesUnderWay: number
-  /** The latest use of the database that said something about it failed. */
+  /** Transactions that run or wait now. */
+  readonly writesInProgress: number
+  /** The latest conclusive use of the database failed. */
   readonly isFailing: boolean
 }
 
-/** What became of the latest commits and of other uses of the database. Times are of `performance.now()`. */
+/** The outcomes of the latest uses of the database. Times are of `performance.now()`. */
 export class DatabaseHealth implements StallObserver {
   readonly #observer: Partial<HealthObserver>
   readonly #failed = { read: 0, write: 0 }
   #statementsGivenUp = 0
-  #writesUnderWay = 0
+  #writesInProgress = 0
   #wroteAt = Number.NEGATIVE_INFINITY
   #failedAt = Number.NEGATIVE_INFINITY
   #failingSince: number | null = null
@@ -41,13 +41,13 @@ export class DatabaseHealth implements StallObserver {
       failedReads: this.#failed.read,
       failedWrites: this.#failed.write,
       statementsGivenUp: this.#statementsGivenUp,
-      writesUnderWay: this.#writesUnderWay,
+      writesInProgress: this.#writesInProgress,
       isFailing: this.#failingSince !== null,
     }
   }
 
   /**
-   * What commits within the last `ms` say: a failure weighs more than a success beside it.
+   * The outcome of the commits within the last `ms`; one failure outweighs all successes.
    * @returns null when there were none
    */
   writesWithin(ms: number): 'fail' | 'succeed' | null {
@@ -58,13 +58,13 @@ export class DatabaseHealth implements StallObserver {
 
   /** @param transaction resolves when it is committed */
   async write<T>(transaction: () => Promise<T>): Promise<T> {
-    this.#writesUnderWay++
+    this.#writesInProgress++
     try {
       const result = await transaction()
       this.#wrote()
       return result
     } finally {
-      this.#writesUnderWay--
+      this.#writesInProgress--
     }
   }
 
@@ -75,7 +75,7 @@ export class DatabaseHealth implements StallObserver {
     this.#failingSince = null
   }
 
-  /** The engine could not do its work. */
+  /** The engine failed. */
   failed(kind: 'read' | 'write', cause: unknown): void {
     const now = performance.now()
     this.#failed[kind]++

@@ -4,10 +4,10 @@ import type { Database, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
 import type { IdSlotsTable } from './schema.js'
 
-/** Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node nobody waits for them. */
+/** Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node no other node waits for them. */
 const ticksPerReservation = 60_000
 
-/** Reservations of one node. A slot that another node has taken over meanwhile is left to it. */
+/** Reservations of one node. It leaves a slot that another node has taken over to that node. */
 export function idReservations(database: Database): Reserve {
   const owner = randomUUID()
   return async (current, wantedTick) => {
@@ -41,7 +41,7 @@ export function idReservations(database: Database): Reserve {
 }
 
 /**
- * The slot that has been free for the longest time: after a crash the next start need not wait for the crashed one's ticks.
+ * The slot that has been free for the longest time: after a crash the next start does not wait for the ticks of the crashed one.
  *
  * @param freeAt leaves out slots with a reservation beyond this tick, which another node may be using; null takes one from it
  */
@@ -56,6 +56,6 @@ async function findSlot(
     .orderBy('reserved_until')
     .orderBy('slot')
     .limit(1)
-  // A slot that another node has just taken is skipped while it is being taken, and looked at again once it is.
+  // A slot that another node is taking right now is skipped; the next search sees it.
   return (await lockForUpdate(tx, slots, { skipLocked: true }).executeTakeFirst()) ?? null
 }

@@ -1,4 +1,4 @@
-/** What we use of the query builder; one file after the build, see scripts/bundle.mjs. */
+/** The used part of the query builder; one file after the build, see scripts/bundle.mjs. */
 export type * from 'kysely'
 export {
   CompiledQuery,

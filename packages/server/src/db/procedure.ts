@@ -10,7 +10,7 @@ type Rows = readonly (readonly unknown[])[]
 export interface ProcedureContext {
   /** Each wait for a statement costs a round trip over a socket. */
   readonly isRemote: boolean
-  /** Whether other transactions write while this one is open, so that what it has read without a lock may change. */
+  /** Other transactions write while this one is open, so rows that it has read without a lock may change. */
   readonly hasRowLocks: boolean
   /** @returns what the statement returns, in no particular order; nothing for no rows */
   run<Row = never>(statement: Bulk, rows: Rows): Promise<Row[]>
@@ -39,7 +39,7 @@ export interface ProcedureResult<Output> {
   output(results: readonly (readonly unknown[])[]): Output
 }
 
-/** Where a procedure is found. */
+/** The place of a procedure. */
 export interface ProcedureName {
   /** `import.meta.url` of the module that exports the procedure under `name`. */
   readonly module: string
@@ -47,13 +47,12 @@ export interface ProcedureName {
 }
 
 /**
- * Code that runs where the writing connection is, as one transaction: with the embedded database inside the writer's thread, so that
- * many statements cost one hop between threads; with PostgreSQL in the calling thread, or in one for work in the background. Input and
- * output are plain data.
+ * Code that runs at the writing connection as one transaction: on the embedded database in the writer's thread, so that many statements
+ * cost one hop between threads; on PostgreSQL in the calling thread. Input and output are plain data.
  *
- * The module of a procedure is loaded by these threads too, so it should import little.
+ * The threads load the module of a procedure too, so it should import little.
  *
- * @typeParam Host what the caller lends to the procedure; null where the procedure runs in another thread
+ * @typeParam Host an object of the caller that the procedure may use; null in another thread
  */
 export interface Procedure<Input, Output, Host = never> extends ProcedureName {
   /**
@@ -65,14 +64,14 @@ export interface Procedure<Input, Output, Host = never> extends ProcedureName {
 }
 
 /**
- * Undoes a procedure for a reason that the caller can do something about, and call again. Crosses between threads.
- * @param detail plain data that says what the caller is to do
+ * Rolls a procedure back for a reason that the caller can remove before it calls again. Crosses between threads.
+ * @param detail the reason, as plain data
  */
 export class RetryProcedure extends Error {
   override readonly name = 'RetryProcedure'
 
   constructor(readonly detail: unknown) {
-    super('to be run again')
+    super('the procedure has to run again')
   }
 }
 

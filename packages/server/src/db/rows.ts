@@ -2,8 +2,8 @@
 export type ValuesOf<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 /**
- * Makes the rows of a bulk statement from values by name, so that nobody counts positions. Values that come in the order of the columns
- * are taken over as they are, which costs a fraction of looking each of them up; any other order gives the same rows.
+ * Makes the rows of a bulk statement from values by name. Values in the order of the columns are used as they are, which costs a fraction
+ * of looking each of them up; any other order gives the same rows.
  *
  * @param valuesOf always gives its values in the same order, as an object literal does
  */
@@ -20,7 +20,7 @@ export function rowOf<Columns extends object, Source extends unknown[]>(
   }
 }
 
-/** Where each column stands in a row. */
+/** The position of each column in a row. */
 export function positionsOf<Columns extends object>(
   columns: Columns,
 ): Readonly<Record<keyof Columns, number>> {

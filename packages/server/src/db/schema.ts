@@ -1,5 +1,5 @@
 /**
- * The tables, as the code sees them. Flags are 0 or 1, instants are milliseconds, IDs are 64-bit integers.
+ * The types of the tables. Flags are 0 or 1, instants are milliseconds, IDs are 64-bit integers.
  * The key of every table that grows with an app starts with the app, and of messages with the conversation, so that
  * PostgreSQL can partition them.
  */
@@ -65,11 +65,11 @@ export interface AppsTable {
   status: number
   /** 1: anyone who knows the app_id may register users (rule C2). */
   open_registration: number
-  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not asked for (rule D8). */
+  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not required (rule D8). */
   registration_secret: string
   /** HMAC key of the addresses of files, 32 bytes in base64url, encrypted by lib/secrets/secret-box.ts. */
   file_link_key: string
-  /** JSON of what differs from the defaults in domain/apps/app-model.ts. */
+  /** JSON of the settings that differ from the defaults in domain/apps/app-model.ts. */
   settings: string
   created_at: number
 }
@@ -94,7 +94,7 @@ export interface UsersTable {
   app_id: string
   user_id: Int64
   username: string
-  /** The username without regard to case; null once the user is deleted, so that the name is free again. */
+  /** The username in one case; null once the user is deleted, which frees the name. */
   username_key: string | null
   /** PHC string; '' = no login by password. */
   password_hash: string
@@ -107,35 +107,35 @@ export interface UsersTable {
   private_info: string
   mobile: string | null
   email: string | null
-  /** The address without regard to case. */
+  /** The address in one case. */
   email_key: string | null
   last_device_sn: number
-  /** When the list of devices changed last; it strictly grows. 0 = never */
+  /** The time of the last change to the list of devices; it strictly grows. 0 = never */
   devices_changed_at: Generated<number>
-  /** Part of what the file credentials are derived from: raising it revokes them. */
+  /** An input of the file credentials: raising it revokes them. */
   credential_epoch: number
   created_at: number
   deleted_at: number | null
-  /** The last broadcast before the user came, which sees those after it only (rule E9); 0 = there was none. */
+  /** The last broadcast before the user registered; the user sees later ones only (rule E9). 0 = none */
   broadcasts_after: Generated<number>
 }
 
-/** One row per user who is there, apart from the others of a user, since every push of a task to everybody changes it. */
+/** One row per user who is not deleted. It is a table because a push to all users changes every row. */
 export interface UserBadgesTable {
   app_id: string
   user_id: Int64
-  /** What the icon of the app shows on the user's devices, where it shows as much. */
+  /** The number on the app's icon on the user's devices, where they show one. */
   badge: Generated<number>
 }
 
 /**
- * How many users an app has, and its last broadcast. A transaction that adds users, deletes one or broadcasts has the row locked, as late as
- * possible: so all of them are in one order, and each broadcast is for the users who were counted before it.
+ * The number of users of an app, and its last broadcast. A transaction that adds users, deletes one or broadcasts locks the row as late as
+ * possible. That orders them: each broadcast is for the users who were counted before it.
  */
 export interface UserCountsTable {
   app_id: string
   users: number
-  /** Message ID; it strictly grows over all senders. 0 = none */
+  /** The message ID of the last broadcast; it strictly grows over all senders. 0 = none */
   last_broadcast_id: Generated<number>
 }
 
@@ -193,7 +193,7 @@ export interface PushBindingsTable {
   notifier_name: string
   device_token: string
   bound_at: number
-  /** The device is out of reach until then, said its gateway; 0 = it is not. */
+  /** The end of a pause that the gateway requested; 0 = none. */
   paused_until: Generated<number>
 }
 
@@ -201,7 +201,7 @@ export interface PushBindingsTable {
 export interface PushCertificatesTable {
   app_id: string
   certificate_id: Int64
-  /** What devices name as notifier_name; unique in the app. */
+  /** The notifier_name that devices bind with; unique in the app. */
   name: string
   channel: string
   /** 0 development, 1 production */
@@ -209,35 +209,35 @@ export interface PushCertificatesTable {
   /** The three public fields of the contract are in clear, the secret ones sealed. */
   gateway_app_id: string
   app_key: string
-  /** JSON of what is secret, encrypted by lib/secrets/secret-box.ts. */
+  /** JSON of the secret fields, encrypted by lib/secrets/secret-box.ts. */
   sealed: string
-  /** JSON of what the contract has no field for. */
+  /** JSON of the fields that the contract does not have. */
   options: string
-  /** Milliseconds since 1970; null = it does not expire, or nobody can tell. */
+  /** Milliseconds since 1970; null = it does not expire, or its expiry is unknown. */
   expires_at: number | null
-  /** When a gateway last took a push with it; it grows in steps of a minute. 0 = never */
+  /** The time at which a gateway last accepted a push with it, in steps of a minute. 0 = never */
   last_accepted_at: Generated<number>
-  /** JSON: when used-up quotas begin anew, by what they are of. */
+  /** JSON: the end of each exhausted quota, by quota. */
   pauses: Generated<string>
   created_at: number
   updated_at: number
 }
 
-/** A push to many devices: one that was asked for, or that of a message. */
+/** A push to many devices: one that an operation requested, or that of a message. */
 export interface PushTasksTable {
   app_id: string
   task_id: Int64
-  /** The message that is pushed; 0 = the task was asked for. */
+  /** The message that is pushed; 0 = an operation requested the task. */
   msg_id: Int64
   /** '' = none */
   request_id: string
-  /** JSON: for whom it is, through which channels, and what devices are told. */
+  /** JSON: audience, channels and notification. */
   content: string
   /** 0 waiting, 1 expanding, 2 expanded, 3 cancelled */
   state: number
   /** Users up to here are in a batch. */
   expanded_to: Generated<Int64>
-  /** How many deliveries there are, and how many of them have come to an end. */
+  /** The number of deliveries, and below it the number of finished ones. */
   devices: Generated<number>
   finished: Generated<number>
   begins_at: number
@@ -256,7 +256,7 @@ export interface PushTaskCountsTable {
   received: number
 }
 
-/** A part of the audience of a task, whose deliveries are written when its turn comes. */
+/** A part of the audience of a task; its deliveries are written in turn. */
 export interface PushBatchesTable {
   app_id: string
   batch_id: Int64
@@ -264,13 +264,13 @@ export interface PushBatchesTable {
   /** Users above it and up to `up_to` have no deliveries yet. */
   opened_to: Int64
   up_to: Int64
-  /** Of those users, and counted in the task: how many deliveries are expected. */
+  /** The expected deliveries of those users; the task counts them. */
   devices: number
-  /** JSON: how many of them on each channel, as counted in push_task_counts. */
+  /** JSON: the expected deliveries on each channel, as counted in push_task_counts. */
   targets: string
 }
 
-/** What became of a task on one device. */
+/** The progress of a task on one device. */
 export interface PushDeliveriesTable {
   app_id: string
   task_id: Int64
@@ -282,31 +282,31 @@ export interface PushDeliveriesTable {
   state: number
   /** '' = none was chosen */
   channel: string
-  /** 0 = of no gateway */
+  /** 0 = none */
   certificate_id: Int64
-  /** Of the device token that it is for, so that receipts can be told from those for another one; '' = of no gateway. */
+  /** The hash of its device token, which tells its receipts from those of an earlier token; '' = none. */
   token_hash: string
-  /** The gateway's own ID; '' = it has none yet. */
+  /** The gateway's ID; '' = none yet. */
   message_id: Generated<string>
-  /** Results so far, whatever they were: the version of the row. */
+  /** The number of results so far: the version of the row. */
   attempts: Generated<number>
   /** Tries that failed on its present channel. */
   failures: Generated<number>
-  /** Times that it was put off on its present channel. */
+  /** Postponements on its present channel. */
   waits: Generated<number>
-  /** When to try again. */
+  /** The time of the next try. */
   next_at: Generated<number>
-  /** What the badge shows with it; null = it stays as it is. */
+  /** The new badge; null = unchanged. */
   badge: number | null
   is_silent: Generated<number>
   hides_details: Generated<number>
-  /** When the device confirmed it first; null = it has not. */
+  /** The time of the device's first confirmation; null = none. */
   received_at: number | null
-  /** One JSON text a line: what was decided, tried and answered. */
+  /** One JSON text a line: decisions, tries and answers. */
   steps: string
 }
 
-/** What one user has stored about another; each side of a contact has its own row. */
+/** One user's record of another; each party of a contact has its own row. */
 export interface ContactsTable {
   app_id: string
   user_id: Int64
@@ -325,7 +325,7 @@ export interface ContactRequestsTable {
   app_id: string
   user_id: Int64
   applicant_id: Int64
-  /** What the applicant will call the user. */
+  /** The applicant's name for the user. */
   alias: string
   reason: string
   /** 0 waiting, 1 accepted, 2 rejected */
@@ -359,8 +359,8 @@ export interface DevicesTable {
 
 /**
  * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system (0), or a user with themselves.
- * A group is its own pair. The broadcasts of a sender are a conversation too, of everybody (-1) and the sender; the marks of its readers
- * are in {@link BroadcastMarksTable}.
+ * A group is its own pair. The broadcasts of a sender are a conversation of all users (-1) and the sender; the marks of its readers are
+ * in {@link BroadcastMarksTable}.
  */
 export interface ConversationsTable {
   app_id: string
@@ -371,38 +371,38 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
-  /** 1 = a party was deleted, so there will be no more messages (rule D5). */
+  /** 1 = a party was deleted; no more messages are accepted (rule D5). */
   closed: Generated<number>
-  /** How many times messages were edited or recalled. With seq it makes the change number of the conversation; see message_changes. */
+  /** The number of edits and recalls. With seq it makes the change number of the conversation; see message_changes. */
   alterations: Generated<number>
   /** Changes above this number are kept; 0 = all of them. */
   changes_kept_from: Generated<number>
-  /** Messages up to and including this position were removed because of their age (rule E14); 0 = none was. */
+  /** Messages up to and including this position were removed for their age (rule E14); 0 = none. */
   removed_seq: Generated<number>
-  /** The last one of them; it strictly grows. */
+  /** The last removed message; it strictly grows. */
   removed_msg_id: Generated<number>
-  /** Of a group's conversation: who has read furthest, to low_read_seq; the furthest of all others is at high_read_seq. */
+  /** In a group's conversation the member who has read furthest, to low_read_seq; the next one has read to high_read_seq. */
   reader_id: Generated<Int64>
-  /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */
+  /** Position of the newest recalled message; 0 = none. Above a mark the unread count has to be counted exactly. */
   last_recalled_seq: number
-  /** Position of the newest notification in the name of a user, which may have been recalled; 0 = none. As above. */
+  /** Position of the newest notification in the name of a user, which may have been recalled; 0 = none. Used likewise. */
   last_notified_seq: Generated<number>
-  /** Nothing up to and including this position is unread to the party: the further one of what it has read and what is hidden from it. */
+  /** The position up to which nothing is unread to the party: the greater one of its read and hidden positions. */
   low_seen_seq: number
   high_seen_seq: number
-  /** The marks of the party with the smaller ID. Read up to and including this position; sending moves it (rule E5). */
+  /** The party with the smaller ID has read up to and including this position; sending moves it (rule E5). */
   low_read_seq: number
   /** A device of the party got everything up to and including this position. */
   low_delivered_seq: number
   /** Everything up to and including this message is hidden from the party (rule E13). */
   low_hidden_msg_id: number
-  /** The same of the other party; in a conversation with oneself both are the same. */
+  /** The same of the other party; in a conversation with oneself they are equal. */
   high_read_seq: number
   high_delivered_seq: number
   high_hidden_msg_id: number
 }
 
-/** The conversations of a user: a row for each party of a conversation but the system. */
+/** The conversations of a user: a row for each party of a conversation except the system. */
 export interface UserConversationsTable {
   app_id: string
   user_id: Int64
@@ -411,8 +411,8 @@ export interface UserConversationsTable {
 }
 
 /**
- * The marks of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The row comes with the first of them: without it
- * nothing was read, and what is unread begins after `broadcasts_after` of the user.
+ * The marks of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The first mark adds the row. Without it nothing was
+ * read, and every broadcast after `broadcasts_after` of the user is unread.
  */
 export interface BroadcastMarksTable {
   app_id: string
@@ -424,7 +424,7 @@ export interface BroadcastMarksTable {
   hidden_msg_id: Generated<number>
 }
 
-/** Notifications that came in the name of a user and move no marks: unread to others, and not to that user (rule E5). */
+/** Notifications in the name of a user. They move no marks, and are unread to others only (rule E5). */
 export interface OwnNotificationsTable {
   app_id: string
   low_id: Int64
@@ -452,7 +452,7 @@ export interface MessagesTable {
   edited_at: number
 }
 
-/** What is left of a message that was recalled (rule E7). */
+/** The rest of a recalled message (rule E7). */
 export interface RecalledMessagesTable {
   app_id: string
   low_id: Int64
@@ -466,8 +466,8 @@ export interface RecalledMessagesTable {
 }
 
 /**
- * What altered messages, in the order in which it was done. Storing a message needs no row: `change - alteration` messages were there
- * when the row was written, so the numbers that no row has are those of messages, in the order of their positions.
+ * Edits and recalls, in order. Storing a message needs no row: `change - alteration` messages were stored when the row was written, so
+ * the numbers without a row belong to messages, in the order of their positions.
  */
 export interface MessageChangesTable {
   app_id: string
@@ -475,7 +475,7 @@ export interface MessageChangesTable {
   high_id: Int64
   /** The number of the change; dense from 1 over the messages of the conversation and these rows. */
   change: number
-  /** Which of these rows it is; dense from 1. */
+  /** The number of the row; dense from 1. */
   alteration: number
   msg_id: number
   /** 0 edited, 1 recalled */
@@ -497,15 +497,15 @@ export interface OutboxTable {
 export interface OutboxHeadsTable {
   app_id: string
   position: number
-  /** The least ID of the messages that were appended last; 0 = none were since the last broadcast, or no messages. */
+  /** The least message ID of the last append; 0 = it had no messages, or a broadcast came since. */
   first_msg_id: Generated<number>
-  /** The greatest ID of a message that was appended; 0 = none was. The next broadcast has a greater one (rule E3). */
+  /** The greatest appended message ID; 0 = none. The next broadcast has a greater one (rule E3). */
   last_msg_id: Generated<number>
-  /** That of the last broadcast: messages that are appended from now on have greater ones, or the row is refused. */
+  /** The message ID of the last broadcast. The row refuses later messages without a greater ID. */
   last_broadcast_id: Generated<number>
 }
 
-/** Up to where each consumer has handled the outbox. */
+/** The position up to which each consumer has handled the outbox. */
 export interface OutboxPositionsTable {
   consumer: string
   app_id: string
@@ -521,17 +521,17 @@ export interface JobsTable {
   key: Generated<string>
   /** JSON */
   payload: string
-  /** From then on a node may take it; of a job that was taken: when its lease ends. */
+  /** The time from which a node may take it; for a taken job the end of its lease. */
   run_at: number
-  /** From then on it is not run any more; null = never */
+  /** The time from which it is not run any more; null = never */
   deadline_at: number | null
-  /** How often it was taken. */
+  /** The number of runs. */
   attempts: Generated<number>
-  /** The run that has taken it; '' = none */
+  /** The run that holds it; '' = none */
   owner: Generated<string>
   /** 1: enqueued again while it ran. */
   is_again: Generated<number>
-  /** How it ended: done, failed or expired; '' = it has not ended. */
+  /** done, failed or expired; '' = unfinished */
   outcome: Generated<string>
   created_at: number
   updated_at: number
@@ -552,7 +552,7 @@ export interface GroupsTable {
   capacity: Int64
   /** Rows of group_members; changed under the lock of this row only. */
   member_count: number
-  /** Members whose ban_expires_at is not 0, likewise; among them are bans that have ended and are not cleared yet. */
+  /** Members with a ban_expires_at other than 0, likewise; it includes bans that have ended and are not cleared yet. */
   ban_count: Generated<number>
   /** Rows of group_blocks, likewise. */
   block_count: Generated<number>
@@ -586,24 +586,24 @@ export interface GroupMembersTable {
   msg_mute_mode: Generated<number>
   msg_push_mode: Generated<number>
   joined_at: number
-  /** The last message when the member joined: earlier ones are seen only where history_visible is on. */
+  /** The last message before the member joined; it and earlier ones are visible only with history_visible. */
   joined_msg_id: Generated<number>
-  /** Up to here nothing counts as unread: what was there before, read, or hidden. */
+  /** The position up to which nothing is unread: older than the membership, read, or hidden. */
   seen_seq: Generated<number>
   read_seq: Generated<number>
-  /** Acknowledged up to here, so that senders who asked for it were told. Sending moves read_seq only. */
+  /** The position up to which receipts were sent to senders. Sending moves read_seq only. */
   acked_seq: Generated<number>
   delivered_seq: Generated<number>
   hidden_msg_id: Generated<number>
-  /** While msg_mute_mode is 2: where the conversation ended when it became so. What came since is not unread. */
+  /** The end of the conversation when msg_mute_mode became 2. While it is 2, later messages are not unread. */
   muted_seq: Generated<number>
-  /** The end of the last gap; only with one above seen_seq are there gaps in what is unread. */
+  /** The end of the last gap; a gap affects unread counts only above seen_seq. */
   gaps_end_seq: Generated<number>
 }
 
 /**
- * What came while msg_mute_mode was 2, where something before it was still unread when the mode changed again. They do not overlap. Those
- * that end at or below the member's seen_seq mean nothing, and go when the mode changes.
+ * Ranges of messages that arrived while msg_mute_mode was 2, with unread messages before them. Ranges do not overlap. Those that end at or
+ * below the member's seen_seq have no effect, and are deleted when the mode changes.
  */
 export interface GroupMuteGapsTable {
   app_id: string
@@ -615,13 +615,13 @@ export interface GroupMuteGapsTable {
   from_seq: number
 }
 
-/** What a group remembers of those who are no members any more. */
+/** A group's record of a former member. */
 export interface GroupRemovalsTable {
   app_id: string
   group_id: Int64
   user_id: Int64
   kicks: number
-  /** A ban that ran when the membership ended, as in {@link GroupMembersTable}. */
+  /** The ban that was in force when the membership ended, as in {@link GroupMembersTable}. */
   ban_expires_at: number
 }
 
@@ -659,7 +659,7 @@ export interface GroupInvitationsTable {
   updated_at: number
 }
 
-/** How many invitations users have received, those of them who ever got one: rows of group_invitations by invitee. */
+/** The rows of group_invitations of each invitee who has any. */
 export interface GroupInvitationCountsTable {
   app_id: string
   user_id: Int64
@@ -690,43 +690,43 @@ export interface GroupFilesTable {
   updated_at: number
 }
 
-/** A file that is whole in the store; the row comes after the last byte. Nothing of the file ever changes. */
+/** A complete file of the blob store; the row is written after the last byte. A file never changes. */
 export interface FilesTable {
   app_id: string
-  /** 26 random letters and digits; the key in the store and the ETag come from it. */
+  /** 26 random letters and digits; the key in the store and the ETag derive from it. */
   file_id: string
-  /** Tells this upload from others with the same ticket; part of the key in the store. */
+  /** Distinguishes uploads with the same ticket; part of the key in the store. */
   upload_id: string
-  /** Who uploaded it; 0 = the system */
+  /** The uploader; 0 = the system */
   owner_id: Int64
   /** 0 of a chat, 1 avatar of a user, 2 avatar of a group */
   purpose: number
   /** file_type of the ticket; 0 = none */
   file_type: number
-  /** For whom the ticket was made: 1 user, 2 group; 0 = nobody in particular */
+  /** The receiver on the ticket: 1 user, 2 group; 0 = none */
   to_type: number
   to_id: Int64
-  /** As the client named it; '' = it did not */
+  /** The client's name for it; '' = none */
   name: string
-  /** By its content. */
+  /** Detected from the content. */
   content_type: string
   /** Bytes. */
   size: number
-  /** Of all bytes; null = the store got the file from the client itself */
+  /** CRC-32 of all bytes; null = the client uploaded directly to the store */
   crc32: number | null
   created_at: number
-  /** The removal that is about to take it, so that it cannot be had; '' = none */
+  /** The removal that has claimed the file, which hides it; '' = none */
   removal_id: string
 }
 
-/** Files of an app and their bytes together: rows of files. The row is locked last, after every other row but the head of the outbox. */
+/** The count and total size of an app's files. The row is locked last, after every row except the head of the outbox. */
 export interface FileUsageTable {
   app_id: string
   files: number
   bytes: number
 }
 
-/** What names a file, so that it stays; written behind the messages and profiles that do, by the consumer of their events. */
+/** References that keep a file; the consumer of events writes them after the messages and profiles. */
 export interface FileReferencesTable {
   app_id: string
   file_id: string
@@ -735,18 +735,18 @@ export interface FileReferencesTable {
   /** The conversation of a message; else the user or the group, twice. */
   low_id: Int64
   high_id: Int64
-  /** The message or the shared file; of an avatar 0. */
+  /** The message or the shared file; 0 for an avatar. */
   item_id: Int64
 }
 
-/** Group messages whose senders want to know who has read them (groupMemberList of config). */
+/** Group messages with requested read receipts (groupMemberList of config). */
 export interface ReceiptRequestsTable {
   app_id: string
   group_id: Int64
   seq: number
   msg_id: number
   sender_id: Int64
-  /** Those who are asked, as `,1,2,`. */
+  /** The requested members, as `,1,2,`. */
   member_ids: string
 }
 
@@ -758,25 +758,25 @@ export interface SentTransactionsTable {
   /** JSON array of the message IDs of the first send. */
   msg_ids: string
   created_at: number
-  /** From then on the same transaction ID makes a new message. */
+  /** The time from which the same transaction ID makes a new message. */
   expires_at: number
 }
 
-/** See lib/ids/ids.ts: which node may issue which IDs, and up to when. */
+/** The IDs that each node may issue, and up to when; see lib/ids/ids.ts. */
 export interface IdSlotsTable {
   slot: number
   owner: string
   reserved_until: number
 }
 
-/** One row: a text that is encrypted with the secret key, which tells at the start whether the key is the right one. */
+/** One row: a text encrypted with the secret key, by which a start verifies the key. */
 export interface KeyChecksTable {
   /** 1 */
   check_id: number
   sealed: string
 }
 
-/** What one node at a time may do, and which node may now. */
+/** Rights that one node at a time holds, and their holders. */
 export interface LeasesTable {
   name: string
   owner: string

@@ -34,7 +34,7 @@ export interface CommitHooks {
 /** An open transaction; it must not be used after the function that received it has returned. */
 export type Tx = Transaction<Schema> &
   CommitHooks & {
-    /** As {@link SqlDialect.rowLocks}, for the functions of locking.ts. */
+    /** The value of {@link SqlDialect.rowLocks}, for the functions of locking.ts. */
     readonly hasRowLocks: boolean
   }
 
@@ -110,13 +110,13 @@ export class TransactionRunner {
         try {
           const { last, output } = await work(open)
           open.requireRules()
-          isCommitting = last.length > 0 && commitWithNext(connection)
+          isCommitting = last.length > 0 && sendsWithCommit(connection)
           const results = await this.options.bulk.runLast(open.runner, last)
           open.requireRules()
           isCommitting = true
           return output(results)
         } finally {
-          // Also where some of its statements still run: none may follow the rollback.
+          // Statements may still run; none may follow the rollback.
           isOver = true
         }
       })
@@ -200,8 +200,8 @@ export class TransactionRunner {
 }
 
 /** @returns whether the next statements end the transaction: only a remote database saves a round trip by it */
-function commitWithNext(connection: DatabaseConnection): boolean {
+function sendsWithCommit(connection: DatabaseConnection): boolean {
   const remote = connection as Partial<RemoteConnection>
-  remote.commitWithNext?.()
-  return remote.commitWithNext !== undefined
+  remote.joinCommit?.()
+  return remote.joinCommit !== undefined
 }

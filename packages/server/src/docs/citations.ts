@@ -1,9 +1,9 @@
 /**
- * Citations of the numbered rules of docs/reference/behaviour.md and of sections of pages: each must lead to what is there, and none of a
- * rule may be in a text that callers of the API see. Pure; generate.ts reads the files.
+ * Citations of the numbered rules of docs/reference/behaviour.md and of sections of pages. Each must lead to an existing place, and no text
+ * for callers of the API may cite a rule. Pure; generate.ts reads the files.
  */
 
-/** A text and where it is from, for what is said of it. */
+/** A text and its place, for reports. */
 export interface CitingText {
   readonly path: string
   readonly text: string
@@ -36,7 +36,7 @@ export function citedRules(text: string): string[] {
   )
 }
 
-/** @returns a line for each citation that leads nowhere */
+/** @returns a line for each broken citation */
 export function danglingCitations(
   texts: readonly CitingText[],
   rules: ReadonlySet<string>,
@@ -53,7 +53,7 @@ export function danglingCitations(
 
 /**
  * @param pages by their paths in the repository
- * @returns a line for each cited section that its page does not have, or whose page is not there
+ * @returns a line for each cited section that does not exist
  */
 export function danglingSections(
   texts: readonly CitingText[],

@@ -1,7 +1,6 @@
 /**
- * Writes docs/reference from the definitions that the server runs, or with --check fails when a page is not current, a
- * citation of a rule or a section leads nowhere, a text for callers cites one, or the guide for developers or a comment names
- * a file that is not there.
+ * Writes docs/reference from the definitions that the server runs. With --check it fails when a page is not current, a citation of a rule
+ * or a section is broken, a text for callers cites one, or the guide for developers or a comment names a missing file.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -33,7 +32,7 @@ const pages: Readonly<Record<string, string>> = {
 }
 
 const guide = 'docs/guides/development.md'
-/** What the paths of the guide are relative to. */
+/** The folder of the relative paths in the guide. */
 const guideRoots = [root, join(root, 'packages/server/src')]
 
 function isInRepository(path: string): boolean {
@@ -64,7 +63,7 @@ function citingTexts(): CitingText[] {
 
 function problems(): string[] {
   const all = citingTexts()
-  // Their samples cite and name what is not there.
+  // Their samples cite and name missing things.
   const texts = all.filter(({ path }) => !/(citations|named-paths)\.test\.ts$/.test(path))
   const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
   return [

@@ -1,4 +1,4 @@
-/** The page of docs/reference on who may do what in a group. Pure, as the other pages. */
+/** The page of docs/reference on the rights in a group. Pure, as the other pages. */
 import {
   type GroupRight,
   type GroupRole,
@@ -41,7 +41,7 @@ export function renderGroupRights(operations: readonly Operation[]): string {
   ])
 }
 
-/** Whether a user with the role has the right, and when. */
+/** Tells whether a user with the role has the right, and when. */
 function holding(
   { from, membersWith, ownThings, opensToOutsiders }: GroupRight,
   role: GroupRole,
@@ -81,7 +81,7 @@ The personal rights ${'`join`'} and ${'`own`'} need the ${'`user_id`'} header: t
   ],
   [
     'Users with a lower role',
-    'Owner and admins kick, ban, unban and block only users whose role is below their own: the owner everybody else, admins members and outsiders. So nobody can do this to a user with the same role, or to themselves, and nobody can do it to the owner. Users of the list whose role is not lower fail one by one with `no_permission`; the call works for the others.',
+    'Owner and admins kick, ban, unban and block only users with a role below their own: the owner acts on all others, admins on members and outsiders. No user can do this to a user with the same role, to themselves or to the owner. Users of the list whose role is not lower fail one by one with `no_permission`; the call works for the others.',
   ],
   [
     'Sending',
@@ -89,7 +89,7 @@ The personal rights ${'`join`'} and ${'`own`'} need the ${'`user_id`'} header: t
   ],
   [
     'Recalling messages',
-    'Senders recall their own messages for as long as the application allows (5 minutes by default). The owner and admins recall messages of users with a lower role, also of those who have left, at any age. Nobody recalls anything while the application has recalls turned off. An Admin token recalls any message at any time. Both `/message/recall` and a send of content_type 10 do this.',
+    'Senders recall their own messages for as long as the application allows (5 minutes by default). The owner and admins recall messages of users with a lower role, also of those who have left, at any age. No user recalls anything while the application has recalls turned off. An Admin token recalls any message at any time. Both `/message/recall` and a send of content_type 10 do this.',
   ],
   [
     'Dissolved groups',

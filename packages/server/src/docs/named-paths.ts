@@ -1,4 +1,4 @@
-/** Paths that pages name in backticks and sources in their comments. Pure; generate.ts knows the files. */
+/** Paths in the backticks of pages and the comments of sources. Pure; generate.ts knows the files. */
 import { posix } from 'node:path'
 
 const named = /`([\w@.-]+(?:\/[\w@.-]+)*\/?)`/g
@@ -7,13 +7,13 @@ const comment = /\/\*[\s\S]*?\*\/|(?<![:\w'"`/])\/\/.*$/gm
 const namedFile = /(?<![\w@./<>*-])(?:\.{1,2}\/)*[\w@][\w@./-]*\.(?:ts|mjs|md)\b/g
 const folder = /^[\w.-]+(?:\/[\w.-]+)*\/$/
 
-/** The files and folders that a page names: what has a slash and ends as a file does, or ends with a slash. */
+/** The files and folders that a page names: texts with a slash that end like a file or with a slash. */
 export function namedPaths(page: string): string[] {
   const paths = [...page.matchAll(named)].map(([, path]) => path as string)
   return [...new Set(paths.filter((path) => file.test(path) || folder.test(path)))]
 }
 
-/** @returns a line for each path that the page names and that is not there */
+/** @returns a line for each missing path that the page names */
 export function missingPaths(
   name: string,
   page: string,
@@ -33,7 +33,7 @@ export function commentedFiles(source: string): string[] {
 /**
  * @param files the paths of all files; a name in a comment is the end of one of them, or begins with `./` or `../` and is relative
  *   to its source
- * @returns a line for each file that a comment names and that is not there
+ * @returns a line for each missing file that a comment names
  */
 export function missingCommentedFiles(
   sources: readonly { readonly path: string; readonly text: string }[],
@@ -57,7 +57,7 @@ function slashed(path: string): string {
   return path.replaceAll('\\', '/')
 }
 
-/** The path, and what is left of it without its first folders. */
+/** The path, and its ends without the first folders. */
 function endsOf(path: string): string[] {
   const parts = slashed(path).split('/')
   return parts.map((_, index) => parts.slice(index).join('/'))

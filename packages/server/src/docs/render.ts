@@ -73,7 +73,7 @@ export function renderAvailability(
   ])
 }
 
-/** Nothing when every operation does all that it says. */
+/** @returns nothing when every operation is complete */
 function renderLimitations(operations: readonly Operation[]): string[] {
   const lines = operations.flatMap(({ id }) => {
     const limitation = limitationOf(id)

@@ -48,7 +48,7 @@ export interface DatabaseFigures {
   readonly failedWrites: number
   readonly statementsGivenUp: number
   /** Transactions that run or wait. */
-  readonly writesUnderWay: number
+  readonly writesInProgress: number
   readonly isFailing: boolean
 }
 
@@ -324,7 +324,7 @@ export class Metrics {
       [
         'hermod_database_writes_under_way',
         'Transactions that run or wait for their turn.',
-        ({ writesUnderWay }) => writesUnderWay,
+        ({ writesInProgress }) => writesInProgress,
       ],
     ])
   }

@@ -5,7 +5,7 @@ import type { OutboxRow, OutboxStore } from './outbox-store.js'
 import type { ConsumerLease, Positions } from './positions.js'
 
 export interface ConsumerObserver {
-  /** How many rows of the outbox the consumer has not handled yet; said by the node that runs it. */
+  /** The rows of the outbox that the consumer has not handled yet; reported by the node that runs it. */
   lagging(consumer: string, rows: number): void
   /** Events were purged before the consumer had seen them. */
   missed(consumer: string, appId: string): void
@@ -20,29 +20,29 @@ export interface ConsumerRunnerOptions {
   readonly positions: Positions
   readonly lease: ConsumerLease
   readonly observer: ConsumerObserver
-  /** How long an app of which handling failed is left alone at first; each further failure doubles it. */
+  /** The pause of an app after a first failure; each further failure doubles it. */
   readonly retryMs: number
 }
 
 const rowsPerStep = 100
-/** A step hands over so many events, and at least one row. */
+/** The events of a step; at least one row. */
 const eventsPerStep = 1_000
 /** Apps that are handled at once. */
 const maxApps = 8
 const maxRetryMs = 60_000
-/** For so long after another node had the turn, wakes do not ask for it. */
+/** The time for which wakes do not request the lease after another node was seen holding it. */
 const refusalMs = 1_000
 
 interface ConsumerFailures {
   readonly count: number
-  /** Until its timer has fired, whatever the clock says: that may be a moment behind the timer. */
+  /** True until its timer has fired; the clock may be a moment behind the timer. */
   isResting: boolean
 }
 
 /** Brings one consumer through the outboxes of all apps, each in its order and independent of the others. */
 export class ConsumerRunner {
   readonly #wanted = new Set<string>()
-  /** Apps that the consumer did not want when it was asked last; only looking asks again. */
+  /** Apps that the consumer did not want last; only polling asks again. */
   readonly #unwanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, ConsumerFailures>()
@@ -56,13 +56,13 @@ export class ConsumerRunner {
     this.#hasLease = options.lease.isHeld
   }
 
-  /** Until then wakes do nothing. */
+  /** Starts polling; earlier wakes do nothing. */
   async start(): Promise<void> {
     this.#isRunning = true
     await this.poll()
   }
 
-  /** Something was appended for the app. */
+  /** Runs the consumer for an app with new events. */
   wake(appId: string): void {
     if (!this.#isRunning || this.#unwanted.has(appId)) return
     this.#wanted.add(appId)
@@ -70,7 +70,7 @@ export class ConsumerRunner {
     else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
   }
 
-  /** Looks for what no wake has announced, if this node has or can get the turn. */
+  /** Looks for events that no wake announced, if this node has or can get the lease. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined
@@ -152,23 +152,23 @@ export class ConsumerRunner {
   async #step(appId: string, signal: AbortSignal): Promise<boolean> {
     const { database, store, consumer, positions, observer } = this.options
     const from = await positions.get(appId)
-    if (!(await this.#isWanted(appId))) return this.#passOver(appId, from)
+    if (!(await this.#isWanted(appId))) return this.#skip(appId, from)
     const list = () => database.read((db) => store.listAfter(db, appId, from, rowsPerStep))
     let rows = await list()
     if (rows.length === 0) {
-      // The head is read first: what it counts was committed before and is among the rows unless it was purged.
+      // The head is read first: the rows it counts were committed before, and are found unless they were purged.
       const head = await database.read((db) => store.head(db, appId))
       if (head <= from) return false
       rows = await list()
       if (rows.length === 0) {
-        await this.#tellMissed(appId)
+        await this.#reportMissed(appId)
         await positions.move(appId, from, head)
         return true
       }
     }
     const [first] = rows
-    if (first && first.position > from + 1) await this.#tellMissed(appId)
-    const taken = this.#fewEvents(rows)
+    if (first && first.position > from + 1) await this.#reportMissed(appId)
+    const taken = this.#takeStep(rows)
     const events = (await Promise.all(taken.map((row) => this.#eventsOf(appId, row)))).flat()
     if (signal.aborted) return false
     if (events.length > 0) await consumer.handle(events, signal)
@@ -187,23 +187,23 @@ export class ConsumerRunner {
     return isWanted
   }
 
-  /** @returns whether there may be something to read; else what is appended from now on is found by looking */
-  async #passOver(appId: string, from: number): Promise<boolean> {
+  /** @returns whether there may be events to read; later ones are found by polling */
+  async #skip(appId: string, from: number): Promise<boolean> {
     const { database, store, positions } = this.options
     const head = await database.read((db) => store.head(db, appId))
-    // Asked after the head is read: nothing is passed over that was appended once the consumer wanted it.
+    // Asked after the head is read, so that no event is skipped that was appended once the consumer wanted it.
     if (await this.#isWanted(appId)) return true
     if (head > from) await positions.move(appId, from, head)
     return false
   }
 
-  async #tellMissed(appId: string): Promise<void> {
+  async #reportMissed(appId: string): Promise<void> {
     const { consumer, observer } = this.options
     observer.missed(consumer.name, appId)
     await consumer.missed(appId)
   }
 
-  #fewEvents(rows: readonly OutboxRow[]): readonly OutboxRow[] {
+  #takeStep(rows: readonly OutboxRow[]): readonly OutboxRow[] {
     let events = 0
     const end = rows.findIndex((row, index) => {
       events += row.kind === 'message.stored' ? this.options.messages.count(row.payload) : 1

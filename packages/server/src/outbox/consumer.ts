@@ -2,42 +2,41 @@ import type { Event, EventPayloads } from '@hermod/protocol/events'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event & {
-  /** Names the event within its app, also when it comes again. */
+  /** Identifies the event within its app, also when it is delivered again. */
   readonly id: string
-  /** Its place in the outbox of the app; the messages of one batch share theirs. */
+  /** Its position in the outbox of the app; the messages of one batch share one. */
   readonly position: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
 
-/** What follows the events of all apps. */
+/** A follower of the events of all apps. */
 export interface Consumer {
-  /** Of a durable consumer the key of its positions: unique, and never given to another one. */
+  /** The key of a durable consumer's positions: unique, and never reused. */
   readonly name: string
   /**
-   * A durable consumer goes on where any node has left off, is run by one node at a time, and keeps the purge of the outbox waiting. One
-   * that is not durable follows on its own node from when it started, and keeps nothing.
+   * A durable consumer resumes where any node stopped, runs on one node at a time, and holds back the purge of the outbox. Another one
+   * runs on every node from its start, and holds back nothing.
    */
   readonly isDurable: boolean
   /**
-   * Whether events of the app are of any use now. While they are not, they are passed over unread, at most once a second. Left
-   * out: they always are.
+   * Tells whether the consumer needs events of the app now. The others are skipped unread, at most once a second. Default: always.
    */
   wants?(appId: string): Promise<boolean>
   /**
-   * Takes events of one app in their order. When it rejects, the same events come again, and so they do after a crash: handling
-   * an event twice must do no harm.
+   * Handles events of one app in their order. The same events come again when it rejects and after a crash, so handling must be
+   * idempotent.
    * @param signal aborted when the node stops or another node has taken over
    */
   handle(events: readonly DeliveredEvent[], signal: AbortSignal): Promise<void>
-  /** Events of the app were purged before this consumer had seen them; comes before the next events. */
+  /** Events of the app were purged before this consumer got them; called before the next events. */
   missed(appId: string): Promise<void>
 }
 
-/** Reads what rows of kind `message.stored` stand for. */
+/** Reads the messages of rows of kind `message.stored`. */
 export interface MessageReader {
-  /** How many messages a row stands for. */
+  /** Returns the number of messages of a row. */
   count(payload: string): number
-  /** In order within each conversation, without those that are not there any more. */
+  /** Returns the messages that still exist, in order within each conversation. */
   read(appId: string, payload: string): Promise<readonly EventPayloads['message.stored'][]>
 }

@@ -8,20 +8,20 @@ export interface OutboxPurgeOptions {
   readonly clock: Clock
   /** The names of the durable consumers. */
   readonly consumers: readonly string[]
-  /** What is younger is kept, also when every consumer has passed it. */
+  /** Younger rows are kept, also when every consumer has passed them. */
   readonly keptMs: number
-  /** What is older is deleted, also when a consumer has not passed it. */
+  /** Older rows are deleted, also when a consumer has not passed them. */
   readonly maxLagMs: number
-  /** A consumer misses events that were deleted before it had passed them; said once of each time that it falls behind. */
+  /** Events were deleted before a consumer had passed them; called once each time it falls behind. */
   leftBehind(consumer: string, appId: string): void
 }
 
 type Oldest = Pick<OutboxRow, 'position' | 'createdAt'>
 
-/** So many rows are deleted at once, so that no message waits for it. */
+/** The rows of one deletion: few, so that no message waits for it. */
 const rowsPerStep = 1_000
 
-/** Deletes what is old and no longer needed. */
+/** Deletes old rows that no consumer needs. */
 export class OutboxPurge {
   constructor(private readonly options: OutboxPurgeOptions) {}
 
@@ -48,7 +48,7 @@ export class OutboxPurge {
     await database.transaction((tx) => store.deleteUpTo(tx, appId, last.position))
     for (const name of consumers) {
       const position = positions.get(name) ?? 0
-      // Of one that stood before what was deleted by an earlier step it was said then.
+      // A consumer that an earlier step left behind was reported then.
       if (position < last.position && position + 1 >= first.position) leftBehind(name, appId)
     }
     return deleted.length === rowsPerStep

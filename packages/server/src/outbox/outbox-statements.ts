@@ -1,4 +1,4 @@
-/** Appending from a procedure. Loaded by the writer's thread too. */
+/** The bulk statements that append events. The writer's thread loads it too. */
 import type { EventKind } from '@hermod/protocol/events'
 import type { BulkAppend, BulkInsert } from '../db/dialect/dialect.js'
 import type { LastStatement } from '../db/procedure.js'
@@ -34,11 +34,11 @@ const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', colum
 
 const appendRows: BulkAppend = { heads: advanceHeads, rows: insertRows }
 
-/** The head of an app once rows were appended. */
+/** The head of an app after an append. */
 export interface OutboxHead {
   readonly app_id: string
   readonly position: number
-  /** 0 = there was no broadcast. */
+  /** 0 = none */
   readonly last_broadcast_id: number
 }
 
@@ -47,11 +47,11 @@ export interface NewRow {
   readonly appId: string
   readonly kind: EventKind
   readonly payload: string
-  /** The IDs of the messages that it is about when they were stored. */
+  /** The range of IDs of the stored messages of the row. */
   readonly messageIds?: { readonly first: number; readonly last: number }
 }
 
-/** How far the head of an app moves; 0 = the rows are about no messages. */
+/** The move of an app's head; IDs are 0 for rows without messages. */
 const headRow = rowOf(headColumns, (appId: string, rows: readonly NewRow[]) => {
   const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])
   const isAboutNone = ids.length === 0

@@ -6,19 +6,19 @@ import type { MaybePromise } from '../lib/maybe-promise.js'
 export interface OutboxRow {
   readonly position: number
   readonly kind: EventKind
-  /** JSON, or what {@link MessageReader} understands. */
+  /** JSON, or text for {@link MessageReader}. */
   readonly payload: string
   readonly createdAt: number
 }
 
-/** How far a consumer is in the outbox of an app, and how far that goes. */
+/** A consumer's position in the outbox of an app, and the head. */
 export interface ConsumerProgress {
   readonly appId: string
   readonly position: number
   readonly head: number
 }
 
-/** The SQL of the outbox; how messages get into it: outbox-statements.ts. */
+/** The SQL of the outbox; outbox-statements.ts appends to it. */
 export class OutboxStore {
   readonly #page: PreparedPage<{ appId: string; after: number }, OutboxRow>
 
@@ -37,7 +37,7 @@ export class OutboxStore {
 
   /**
    * Takes the next positions of an app; until the commit no other transaction can.
-   * @param broadcastId of a broadcast among what is appended: later messages have IDs above it
+   * @param broadcastId the ID of an appended broadcast: later messages have IDs above it
    * @returns the last position
    */
   async advance(tx: Tx, appId: string, count: number, broadcastId = 0): Promise<number> {
@@ -45,7 +45,7 @@ export class OutboxStore {
     return position
   }
 
-  /** As {@link advance} by nothing. @returns the greatest ID of a message that was ever appended; 0 = none was */
+  /** Locks the head as {@link advance} does. @returns the greatest appended message ID; 0 = none */
   async lock(tx: Tx, appId: string): Promise<number> {
     const { last_msg_id } = await this.#advance(tx, appId, 0, 0)
     return last_msg_id
@@ -80,7 +80,7 @@ export class OutboxStore {
       .execute()
   }
 
-  /** Of one app in the order of their positions, at most `limit`. */
+  /** Lists rows of one app in the order of their positions, at most `limit`. */
   listAfter(db: Queryable, appId: string, after: number, limit: number): MaybePromise<OutboxRow[]> {
     return this.#page.all(db, { appId, after, limit })
   }
@@ -118,7 +118,7 @@ export class OutboxStore {
     return new Map(rows.map(({ app_id, position }) => [app_id, position]))
   }
 
-  /** The last position of an app; 0 = nothing was ever appended. */
+  /** The last position of an app; 0 = none */
   async head(db: Queryable, appId: string): Promise<number> {
     const row = await db
       .selectFrom('outbox_heads')
@@ -128,7 +128,7 @@ export class OutboxStore {
     return row?.position ?? 0
   }
 
-  /** The greatest ID of a broadcast in any of these apps; 0 = there is none. */
+  /** The greatest ID of a broadcast in any of these apps; 0 = none */
   async lastBroadcastId(db: Queryable, appIds: readonly string[]): Promise<number> {
     const row = await db
       .selectFrom('outbox_heads')
@@ -138,7 +138,7 @@ export class OutboxStore {
     return row?.id ?? 0
   }
 
-  /** The first position that is kept of an app; null = none is. */
+  /** The first kept position of an app; null = none */
   async firstKept(db: Queryable, appId: string): Promise<number | null> {
     const row = await db
       .selectFrom('outbox')
@@ -150,7 +150,7 @@ export class OutboxStore {
     return row?.position ?? null
   }
 
-  /** Positions and times of the first rows that are kept, in order. */
+  /** Positions and times of the first kept rows, in order. */
   listOldest(
     db: Queryable,
     appId: string,
@@ -173,7 +173,7 @@ export class OutboxStore {
       .execute()
   }
 
-  /** The apps in which something lies ahead of the consumer. */
+  /** The apps with events ahead of the consumer. */
   listBehind(db: Queryable, consumer: string): Promise<ConsumerProgress[]> {
     return db
       .selectFrom('outbox_heads as h')
@@ -189,7 +189,7 @@ export class OutboxStore {
       .execute()
   }
 
-  /** How far each consumer that has ever moved is in one app. */
+  /** The positions in one app of the consumers that have one. */
   async positionsIn(db: Queryable, appId: string): Promise<ReadonlyMap<string, number>> {
     const rows = await db
       .selectFrom('outbox_positions')
@@ -199,7 +199,7 @@ export class OutboxStore {
     return new Map(rows.map(({ consumer, position }) => [consumer, position]))
   }
 
-  /** @returns 0 of a consumer that has not moved yet */
+  /** @returns 0 for a consumer that has not moved yet */
   async positionOf(db: Queryable, consumer: string, appId: string): Promise<number> {
     const row = await db
       .selectFrom('outbox_positions')

@@ -14,19 +14,19 @@ export interface OutboxOptions {
   appended(appId: string): void
 }
 
-/** So many positions are one step of a walk, so that no message waits for it. */
+/** The positions of one step of {@link Outbox.rewrite}: few, so that no message waits for it. */
 const positionsPerStep = 1_000
 
 /**
- * Records what happened in the transaction in which it happens. Positions of an app are dense and in the order of the commits:
- * they are taken by the last statements of a transaction, under a lock that lasts until its commit.
+ * Records events in the transaction that causes them. Positions of an app are dense and in the order of the commits: the last statement
+ * of a transaction takes them, under a lock that lasts until its commit.
  */
 export class Outbox {
   readonly #collected = new WeakMap<Tx, Event[]>()
 
   constructor(private readonly options: OutboxOptions) {}
 
-  /** Events of one transaction keep their order. They are written when its work is done. */
+  /** Appends events in order; they are written with the commit. */
   append(tx: Tx, ...events: readonly Event[]): void {
     const collected = this.#collected.get(tx)
     if (collected) for (const event of events) collected.push(event)
@@ -38,16 +38,16 @@ export class Outbox {
   }
 
   /**
-   * Until the transaction ends nobody else appends anything of the app. It must lock nothing afterwards.
-   * @returns the greatest ID of a message that was ever sent; 0 = none was
+   * Keeps other transactions from appending events of the app. The transaction must lock nothing afterwards.
+   * @returns the greatest ID of a sent message; 0 = none
    */
   lock(tx: Tx, appId: string): Promise<number> {
     return this.options.store.lock(tx, appId)
   }
 
   /**
-   * Appends a broadcast, as {@link MessageReader} understands it, in a transaction that appends nothing else. Messages that are appended
-   * later must have IDs above its own.
+   * Appends a broadcast, as text for {@link MessageReader}, in a transaction that appends nothing else. Messages that are appended later
+   * must have greater IDs.
    */
   appendBroadcast(tx: Tx, appId: string, messageId: number, payload: string): void {
     const { store, clock, appended } = this.options
@@ -60,16 +60,16 @@ export class Outbox {
     })
   }
 
-  /** Of these apps: what is appended now is refused where its messages have IDs up to this one; 0 = any is taken. */
+  /** The ID of the last broadcast in these apps. An append with messages up to this ID is refused; 0 = none. */
   lastBroadcastId(appIds: readonly string[]): MaybePromise<number> {
     const { database, store } = this.options
     return database.read((db) => store.lastBroadcastId(db, appIds))
   }
 
   /**
-   * Changes what events of some kinds say, of those that are kept now.
-   * @param change gives the new payload, or null to leave the event as it is
-   * @param signal ends the walk early
+   * Changes the payloads of the kept events of some kinds.
+   * @param change returns the new payload, or null to leave the event as it is
+   * @param signal ends it early
    */
   async rewrite(
     appId: string,

@@ -59,12 +59,12 @@ for (const backend of testBackends()) {
       (await database.read((db) => db.selectFrom('users').select('status').execute())).map((row) =>
         Number(row.status),
       )
-    const forgotten = /the cache user-states is not told of this (update|insert|delete): /
+    const forgotten = /the cache user-states is not invalidated by this (update|insert|delete): /
 
     it('refuses a transaction that changes what a cache is made of and does not tell it', async () => {
       const change = database.transaction((tx) => setStatus(tx, 1))
       await expect(change).rejects.toThrow(
-        'the cache user-states is not told of this update: users (status)',
+        'the cache user-states is not invalidated by this update: users (status)',
       )
       expect(await status(), 'nothing of it is stored').toEqual([0])
     })
@@ -92,7 +92,7 @@ for (const backend of testBackends()) {
       )
       await expect(byHand).rejects.toThrow(forgotten)
       const removal = database.transaction((tx) => sql`delete from users`.execute(tx))
-      await expect(removal).rejects.toThrow('is not told of this delete: users')
+      await expect(removal).rejects.toThrow('is not invalidated by this delete: users')
     })
 
     it('leaves columns alone that the cache does not hold, and statements that change nothing', async () => {

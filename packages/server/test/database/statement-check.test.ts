@@ -49,7 +49,7 @@ for (const backend of testBackends()) {
       ],
     ])('refuses the transaction when the statement %s', async (_, write) => {
       const transaction = database.transaction(async (tx) => write(tx))
-      await expect(transaction).rejects.toThrow(/^nobody has waited for a statement: insert into /)
+      await expect(transaction).rejects.toThrow(/^a statement was not awaited: insert into /)
       expect(await leases(), 'nothing is stored').toEqual([])
     })
 
@@ -57,7 +57,7 @@ for (const backend of testBackends()) {
     if (backend.name === 'postgres')
       it('refuses a procedure with a statement that nobody waits for', async () => {
         await expect(database.procedure(forgetful, null, null)).rejects.toThrow(
-          /^nobody has waited for a statement: insert into /,
+          /^a statement was not awaited: insert into /,
         )
         expect(await leases(), 'nothing is stored').toEqual([])
       })

@@ -1,4 +1,4 @@
-/** How a command reaches the operator operations: through the server that uses the data folder, in this process, or at a URL. */
+/** The ways to the operator operations: the server that uses the data folder, this process, or a URL. */
 import { request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
@@ -25,7 +25,7 @@ export interface OperatorCalls {
 /** Opens the operator operations in this process, on the database itself. */
 export type LocalCalls = (loaded: LoadedConfig) => Promise<OperatorCalls>
 
-/** A command did not do what it was asked; the message says what to do about it. Exit code 1. */
+/** A command failed; the message says what to do. Exit code 1. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
 
@@ -52,10 +52,10 @@ export function controlSocketPath(dataDir: string): string {
   return fromHere.length < absolute.length ? fromHere : absolute
 }
 
-/** What every system has room for in the path of a socket, less its end. */
+/** The longest path of a socket that every system accepts, less its end. */
 const maxSocketPathBytes = 103
 
-/** Whether a server can listen at a path; Node cuts longer ones or refuses them, by its version. */
+/** Tells whether a server can listen at a path; some versions of Node cut longer ones, others refuse them. */
 export function fitsSocketPath(path: string): boolean {
   return Buffer.byteLength(path) <= maxSocketPathBytes
 }

@@ -1,4 +1,4 @@
-/** What the subcommands share: the dependencies handed in, the options of all, and one way to call an operator operation. */
+/** The shared parts of the subcommands: dependencies, common options, and the call of an operator operation. */
 import type { Readable, Writable } from 'node:stream'
 import type { Operation } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -24,20 +24,20 @@ export interface SimulatedGatewaySettings {
   readonly certificate: string
   /** "" where the channel needs none. */
   readonly package_name: string
-  /** Where messages are sent to. */
+  /** The address for messages. */
   readonly send_url: string
-  /** Where access tokens are asked for; "": at `send_url`. */
+  /** The address for access tokens; "": `send_url`. */
   readonly auth_url: string
-  /** PEM of the authority of its own certificate. */
+  /** PEM of the authority that signed its certificate. */
   readonly ca: string
 }
 
-/** Simulated push gateways that run. */
+/** Running simulated push gateways. */
 export interface PushSimulation {
   readonly gateways: readonly SimulatedGatewaySettings[]
-  /** That of all gateways. */
+  /** The authority of all gateways. */
   readonly ca: string
-  /** What device tokens of certain beginnings are answered. */
+  /** The answers to device tokens, by their prefixes. */
   readonly scripts: readonly {
     readonly script: string
     readonly prefix: string
@@ -54,7 +54,7 @@ export interface SimulatedCall {
   readonly method: string
   readonly path: string
   readonly body: string
-  /** The status and body of the answer, or what was done in its place. */
+  /** The status and body of the answer, or the action in its place. */
   readonly answer: string
 }
 
@@ -66,11 +66,11 @@ export interface PushSimulationOptions {
   received(call: SimulatedCall): void
 }
 
-/** What the commands work with; they construct nothing of the service themselves. */
+/** The dependencies of the commands, which construct no part of the service themselves. */
 export interface CommandDependencies {
   readonly version: string
   readonly env: NodeJS.ProcessEnv
-  /** Where secrets and files come from that no file name or option names. */
+  /** The source of secrets and files that no option names. */
   readonly stdin: Readable
   readonly stdout: Writable
   readonly stderr: Writable
@@ -84,7 +84,7 @@ export interface CommandDependencies {
   ): Promise<readonly Migration[]>
   /**
    * Gives unused space of the embedded database back to the disk.
-   * @returns how many bytes it had and has; null when the database is not the embedded one
+   * @returns its size in bytes before and after; null for another database
    */
   compact(loaded: LoadedConfig): Promise<{ readonly before: number; readonly after: number } | null>
   /** Runs simulated push gateways; ends when they have stopped. */
@@ -107,7 +107,7 @@ export interface AppOptions extends CommonOptions {
   readonly app: string
 }
 
-/** What a subcommand sees of the dependencies. */
+/** The dependencies as a subcommand uses them. */
 export class CommandContext {
   constructor(readonly dependencies: CommandDependencies) {}
 
@@ -153,7 +153,7 @@ export class CommandContext {
   }
 }
 
-/** As {@link CommandContext.operate}. */
+/** The type of {@link CommandContext.operate}. */
 export type Operate = <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => Promise<D>
 
 /** A subcommand that prints, with --json. */

@@ -1,4 +1,4 @@
-/** What the commands print: tables for people, one line of JSON for scripts. */
+/** The output of the commands: tables for people, one line of JSON for scripts. */
 import type { Writable } from 'node:stream'
 
 export type OutputRow = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 
-/** How far a long command is: a bar for people at a terminal, nothing for files and pipes. */
+/** The progress of a long command: a bar on a terminal, nothing for files and pipes. */
 export interface Progress {
   show(done: number, text: string): void
   /** Writes a line that stays. */

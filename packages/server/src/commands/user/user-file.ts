@@ -18,7 +18,7 @@ export function formatOption(): Option {
 /** Fields as operator.user.import takes them, values as they were read. */
 export type UserRecord = Readonly<Record<string, unknown>>
 
-/** One user of a file, or why a line has none. Lines are counted from 1. */
+/** One user of a file, or the reason why a line has none. Lines count from 1. */
 export type FileEntry =
   | { readonly line: number; readonly user: UserRecord }
   | { readonly line: number; readonly reason: string }
@@ -147,14 +147,14 @@ function csvUser(
       reason:
         uneven.first === uneven.last
           ? reason
-          : `${reason}; a quoted field goes on until line ${uneven.last}`,
+          : `${reason}; a quoted field continues until line ${uneven.last}`,
     }
   }
   if (Object.values(row).some((value) => value.includes('\ufffd'))) return { reason: notUtf8 }
   return { user: withoutEmpty(row) }
 }
 
-/** @throws CommandFailure when the header does not say what the columns are */
+/** @throws CommandFailure when the header does not name the columns */
 function requireColumns(header: readonly string[]): string[] {
   const names = header.map((name) => name.trim().toLowerCase())
   const unknown = names.filter((name) => !columns.has(name))
@@ -169,7 +169,7 @@ function requireColumns(header: readonly string[]): string[] {
   return names
 }
 
-/** An empty value says nothing, as in a CSV cell. */
+/** An empty value counts as absent, as in a CSV cell. */
 function withoutEmpty(user: UserRecord): UserRecord {
   return Object.fromEntries(
     Object.entries(user).filter(([, value]) => value !== '' && value !== null),

@@ -32,7 +32,7 @@ type UsersToImport = ParamsOf<typeof importUsers>['users']
 const maxBatchUsers = 500
 const maxBatchBytes = 512 * 1024
 const maxBatchPasswords = 50
-/** How many failures are listed one by one for a script. */
+/** The most failures that the report for a script lists. */
 const maxToldFailures = 1000
 
 const limitedCodes: ReadonlySet<number> = new Set([
@@ -178,7 +178,7 @@ type SendUsers = (
 >
 type ImportOutcome = 'created' | 'exists' | 'updated' | 'failed'
 
-/** Counts what becomes of the lines and tells those that failed: people at once, scripts in the report. */
+/** Counts the outcomes of the lines and reports failed ones: to people at once, to scripts at the end. */
 class ImportRun {
   readonly #counts: Record<ImportOutcome, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
   readonly #failures: Failure[] = []

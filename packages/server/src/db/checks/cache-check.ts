@@ -3,7 +3,7 @@ import type { CompiledQuery, QueryResult } from '../kysely.js'
 import type { Schema } from '../schema.js'
 import { KnownWrites, type Write } from './written-columns.js'
 
-/** What a cache is made of, by tables and columns that exist. */
+/** The source of a cache, as tables and columns of the schema. */
 export type CachedTables = {
   readonly [Table in keyof Schema]?: CachedTable<keyof Schema[Table] & string>
 }
@@ -13,17 +13,17 @@ interface CheckedCache {
   readonly tables: Readonly<Record<string, CachedTable>>
 }
 
-/** What runs the statements of one transaction. */
+/** Runs the statements of one transaction. */
 export interface StatementRunner {
   executeQuery<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>
 }
 
 /**
- * Makes forgotten invalidations errors: a transaction that has changed what a cache is made of must have registered an invalidation of
- * that cache. For development and tests; without it transactions are not watched.
+ * Makes forgotten invalidations errors: a transaction that has changed the source of a cache must have registered an invalidation of that
+ * cache. For development and tests; without it transactions are not watched.
  *
- * A procedure beside the writer's thread is not seen. With PostgreSQL it is an ordinary transaction and has nowhere to register anything,
- * so there a procedure that writes what a cache is made of always fails.
+ * The check does not see procedures on the writer's thread. On PostgreSQL a procedure is an ordinary transaction that cannot register
+ * anything, so a procedure that writes the source of a cache always fails there.
  */
 export class CacheCheck {
   readonly #caches: CheckedCache[] = []
@@ -33,7 +33,7 @@ export class CacheCheck {
     this.#caches.push(cache)
   }
 
-  /** @param runner of one transaction, which is watched from now on */
+  /** @param runner of one transaction, watched from now on */
   watch(runner: StatementRunner): WatchedTransaction {
     const watched = new WatchedTransaction(this.#caches)
     const execute = runner.executeQuery.bind(runner)
@@ -75,7 +75,7 @@ class WatchedTransaction {
     if (forgotten.length === 0) return
     const lines = forgotten.map(
       ([cache, { kind, table, columns }]) =>
-        `the cache ${cache} is not told of this ${kind}: ${table} (${columns.join(', ')})`,
+        `the cache ${cache} is not invalidated by this ${kind}: ${table} (${columns.join(', ')})`,
     )
     throw new Error(lines.join('; '))
   }

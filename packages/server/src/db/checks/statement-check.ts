@@ -3,12 +3,12 @@ import type { StatementRunner } from './cache-check.js'
 
 /** The statements of one transaction. */
 export interface WatchedStatements {
-  /** To be called before the commit. @throws Error when a statement was not waited for */
+  /** Called before the commit. @throws Error when a statement was not awaited */
   requireEnd(): void
 }
 
 /**
- * Makes statements errors that nobody waits for: what they answer is lost, and what they refuse is committed without them. For
+ * Makes a commit before all statements are awaited an error: their results are lost, and the rest is committed although one may fail. For
  * development and tests; without it transactions are not watched.
  *
  * @param runner of one transaction, which is watched from now on
@@ -27,7 +27,7 @@ export function watchStatements(runner: StatementRunner): WatchedStatements {
   return {
     requireEnd() {
       const [forgotten] = running
-      if (forgotten) throw new Error(`nobody has waited for a statement: ${forgotten.sql}`)
+      if (forgotten) throw new Error(`a statement was not awaited: ${forgotten.sql}`)
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Every table is written by one store, together with its bulk statements in the file beside it. Not looked at are migrations, which run on
- * connections of their own, and statements that no module of the service issues: what tests plant by hand.
+ * The check that one store writes each table, with the bulk statements in the `-statements` file next to it. It does not see migrations,
+ * which have their own connections, nor statements that tests issue themselves.
  */
 
 import type { BulkQuery } from '../dialect/dialect.js'
@@ -63,7 +63,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   leases: 'jobs/lease',
 }
 
-/** What a statement passes through on its way from a store to the database. */
+/** The modules between a store and the database. */
 const engine =
   /^db\/(?:dialect\/|checks\/|(?:bulk-runner|database|kysely|prepared|procedure|transaction)$)/
 
@@ -73,10 +73,7 @@ interface TableWriterCheckOptions {
   readonly writers?: Readonly<Record<string, string>>
 }
 
-/**
- * Makes a write by another module than the table's store an error. It looks at the statements that run, for development and tests; without
- * it nothing is looked at.
- */
+/** Makes a write by another module than the table's store an error. It reads the statements that run, in development and tests only. */
 export class TableWriterCheck {
   readonly #root: string
   readonly #writers: Readonly<Record<string, string>>
@@ -92,7 +89,7 @@ export class TableWriterCheck {
     this.#bundled = new BundledModules(root.pathname)
   }
 
-  /** @param runner whose statements are looked at from now on */
+  /** @param runner its statements are checked from now on */
   watch(runner: StatementRunner): void {
     const execute = runner.executeQuery.bind(runner)
     runner.executeQuery = async <Row>(query: CompiledQuery<Row> & BulkQuery) => {
@@ -102,8 +99,8 @@ export class TableWriterCheck {
   }
 
   /**
-   * To be called where the statement is issued, before anything is waited for.
-   * @param module `import.meta.url` of the module that declares a bulk statement; of any other statement it is found on the stack
+   * Called where the statement is issued, synchronously.
+   * @param module `import.meta.url` of the module that declares a bulk statement; other statements are traced by the stack
    * @throws Error when the module is not the table's store
    */
   requireWriter(sql: string, module?: string): void {

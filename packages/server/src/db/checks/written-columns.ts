@@ -1,4 +1,4 @@
-/** What a statement writes, as far as its text says. */
+/** The write of a statement, by its text. */
 export interface Write {
   readonly table: string
   readonly kind: 'insert' | 'update' | 'delete'
@@ -19,7 +19,7 @@ const update = new RegExp(
 const remove = new RegExp(String.raw`\bdelete\s+from\s+${name}`, 'g')
 const conflictUpdate = /\bdo\s+update\s+set\s+/
 
-/** What statements write, by their texts, each of which is read once. */
+/** The writes of statements; each text is parsed once. */
 export class KnownWrites {
   readonly #writes = new Map<string, readonly Write[]>()
 

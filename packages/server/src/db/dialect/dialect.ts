@@ -5,7 +5,7 @@ import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
 
-/** A bulk statement that writes says where it is declared, so that tests can hold that every table is written by one store. */
+/** The declaring module of a bulk statement that writes; a check finds tables with two writing stores by it. */
 interface BulkWrite {
   /** `import.meta.url` */
   readonly module: string
@@ -28,12 +28,12 @@ export interface BulkInsert extends BulkWrite {
   readonly returning?: string
 }
 
-/** Where the database has row locks. */
+/** The lock of rows, on a database with row locks. */
 export type RowLock = 'for update' | 'for no key update' | 'for key share'
 
 export interface BulkSelect {
   readonly table: string
-  /** SQL after the table, whose alias is `t`: `left join … on …`. What is joined is not locked. */
+  /** SQL after the table, whose alias is `t`: `left join … on …`. Joined rows are not locked. */
   readonly joins?: string
   readonly keys: Readonly<Record<string, ColumnType>>
   /** Columns or expressions to select, by names that the keys do not make ambiguous. */
@@ -42,31 +42,31 @@ export interface BulkSelect {
   readonly lock?: RowLock
 }
 
-/** Deletes those of the rows that are there. */
+/** Deletes the rows that exist. */
 export interface BulkDelete extends BulkWrite {
   readonly deleteFrom: string
   readonly keys: Readonly<Record<string, ColumnType>>
 }
 
-/** Changes rows that are there and leaves those alone that are not. Each row of parameters has the new values, then the keys. */
+/** Changes the rows that exist. Each row of parameters has the new values, then the keys. */
 export interface BulkUpdate extends BulkWrite {
   readonly table: string
   readonly set: Readonly<Record<string, ColumnType>>
-  /** The new values are added to those that are there. */
+  /** Adds the new values to the old ones. */
   readonly adds?: true
   readonly keys: Readonly<Record<string, ColumnType>>
-  /** Columns to return of the rows that are there, without the alias. */
+  /** Columns to return of the changed rows, without the alias. */
   readonly returning?: string
 }
 
 /**
- * Appends rows to a log whose positions are dense for each app. The heads hold the last position of each, and stay locked until
- * the transaction ends.
+ * Appends rows to a log with dense positions in each app. The heads hold the last position of each app, and stay locked until the
+ * transaction ends.
  */
 export interface BulkAppend {
-  /** Moves the heads on; returns app_id and position. */
+  /** Moves the heads; returns app_id and position. */
   readonly heads: Omit<BulkInsert, 'shared'>
-  /** Each row has app_id, and as its position how many rows of the app come after it. */
+  /** Each row has app_id, and in place of its position the number of later rows of the app. */
   readonly rows: Omit<BulkInsert, 'shared'>
 }
 
@@ -82,7 +82,7 @@ export interface BulkStatement {
   parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
 }
 
-/** As {@link BulkStatement}, of two kinds of rows. */
+/** A {@link BulkStatement} of two kinds of rows. */
 export interface AppendStatement {
   readonly sql: string
   parameters(
@@ -91,7 +91,7 @@ export interface AppendStatement {
   ): readonly unknown[]
 }
 
-/** How a thread is told which procedure to run. */
+/** A request to a thread to run a procedure. */
 export interface ProcedureCall {
   readonly module: string
   readonly name: string
@@ -101,30 +101,30 @@ export interface ProcedureCall {
 /** Marks a compiled query as a bulk statement, whose parameters are what {@link BulkStatement} made of the rows. */
 export interface BulkQuery {
   readonly isBulk?: true
-  /** Where the statement is declared, when it writes. */
+  /** The declaring module of a statement that writes. */
   readonly module?: string | undefined
 }
 
 /** A connection of a database that is reached over a socket. */
 export interface RemoteConnection extends DatabaseConnection {
-  /** Sends the commit of the transaction together with the statements that are run next. */
-  commitWithNext(): void
+  /** Sends the commit of the transaction together with the next statements. */
+  joinCommit(): void
 }
 
-/** What differs between the databases; everything else is written once. */
+/** The differences between the databases. */
 export interface SqlDialect {
   readonly name: 'sqlite' | 'postgres'
-  /** Where statements of transactions run, and reads too unless `reads` says otherwise. */
+  /** Runs the statements of transactions, and reads without `reads`. */
   readonly writes: KyselyDialect
-  /** A way of reading beside the writer, seeing every committed transaction. */
+  /** Reads concurrently with the writer; it sees every committed transaction. */
   readonly reads?: KyselyDialect
-  /** Runs a read without the layers between, at once where that is possible; sees what `reads` sees. */
+  /** Runs a read without the layers in between, synchronously where possible; it sees what `reads` sees. */
   readonly readNow: (sql: string, parameters: readonly unknown[]) => MaybePromise<unknown[]>
   /** Closes what {@link readNow} and {@link runBeside} have opened, where nothing else does. */
   readonly close?: () => Promise<void>
-  /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
+  /** Runs long reads without delaying others; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
-  /** Where changes of the schema run, which take as long as they do; opened for one run and closed after it. Default: as `writes`. */
+  /** Runs changes of the schema, without a deadline; opened for one run and closed after it. Default: `writes`. */
   readonly longWrites?: KyselyDialect
   /** After it a transaction ends without waiting for the disk; where procedures run in the calling thread. */
   readonly withoutDisk?: { readonly sql: string; readonly parameters: readonly unknown[] }
@@ -132,26 +132,26 @@ export interface SqlDialect {
   readonly longReadSettings?: readonly string[]
   /** True when `for update` locks exist and are needed because transactions run concurrently. */
   readonly rowLocks: boolean
-  /** Whether parameters are written $1, $2 and so on, so that one may stand in several places. */
+  /** Parameters are numbered ($1, $2), so that one may stand in several places. */
   readonly numbersParameters: boolean
-  /** How many message batches may be under way at once. */
+  /** The number of message batches that may run at once. */
   readonly concurrentBatches: number
   /** How many users work in the background looks at in one transaction: few where messages wait until it is over. */
   readonly usersPerTransaction: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
-  /** Ends the definition of a table whose rows are changed once or more after they were written; '' where that costs nothing. */
+  /** Ends the definition of a table with rows that change after they were written; '' where that costs nothing. */
   readonly roomForChanges: string
-  /** What every migration that makes tables or indexes ends with. */
+  /** Ends every migration that makes tables or indexes. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement
-  /** Where one statement can do it; elsewhere it takes one for the heads and one for the rows. */
+  /** Appends in one statement; without it the append takes one for the heads and one for the rows. */
   readonly bulkAppend?: (statement: BulkAppend) => AppendStatement
-  /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
+  /** Runs a procedure on the writer's thread; without it procedures run in the calling thread. Several may run at once. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** Runs a procedure on a thread that is never the calling one. */
   readonly runBeside: (call: ProcedureCall) => Promise<unknown>
-  /** What checkpoints did, where the service itself runs them. */
+  /** The statistics of checkpoints, if the service runs them. */
   readonly checkpoints?: () => CheckpointStatistics
   /** Waits until no checkpoint is under way, where the service itself runs them: they take disk and processor from messages. */
   readonly afterCheckpoint?: () => Promise<void>
@@ -168,7 +168,7 @@ export interface SqlDialect {
   isUnavailable(error: unknown): boolean
 }
 
-/** The end of a statement that returns columns; nothing where it returns none. */
+/** The end of a statement that returns columns; '' for none. */
 export function returningText(columns: string | undefined): string {
   return columns === undefined ? '' : ` returning ${columns}`
 }

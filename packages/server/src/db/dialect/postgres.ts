@@ -21,7 +21,7 @@ import { CombinedReads } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
 const defaultDeadlineMs = 5_000
-/** So that a call which waits for locks is answered in about the time that one statement may take. */
+/** Bounds the repeats of a call that waits for locks to about the time of one statement. */
 const lockRepeatsForMs = 3_000
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set([
@@ -54,7 +54,7 @@ const unavailableText =
 export interface PostgresOptions extends PoolOptions {
   /** A statement without an answer ends after this time; default 5,000. */
   readonly deadlineMs?: number | undefined
-  /** As {@link ProcedureThreadOptions.checksProcedures}. */
+  /** See {@link ProcedureThreadOptions.checksProcedures}. */
   readonly checksProcedures?: boolean
   readonly stalls?: StallObserver
 }
@@ -83,7 +83,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     },
     rowLocks: true,
     numbersParameters: true,
-    // Long is what these reads may take, and whole tables is what they read.
+    // Long reads go through whole tables.
     longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     // Written so that it goes together with the statements after it.
     withoutDisk: {

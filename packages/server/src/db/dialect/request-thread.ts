@@ -13,16 +13,16 @@ interface Thread<Response> {
 export interface RequestThreadOptions {
   start(): Worker
   /**
-   * What requests without an answer fail with.
-   * @param cause what the thread threw; null: it has stopped, or does not run
+   * Makes the error of requests without an answer.
+   * @param cause the thread's error; null: it has stopped, or does not run
    */
   failure(cause: Error | null): Error
 }
 
-/** The last request that a thread gets; it ends then. */
+/** The last request of a thread, which ends it. */
 export const closing = { close: true } as const
 
-/** Requests to a thread, which answers them in their order. After an unexpected end another thread may take its place. */
+/** A thread that answers requests in order. After an unexpected end {@link revive} starts another. */
 export class RequestThread<Request, Response> {
   #thread: Thread<Response> | undefined
   #isClosed = false
@@ -52,14 +52,14 @@ export class RequestThread<Request, Response> {
     return thread
   }
 
-  /** Asks the thread that runs; a new one would know nothing of what came before. */
+  /** Asks the running thread; a new one would lack the state of earlier requests. */
   ask(request: Request): Promise<Response> {
     return new Promise((resolve, reject) => {
       if (!this.#thread) {
         reject(this.options.failure(null))
         return
       }
-      // First, since it throws at what cannot cross, and then no answer comes.
+      // First, since it throws at values that cannot cross; those get no answer.
       this.#thread.worker.postMessage(request)
       this.#thread.waiting.push({ resolve, reject })
     })
@@ -75,7 +75,7 @@ export class RequestThread<Request, Response> {
     await exited
   }
 
-  /** As {@link rest}, for ever. */
+  /** Ends the thread once it has answered, for good. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.rest()

@@ -1,45 +1,45 @@
-/** Brings the write-ahead log of the embedded database back into its file while the writer goes on. */
+/** Copies the write-ahead log of the embedded database into its file while the writer continues. */
 import { closeSync, openSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { allEnded } from '../../lib/concurrency/all-ended.js'
 
-/** What a checkpoint did, in frames of the log: one page each. */
+/** The result of a checkpoint, in frames of the log: one page each. */
 export interface CheckpointState {
   /** In the log when the checkpoint began. */
   readonly frames: number
-  /** Of these, how many the database file has. */
+  /** The number of these that the database file has. */
   readonly copied: number
 }
 
-/** Where checkpoints run. */
+/** Runs the steps of checkpoints on their threads. */
 export interface CheckpointThreads {
-  /** Says how the log stands and does no work where SQLite can tell without. */
+  /** Returns the state of the log, without copying where SQLite knows `noop`. */
   look(): Promise<CheckpointState>
-  /** A passive checkpoint beside the writer. */
+  /** Runs a passive checkpoint while the writer continues. */
   pass(): Promise<CheckpointState>
   /** Waits until the database file is on the disk. */
   sync(descriptor: number): Promise<void>
   /** The same while a pass is under way, of what it has copied so far. */
   syncMeanwhile(descriptor: number): Promise<void>
-  /** Copies what a checkpoint has copied from the log once more and syncs, while the writer stands still. */
+  /** Copies the already copied part of the log once more and syncs, while the writer stands still. */
   copyAgain(descriptor: number): Promise<void>
-  /** A passive checkpoint on the writer's own connection, between two transactions, so that nothing is written meanwhile. */
+  /** Runs a passive checkpoint on the writer's connection, between two transactions, so that nothing is written during it. */
   finish(): Promise<CheckpointState>
   /** Ends the thread of `pass` and `sync`, if it runs. */
   close(): Promise<void>
 }
 
 export interface CheckpointLimits {
-  /** How long after a write the log is looked at. */
+  /** The time from a write to a look at the log. */
   readonly everyMs: number
   /**
-   * Passes begin at so many frames: the more there are, the more writes of a page are copied once. A log that never had so many is copied
-   * by the last connection when it closes.
+   * The size at which passes begin: the larger the log, the more writes of a page are copied once. The last connection copies a smaller
+   * log when it closes.
    */
   readonly restartFrames: number
-  /** How many frames may be left to the writer, which stands still while it copies them. */
+  /** The most frames that are left to the writer, which stands still while it copies them. */
   readonly lastFrames: number
-  /** Where passes do not catch up with the writer, it is stopped from so many frames on until all are copied. */
+  /** The size at which the writer stops until all is copied, when passes do not catch up with it. */
   readonly forceFrames: number
 }
 
@@ -50,10 +50,10 @@ export const checkpointLimits: CheckpointLimits = {
   forceFrames: 120_000,
 }
 
-/** What checkpoints did since the start, for metrics. */
+/** Statistics of checkpoints since the start, for metrics. */
 export interface CheckpointStatistics {
   readonly passes: number
-  /** Time of the passes, during which the writer goes on. */
+  /** Time of the passes, during which the writer continues. */
   readonly seconds: number
   /** Time in which the writer stood still. */
   readonly stoppedSeconds: number
@@ -63,7 +63,7 @@ export interface CheckpointStatistics {
 }
 
 export interface CheckpointerOptions {
-  /** Of the database. */
+  /** The file of the database. */
   readonly path: string
   readonly threads: CheckpointThreads
   readonly limits?: Partial<CheckpointLimits>
@@ -78,10 +78,10 @@ const syncEveryMs = 5
 const retryMsMax = 5_000
 
 /**
- * Runs checkpoints beside the writer, a step at a time. A passive checkpoint stops nobody, but the log begins again only at a moment when
- * all of it is in the database file, which under load never comes by itself: each pass leaves what was written during it. So passes
- * follow each other, each shorter than the last one, until so little is left that the writer copies the rest itself within milliseconds;
- * its next transaction then begins the log again.
+ * Runs checkpoints in steps while the writer continues. A passive checkpoint blocks no connection, but the log restarts only when all of
+ * it is in the database file. Under load that moment never comes: each pass leaves the frames that were written during it. So passes
+ * follow each other, each shorter than the last, until the writer copies the short rest itself within milliseconds; its next transaction
+ * restarts the log.
  *
  * SQLite does not sync the database file after a pass during which the writer went on, so that is done here: otherwise the writer would
  * have to wait for all of it in the end. While work in the background waits for the pass, it is done in steps, because the disk takes all
@@ -101,7 +101,7 @@ export class Checkpointer {
   #wroteMeanwhile = false
   #failuresInRow = 0
   #copied = 0
-  /** A sync failed, so that nobody knows which of the copied pages are on the disk. */
+  /** A sync failed, so it is unknown which of the copied pages are on the disk. */
   #mustCopyAgain = false
   #isClosed = false
 
@@ -129,19 +129,18 @@ export class Checkpointer {
     this.#waiting--
   }
 
-  /** Waits for what is under way; nothing begins after it. */
+  /** Waits for the running step; nothing begins after it. */
   async stop(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.#running
-    // The last connection takes the log away when it closes.
+    // The last connection deletes the log when it closes.
     if (this.#mustCopyAgain) await this.#copyAgain().catch(this.#onError)
     await this.#threads.close()
   }
 
   /**
-   * To be called after the last connection was closed: closing any descriptor of a file takes away all locks that the process has
-   * on it.
+   * Called after the last connection is closed: closing any descriptor of a file releases all locks that the process holds on it.
    */
   release(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor)
@@ -160,7 +159,7 @@ export class Checkpointer {
     }, delayMs).unref()
   }
 
-  /** @returns when to come again; null: when something was written */
+  /** @returns the delay to the next run; null: the next write schedules it */
   async #run(): Promise<number | null> {
     const { everyMs } = this.#limits
     try {
@@ -194,7 +193,7 @@ export class Checkpointer {
     for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
       const before = this.#copied
       const { frames, copied } = await this.#pass()
-      // A long read keeps the log: what came after its beginning cannot be copied before its end.
+      // A long read keeps the log: frames after its beginning cannot be copied before its end.
       const isHeld = frames - copied > lastFrames
       if (isHeld) return
       const isCloseBehind = copied >= before && copied - before <= lastFrames

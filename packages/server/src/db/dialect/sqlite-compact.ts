@@ -13,13 +13,13 @@ export class CompactionError extends Error {
   override readonly name = 'CompactionError'
 }
 
-/** What is in use is written twice before the old file gives its space back: beside the file, and into the log. */
+/** Data is written twice before the old file frees its space: to a new file next to it, and into the log. */
 const copies = 2
 
 /**
- * Writes the file of an embedded database anew, without the space that nothing uses any more. Nobody else may have it open. Killed in
+ * Rewrites the file of an embedded database without its unused space. No other process may have it open. Killed in
  * between it leaves the database as it was.
- * @throws CompactionError when there is no such file, or too little room beside it
+ * @throws CompactionError when there is no such file, or too little room on its disk
  */
 export function compactSqlite(path: string): Compaction {
   if (!existsSync(path)) throw new CompactionError(`there is no database at ${path}`)

@@ -4,7 +4,7 @@ import { type RowMaker, rowMaker } from './row.js'
 export type Connection = InstanceType<typeof DatabaseSync>
 export type Statement = ReturnType<Connection['prepare']>
 
-/** A statement whose rows come as arrays, with the names of their columns. */
+/** A statement with rows as arrays, and the names of its columns. */
 interface CachedStatement {
   readonly statement: Statement
   /** Empty for a statement that returns no rows. */
@@ -39,5 +39,5 @@ function prepareForArrays(connection: Connection, sql: string): CachedStatement 
   return { statement, columns, toRow: rowMaker(columns) }
 }
 
-/** What a statement is given. */
+/** The parameters of a statement. */
 export type Bound = Parameters<Statement['all']>

@@ -13,12 +13,12 @@ interface IndexRow {
 const rows = 1_000_000
 const rowsOfPartialIndex = 10_000
 const rowsPerOwner = 100
-/** Also of the few rows of an owner that are in a partial index. */
+/** The rows of an owner, also in a partial index. */
 const rowsPerPair = 10
 
 /**
- * Tells the planner what to expect of the tables before they contain anything. Without it SQLite supposes that an app has ten rows
- * of each, and walks all of them where an index knows better. `ANALYZE` replaces it by what is there.
+ * Writes statistics of a large app for the planner before the tables have rows. Without statistics SQLite assumes ten rows of a table in
+ * an app, and walks all of them instead of using an index. `ANALYZE` replaces them.
  */
 export async function seedStatistics(db: Kysely<never>): Promise<void> {
   const found = await sql<IndexRow>`
@@ -38,7 +38,7 @@ export async function seedStatistics(db: Kysely<never>): Promise<void> {
   await sql`analyze sqlite_schema`.execute(db)
 }
 
-/** How many rows there are, and how many of them share the first column, the first two, and so on. */
+/** The number of rows, and of those that share the first column, the first two, and so on. */
 function statistics({ is_unique, is_partial, column_count, first_column }: IndexRow): string {
   const total = is_partial ? rowsOfPartialIndex : rows
   const shared = Array.from({ length: column_count }, (_, place) => {

@@ -7,12 +7,12 @@ const frameHeadBytes = 24
 const pageSizeAt = 8
 
 /**
- * Copies pages from the write-ahead log into the database file again and syncs it. A system that could not write pages out may count
- * them as written all the same, so after a failed sync it is not enough to sync once more.
+ * Copies pages from the write-ahead log into the database file again and syncs it. After a failed sync another sync is not enough: the
+ * system may count pages as written that it could not write.
  *
- * Only for pages that a checkpoint has copied already, which nobody sees change, and on the writer's thread between two transactions, so
- * that the log stays as it is. Where it has begun again since the sync, nothing of it is copied yet and there is nothing to do: before a
- * log begins again SQLite syncs the file itself.
+ * It copies only pages that a checkpoint has copied already, so no reader sees a change. It runs on the writer's thread between two
+ * transactions, so that the log stays as it is. A log that restarted since the sync has no copied pages: SQLite syncs the file before it
+ * restarts the log.
  *
  * @param descriptor of the database file
  */
@@ -22,7 +22,7 @@ export function copyAgain(database: Connection, walPath: string, descriptor: num
   try {
     const pageSize = readAt(wal, 0, headBytes).readUInt32BE(pageSizeAt)
     const frameBytes = frameHeadBytes + pageSize
-    // Of several versions of a page only the last one is in the file.
+    // The file has only the last version of a page.
     const lastFrames = new Map<number, number>()
     for (let frame = 0; frame < frames; frame++) {
       const head = readAt(wal, headBytes + frame * frameBytes, frameHeadBytes)
@@ -38,9 +38,9 @@ export function copyAgain(database: Connection, walPath: string, descriptor: num
   }
 }
 
-/** How many frames from the beginning of the log are in the database file. */
+/** @returns the number of frames from the beginning of the log that are in the database file */
 function copiedFrames(database: Connection): number {
-  // Where SQLite is too old to know `noop`, this is a passive checkpoint, after which the answer is right as well.
+  // An SQLite without `noop` runs a passive checkpoint, after which the answer is right as well.
   const state = database.prepare('pragma wal_checkpoint(noop)').get()
   return Number((state as { readonly checkpointed: unknown }).checkpointed)
 }

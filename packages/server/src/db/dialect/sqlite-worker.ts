@@ -1,6 +1,6 @@
 /**
- * A connection to the embedded database on a thread of its own: a commit, or a long read, waits for the disk there and not in the event
- * loop that answers calls. A request is a statement, a statement over many rows, a procedure, or a wait for the disk; answers go back in order.
+ * The thread of a connection to the embedded database: a commit or a long read waits for the disk here and not in the event loop that
+ * answers calls. A request is a statement, a statement over many rows, a procedure, or a sync; answers return in order.
  */
 import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -69,7 +69,7 @@ let turn = Promise.resolve()
 /** By a statement, and not ended by one. */
 let isBegun = false
 
-/** After the first statement that fails no other one is run: SQLite may have ended the transaction. */
+/** After a failed statement no other one runs: SQLite may have ended the transaction. */
 function procedureContext(): ProcedureContext {
   let failure: unknown
   const runNext = (statement: Bulk, rows: readonly (readonly unknown[])[]): Rows => {
@@ -112,7 +112,7 @@ function runAll({ sql, rows: sets }: StatementRequest): Rows {
   return { columns, rows, changes }
 }
 
-/** After some failures SQLite ends the transaction by itself; what comes after them must not be stored on its own. */
+/** Refuses statements after a failure with which SQLite ended the transaction: they must not be stored alone. */
 function runInTransaction(request: StatementRequest): Rows {
   const { sql } = request
   if (sql === 'commit' || sql === 'rollback') isBegun = false
@@ -154,7 +154,7 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
     database.exec('commit')
     return output(results)
   } catch (error) {
-    // SQLite has rolled back by itself after some failures (disk full, input/output error).
+    // After some failures (disk full, input/output error) SQLite has already rolled back.
     if (database.isTransaction) database.exec('rollback')
     throw error
   } finally {
@@ -162,14 +162,14 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
   }
 }
 
-// A call must not wait for what reads files: others may keep the thread pool busy, or have all descriptors.
+// Loaded now, so that no call waits for reading files: the thread pool may be busy, or all descriptors in use.
 await Promise.all(known.map(load))
 
 parentPort?.on('message', (request: WorkerRequest) => {
   if ('close' in request) {
     database.close()
     parentPort?.close()
-    // Only loading a procedure's module waits for anything, so that the next request could get between; it waits for its turn.
+    // Loading a procedure's module is asynchronous; the queue keeps the next request from running in between.
     // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
   } else turn = turn.then(() => serve(request)).then(answer, fail)
 })
@@ -185,6 +185,6 @@ function fail(error: unknown): void {
       ? { restart: error.detail }
       : { error: { message, code: errcode } },
   )
-  // A failed `import()` is remembered as long as the thread lives; another one takes its place.
+  // Node remembers a failed `import()` as long as the thread lives, so another thread takes its place.
   if (isOutOfDescriptors(error)) parentPort?.close()
 }

@@ -29,7 +29,7 @@ import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerOptions, WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
 const readerCacheKiB = 32 * 1024
-/** After a split of pages SQLite looks at every page of the cache when it commits, so a larger one costs the writer more than it saves. */
+/** After a page split SQLite visits every page of the cache at the commit, so a larger one costs the writer more than it saves. */
 const writerCacheKiB = 16 * 1024
 
 const openPragmas = ['busy_timeout = 10000', 'foreign_keys = on', 'trusted_schema = off']
@@ -39,7 +39,7 @@ const writerPragmas = [
   `cache_size = -${writerCacheKiB}`,
   'journal_mode = wal',
   'synchronous = full',
-  // Checkpoints run beside the writer.
+  // Checkpoints have their own thread.
   'wal_autocheckpoint = 0',
 ]
 const checkpointPragmas = ['busy_timeout = 10000', 'synchronous = full', 'trusted_schema = off']
@@ -55,7 +55,7 @@ const ioError = 10
 const uniqueViolation = 2067
 // SQLITE_CONSTRAINT_CHECK
 const checkViolation = 275
-/** The driver says by text only what has failed while rows were returned; the texts are those of sqlite3_errstr. */
+/** The texts of sqlite3_errstr: a failure while rows are returned has no code. */
 const codesOfTexts = [
   ['CHECK constraint failed', checkViolation],
   ['database is locked', 5],
@@ -81,15 +81,15 @@ export interface SqliteOptions {
   readonly checkpoints?: Partial<CheckpointLimits>
   /** A checkpoint failed; it will be tried again. */
   readonly onCheckpointError?: (error: unknown) => void
-  /** Looks at what procedures write, as TableWriterCheck; default false. */
+  /** Checks the writes of procedures, as TableWriterCheck does; default false. */
   readonly checksWriters?: boolean
-  /** What the writer's thread loads when it starts; default none. */
+  /** The procedures that the writer's thread loads when it starts; default none. */
   readonly procedures?: readonly ProcedureName[]
 }
 
 /**
- * The embedded database: one writer on its own thread, and reads on the calling thread, where a read from the page cache is cheaper
- * than a hop between threads. WAL lets both go on at once; a read sees every transaction that was committed before it began.
+ * The embedded database: one writer on its own thread, and reads on the calling thread, where a read from the page cache is cheaper than
+ * a hop between threads. WAL lets both run at once; a read sees every transaction that was committed before it began.
  */
 export function sqliteDialect(
   path: string,
@@ -111,7 +111,7 @@ export function sqliteDialect(
   })
   const runProcedure = async (call: ProcedureCall) => {
     try {
-      return await beside(turns, () => writer.run(call))
+      return await shared(turns, () => writer.run(call))
     } finally {
       checkpoints.wrote()
     }
@@ -124,7 +124,7 @@ export function sqliteDialect(
     longReads: embeddedDialect(() => new ThreadDriver(new ThreadConnection(path, readerPragmas))),
     rowLocks: false,
     numbersParameters: false,
-    // One is written while the next one waits in the thread, so that it goes from one straight to the other.
+    // One runs while the next one waits in the thread, which has no pause between them.
     concurrentBatches: 2,
     usersPerTransaction: 40,
     clusteredTable: 'without rowid',
@@ -142,7 +142,7 @@ export function sqliteDialect(
   }
 }
 
-/** 0 = it is none of those that are told apart. */
+/** @returns 0 for other errors */
 function resultCodeOf(error: unknown): number {
   const { errcode, message = '' } = (error ?? {}) as { errcode?: number; message?: string }
   return errcode ?? codesOfTexts.find(([text]) => message.startsWith(text))?.[1] ?? 0
@@ -157,7 +157,7 @@ function embeddedDialect(createDriver: () => Driver): KyselyDialect {
   }
 }
 
-/** A migration that fails or is killed half-way leaves nothing behind. */
+/** Lets migrations run in a transaction: one that fails or is killed leaves nothing behind. */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
@@ -184,13 +184,13 @@ abstract class TransactionDriver implements Driver {
     try {
       await connection.executeQuery(CompiledQuery.raw('rollback'))
     } catch (error) {
-      // SQLite has rolled back by itself after some failures (disk full, input/output error), and then no transaction is open.
+      // After some failures (disk full, input/output error) SQLite has already rolled back, and no transaction is open.
       if (!/no transaction is active/.test((error as Error).message)) throw error
     }
   }
 }
 
-/** A connection on a thread of its own, for one transaction at a time. */
+/** A connection on a separate thread, for one transaction at a time. */
 class ThreadDriver extends TransactionDriver {
   readonly #connection: ThreadConnection
   readonly #turns = new Mutex()
@@ -219,7 +219,7 @@ class ThreadDriver extends TransactionDriver {
   }
 }
 
-/** The writer's thread in the hands of one caller: to itself for a transaction, beside others for a statement that is one by itself. */
+/** A handle on the writer's thread: exclusive for a transaction, shared for single statements. */
 class WriterConnection implements DatabaseConnection {
   #isAlone = false
 
@@ -242,7 +242,7 @@ class WriterConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {
     if (this.#isAlone) return this.thread.executeQuery(query)
-    return beside(this.turns, () => {
+    return shared(this.turns, () => {
       this.thread.revive()
       return this.thread.executeQuery(query)
     })
@@ -259,7 +259,7 @@ class WriterDriver extends TransactionDriver {
   readonly #checkpoints: Checkpointer
 
   constructor(thread: ThreadConnection, turns: Mutex, checkpoints: Checkpointer) {
-    // Immediate: a transaction that reads first and writes later must not find that somebody wrote in between.
+    // Immediate: a transaction that reads first and writes later must not find another write in between.
     super('begin immediate')
     this.#thread = thread
     this.#turns = turns
@@ -285,7 +285,7 @@ class WriterDriver extends TransactionDriver {
     this.#checkpoints.wrote()
   }
 
-  /** The writer is the last one to close, which leaves no log behind. */
+  /** The writer closes last and so removes the log. */
   async destroy(): Promise<void> {
     await this.#checkpoints.stop()
     await this.#thread.close()
@@ -293,8 +293,8 @@ class WriterDriver extends TransactionDriver {
   }
 }
 
-/** Does what is one request to the writer's thread: several can wait there for each other. */
-async function beside<T>(turns: Mutex, work: () => Promise<T>): Promise<T> {
+/** Runs work of one request to the writer's thread; requests queue there. */
+async function shared<T>(turns: Mutex, work: () => Promise<T>): Promise<T> {
   await turns.lockShared()
   try {
     return await work()
@@ -324,8 +324,8 @@ function checkpointThreads(
     },
     // In the pool of threads, because the connection's own is busy with the pass.
     syncMeanwhile: promisify(fdatasync),
-    copyAgain: (descriptor) => beside(turns, () => writer.copyAgain(descriptor)),
-    finish: () => beside(turns, () => run(writer)),
+    copyAgain: (descriptor) => shared(turns, () => writer.copyAgain(descriptor)),
+    finish: () => shared(turns, () => run(writer)),
     close: () => own.close(),
   }
 }
@@ -333,7 +333,7 @@ function checkpointThreads(
 type ThreadOptions = Required<Pick<SqliteOptions, 'checksWriters' | 'procedures'>>
 const readsOnly: ThreadOptions = { checksWriters: false, procedures: [] }
 
-/** A connection on a thread of its own; see {@link RequestThread}. */
+/** A connection on a separate thread; see {@link RequestThread}. */
 class ThreadConnection implements DatabaseConnection {
   readonly #thread: RequestThread<WorkerRequest, WorkerResponse>
 
@@ -380,7 +380,7 @@ class ThreadConnection implements DatabaseConnection {
     return { rows, numAffectedRows: BigInt(response.changes) }
   }
 
-  /** Runs a procedure in a transaction of its own. */
+  /** Runs a procedure as one transaction. */
   async run(procedure: ProcedureCall): Promise<unknown> {
     this.revive()
     const response = await this.#request({ procedure })
@@ -466,7 +466,7 @@ class ReaderConnection implements DatabaseConnection {
     sql,
     parameters,
   }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    // A statement of its own: the cached one may be asked again while this one is still being read.
+    // A new statement: the cached one may run again while this one is still being read.
     const statement = this.#open().prepare(sql)
     for (const row of statement.iterate(...(parameters as Bound))) yield { rows: [row as Row] }
   }

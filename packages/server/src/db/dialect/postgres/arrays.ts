@@ -48,7 +48,7 @@ function textEncoder(): (value: unknown) => string {
 export interface RowKinds {
   /** A row of each kind. */
   readonly kinds: readonly (readonly unknown[])[]
-  /** Of each row: the place of its kind, from 1. */
+  /** The place of each row's kind, from 1. */
   readonly kindOf: readonly number[]
 }
 

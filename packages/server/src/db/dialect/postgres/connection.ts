@@ -21,14 +21,14 @@ const commit: RoundTripStatement = { sql: 'commit', parameters: [] }
 
 /**
  * A connection of the pool, used by one caller. Statements that are issued without waiting share a round trip; `begin` joins the first
- * statement of a transaction, and {@link commitWithNext} joins the commit to the last ones.
+ * statement of a transaction, and {@link joinCommit} joins the commit to the last ones.
  */
 export class PostgresConnection implements RemoteConnection {
   /** The failure of the connection itself; it is of no more use then. */
   broken: Error | undefined
   #begin: string | undefined
   #waiting: WaitingStatement[] = []
-  #commitsWithNext = false
+  #joinsCommit = false
   #isCommitted = false
 
   /** @param brokenBy makes an error of the connection from one of the driver; null = the error is the statement's */
@@ -46,13 +46,13 @@ export class PostgresConnection implements RemoteConnection {
     if (this.#waiting.length > 0) await this.#send()
     const isOpen = this.#begin === undefined && !this.#isCommitted
     this.#begin = undefined
-    this.#commitsWithNext = false
+    this.#joinsCommit = false
     this.#isCommitted = false
     if (isOpen) await this.#run({ sql, parameters: [] })
   }
 
-  commitWithNext(): void {
-    this.#commitsWithNext = true
+  joinCommit(): void {
+    this.#joinsCommit = true
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
@@ -100,8 +100,8 @@ export class PostgresConnection implements RemoteConnection {
   async #send(): Promise<void> {
     const waiting = this.#waiting
     const before = this.#takeBegin()
-    const after = this.#commitsWithNext ? [commit] : []
-    this.#commitsWithNext = false
+    const after = this.#joinsCommit ? [commit] : []
+    this.#joinsCommit = false
     this.#waiting = []
     try {
       const results = await sendTogether(this.client, [...before, ...waiting, ...after])

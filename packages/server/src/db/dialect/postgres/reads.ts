@@ -1,7 +1,7 @@
 /**
- * Reads that arrive together, asked together. A statement over a socket costs both sides many times what the database does for it, so
- * calls of one statement from the same turn of the event loop, and those that arrive while it is busy with earlier ones, become a
- * single statement that runs the original once for each row of arrays of parameters.
+ * Combines reads that arrive together. A statement over a socket costs both sides many times the work of the database. So calls of one
+ * statement from the same turn of the event loop, and those that arrive during earlier ones, become a single statement, which runs the
+ * original once for each row of arrays of parameters.
  */
 import { type Row, rowMaker } from '../row.js'
 import { encodeArray, rowsOfArrays } from './arrays.js'
@@ -28,15 +28,15 @@ interface WaitingRead {
 interface CombinedStatement {
   readonly sql: string
   readonly types: readonly ParameterType[]
-  /** The statement over arrays; its first column tells which call a row is for. */
+  /** The statement over arrays; its first column is the number of the call. */
   readonly combined: string
   readonly waiting: WaitingRead[]
   running: number
 }
 
-/** So many calls share a statement at most, so that no call waits long for the others. */
+/** The most calls that share a statement, so that no call waits long for the others. */
 const maxCombined = 32
-/** How often one statement may be under way; more calls wait and are combined. With four a call cost a tenth more on both sides. */
+/** The most runs of a statement at once; more calls wait and are combined. With four a call costs a tenth more on both sides. */
 const maxRunning = 2
 const maxStatements = 200
 
@@ -56,7 +56,7 @@ export class CombinedReads {
     })
   }
 
-  /** null when the call cannot be combined with others. */
+  /** @returns null when the call cannot be combined with others */
   #statementFor(sql: string, parameters: readonly unknown[]): CombinedStatement | null {
     const known = this.#statements.get(sql)
     if (known)
@@ -81,7 +81,7 @@ export class CombinedReads {
 
   #schedule(statement: CombinedStatement): void {
     if (statement.running >= maxRunning || this.#scheduled.includes(statement)) return
-    // After the input of this turn, so that calls which arrived together are asked together.
+    // After the input of this turn, so that calls which arrived together are combined.
     if (this.#scheduled.push(statement) === 1) setImmediate(() => this.#start())
   }
 
@@ -113,7 +113,7 @@ export class CombinedReads {
         for (const [index, call] of calls.entries()) call.resolve(answers[index] as Row[])
       } catch (error) {
         if (isErrorOfParameters(error)) {
-          // Whose it was shows when each is asked alone.
+          // Each call alone shows which one has the error.
           for (const call of calls) await this.#answer(statement, [call])
         } else {
           for (const call of calls) call.reject(error)

@@ -14,7 +14,7 @@ export interface RoundTripStatement {
 export interface RoundTripResult {
   readonly columns: readonly string[]
   readonly rows: (readonly unknown[])[]
-  /** How many rows the statement selected or changed. */
+  /** The number of rows that the statement selected or changed. */
   readonly count: number
 }
 
