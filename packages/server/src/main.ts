@@ -6,7 +6,6 @@ import type { LocalCalls } from './commands/runtime/call.js'
 import type { PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
-import { tuneGarbageCollection } from './lib/system/garbage-collection.js'
 import type { Logger } from './observability/log.js'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
@@ -36,7 +35,6 @@ export async function run(args: readonly string[]): Promise<void> {
 // Each is imported by the command that needs it, so that the others start at once.
 
 async function serve(loaded: LoadedConfig): Promise<void> {
-  tuneGarbageCollection()
   const [{ startService }, { createLog }] = await Promise.all([
     import('./context/server/server.js'),
     import('./observability/log.js'),
