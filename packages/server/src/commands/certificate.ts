@@ -263,6 +263,6 @@ function nextSteps(certificate: OperatorPushCertificate, app: string): string {
   const check = `Try it with hermod certificate check ${name} --app ${app}.`
   if (receipt_problem !== '') return `${check}\nBeware: ${receipt_problem}.`
   return channel === 'vendor_h' || channel === 'vendor_n'
-    ? `${check}\nGive the vendor ${receipt_url} as the address for receipts, and nobody else.`
+    ? `${check}\nGive the vendor ${receipt_url} as the address for receipts, and tell it to no one else.`
     : check
 }

@@ -53,7 +53,7 @@ export function addCompactCommand(program: Command, context: CommandContext): vo
     const done = await context.dependencies.compact(context.load())
     if (done === null)
       throw new CommandFailure(
-        'this is for the embedded database; PostgreSQL uses the space of removed rows again by itself (autovacuum), and gives it back with VACUUM FULL',
+        'this is for the embedded database; PostgreSQL reuses the space of removed rows (autovacuum), and gives it back with VACUUM FULL',
       )
     const { before, after } = done
     context

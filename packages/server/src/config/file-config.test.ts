@@ -74,7 +74,7 @@ describe('store of files', () => {
   it('names what is missing of it', () => {
     const { HERMOD_S3_SECRET_ACCESS_KEY: _, ...some } = s3
     expect(violationsOf(some)).toEqual([
-      expect.stringMatching(/^HERMOD_S3_SECRET_ACCESS_KEY is missing beside HERMOD_S3_ENDPOINT, /),
+      expect.stringMatching(/^HERMOD_S3_SECRET_ACCESS_KEY is required with HERMOD_S3_ENDPOINT, /),
     ])
     expect(violationsOf({ HERMOD_S3_BUCKET: 'files' })).toHaveLength(3)
   })

@@ -81,7 +81,7 @@ export function fileContradictions(values: OptionValues): string[] {
     if (given.length === 0 || given.includes(key)) continue
     const { name, example } = options[key]
     const others = given.map((other) => options[other].name).join(', ')
-    violations.push(`${name} is missing beside ${others}; for example ${name}=${example}`)
+    violations.push(`${name} is required with ${others}; for example ${name}=${example}`)
   }
   if (values.ffmpeg !== null && !isExecutable(values.ffmpeg)) {
     const { name, example } = options.ffmpeg

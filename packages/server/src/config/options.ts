@@ -161,7 +161,7 @@ export const options = {
     name: 'HERMOD_CORS_ORIGINS',
     type: '*, off or list',
     default: '*',
-    text: 'The web origins whose pages may call the service: all (*), none (off), or the listed ones.',
+    text: 'The web origins from which pages may call the service: all (*), none (off), or the listed ones.',
     accepts: '*, off, or origins such as https://app.example.org separated by commas',
     example: 'https://app.example.org,https://admin.example.org',
     decode: decodeOrigins,

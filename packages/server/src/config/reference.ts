@@ -11,7 +11,7 @@ Hermod is configured by environment variables and, optionally, by one JSON file.
 runs on one machine with its embedded database and needs no other service.
 
 - The environment wins over the file, the file over the defaults. An empty variable counts as unset.
-- \`HERMOD_CONFIG\` names the file. It contains one JSON object whose members have the names below; lists may be JSON lists, integers JSON
+- \`HERMOD_CONFIG\` names the file. It contains one JSON object, with the names below as members; lists may be JSON lists, integers JSON
   numbers, \`on\` and \`off\` \`true\` and \`false\`:
 
   \`\`\`json

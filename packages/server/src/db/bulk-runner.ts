@@ -8,9 +8,8 @@ import type {
   SqlDialect,
 } from './dialect/dialect.js'
 import type { CompiledQuery, QueryResult } from './kysely.js'
-import { compileOnce, type LastStatement, type ProcedureContext, runLast } from './procedure.js'
+import { type BulkRows, compileOnce, type LastStatement, type ProcedureContext, runLast } from './procedure.js'
 
-type Rows = readonly (readonly unknown[])[]
 
 /** Runs bulk statements, each of which is compiled once. */
 export class BulkRunner {
@@ -25,7 +24,7 @@ export class BulkRunner {
     this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
   }
 
-  async run<Row>(db: StatementRunner, statement: Bulk, rows: Rows): Promise<QueryResult<Row>> {
+  async run<Row>(db: StatementRunner, statement: Bulk, rows: BulkRows): Promise<QueryResult<Row>> {
     if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
     const { sql, parameters } = this.#bulkOf(statement)
     const { module } = 'module' in statement ? statement : { module: undefined }
@@ -38,7 +37,7 @@ export class BulkRunner {
     return {
       isRemote: name === 'postgres',
       hasRowLocks: rowLocks,
-      run: async <Row>(statement: Bulk, rows: Rows) =>
+      run: async <Row>(statement: Bulk, rows: BulkRows) =>
         (await this.run<Row>(runner, statement, rows)).rows,
       change: async (statement, rows) =>
         Number((await this.run(runner, statement, rows)).numAffectedRows),
@@ -49,7 +48,7 @@ export class BulkRunner {
   runLast(
     runner: StatementRunner,
     last: readonly LastStatement[],
-  ): Promise<readonly Rows[number][]> {
+  ): Promise<readonly BulkRows[number][]> {
     const { run } = this.contextOf(runner)
     const compiled = this.#appendOf
     if (!compiled) return runLast(run, last)

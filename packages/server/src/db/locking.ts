@@ -8,7 +8,7 @@ import type { Tx } from './database.js'
 import { type SelectQueryBuilder, sql } from './kysely.js'
 
 interface LockOptions<Table> {
-  /** The tables, or their aliases, whose rows are locked; all by default. */
+  /** The locked tables, or their aliases; all by default. */
   readonly of?: readonly Table[]
   /** Leaves out the rows that another transaction has locked, instead of waiting for it. */
   readonly skipLocked?: boolean

@@ -1,7 +1,8 @@
 import type { Bulk, BulkAppend } from './dialect/dialect.js'
 import { positionsOf } from './rows.js'
 
-type Rows = readonly (readonly unknown[])[]
+/** The rows of a bulk statement, by the positions of its columns. */
+export type BulkRows = readonly (readonly unknown[])[]
 
 /**
  * The bulk statements that a procedure can run in its transaction. They run in the order in which they are issued; after a failed
@@ -13,20 +14,20 @@ export interface ProcedureContext {
   /** Other transactions write while this one is open, so rows that it has read without a lock may change. */
   readonly hasRowLocks: boolean
   /** @returns what the statement returns, in no particular order; nothing for no rows */
-  run<Row = never>(statement: Bulk, rows: Rows): Promise<Row[]>
+  run<Row = never>(statement: Bulk, rows: BulkRows): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
-  change(statement: Bulk, rows: Rows): Promise<number>
+  change(statement: Bulk, rows: BulkRows): Promise<number>
 }
 
 /** Rows to append to a log; see {@link BulkAppend}. */
 export interface AppendedRows {
   readonly append: BulkAppend
-  readonly heads: Rows
-  readonly rows: Rows
+  readonly heads: BulkRows
+  readonly rows: BulkRows
 }
 
 /** A statement that ends a transaction, as data: a remote database gets it in the same round trip as the commit. */
-export type LastStatement = { readonly statement: Bulk; readonly rows: Rows } | AppendedRows
+export type LastStatement = { readonly statement: Bulk; readonly rows: BulkRows } | AppendedRows
 
 /** The end of a procedure. */
 export interface ProcedureResult<Output> {

@@ -168,7 +168,7 @@ export class TransactionRunner {
   }
 
   /**
-   * A transaction whose statements do not wait for one another: connections run statements in order, and send those together that come
+   * A transaction with statements that do not wait for one another: connections run statements in order, and send those together that come
    * together. Kysely's own transaction would hold each statement back until the one before it is answered.
    */
   #unqueued(connection: DatabaseConnection, runner: StatementRunner): Transaction<Schema> {

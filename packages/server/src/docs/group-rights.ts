@@ -27,7 +27,7 @@ export function renderGroupRights(operations: readonly Operation[]): string {
     'Right',
     'Allows to',
     ...shownRoles.map(capitalised),
-    'On whom or what',
+    'Target',
     'Operations',
   ]
   const errors = Object.entries(roleErrors).map(
@@ -81,7 +81,7 @@ The personal rights ${'`join`'} and ${'`own`'} need the ${'`user_id`'} header: t
   ],
   [
     'Users with a lower role',
-    'Owner and admins kick, ban, unban and block only users with a role below their own: the owner acts on all others, admins on members and outsiders. No user can do this to a user with the same role, to themselves or to the owner. Users of the list whose role is not lower fail one by one with `no_permission`; the call works for the others.',
+    'Owner and admins kick, ban, unban and block only users with a role below their own: the owner acts on all others, admins on members and outsiders. No user can do this to a user with the same role, to themselves or to the owner. Users of the list without a lower role fail one by one with `no_permission`; the call works for the others.',
   ],
   [
     'Sending',

@@ -20,7 +20,7 @@ export interface BulkInsert extends BulkWrite {
    * column is not shared.
    */
   readonly shared?: readonly string[]
-  /** Condition on a given row, whose alias is `v`; rows without it are left out. */
+  /** Condition on a given row, with the alias `v`; rows that do not meet it are left out. */
   readonly where?: (lock: (mode: RowLock) => string) => string
   /** SQL after the values, for example `on conflict (…) do nothing`; the same text on every database. */
   readonly conflict?: string
@@ -33,7 +33,7 @@ export type RowLock = 'for update' | 'for no key update' | 'for key share'
 
 export interface BulkSelect {
   readonly table: string
-  /** SQL after the table, whose alias is `t`: `left join … on …`. Joined rows are not locked. */
+  /** SQL after the table, which has the alias `t`: `left join … on …`. Joined rows are not locked. */
   readonly joins?: string
   readonly keys: Readonly<Record<string, ColumnType>>
   /** Columns or expressions to select, by names that the keys do not make ambiguous. */
@@ -98,7 +98,7 @@ export interface ProcedureCall {
   readonly input: unknown
 }
 
-/** Marks a compiled query as a bulk statement, whose parameters are what {@link BulkStatement} made of the rows. */
+/** Marks a compiled query as a bulk statement, with parameters made by {@link BulkStatement}. */
 export interface BulkQuery {
   readonly isBulk?: true
   /** The declaring module of a statement that writes. */

@@ -9,7 +9,7 @@ interface WaitingStatement extends RoundTripStatement {
   reject(error: unknown): void
 }
 
-/** The connection failed during a statement, whose outcome is unknown. */
+/** The connection failed during a statement; the statement's outcome is unknown. */
 export class ConnectionError extends Error {
   constructor(cause: unknown) {
     super((cause as Error).message, { cause })

@@ -12,7 +12,7 @@ const int8Oid = 20
 const connectTimeoutMs = 5_000
 /** PostgreSQL ends a statement this long before the deadline of its connection, so that it can say so. */
 const statementMarginMs = 500
-/** A transaction whose node is halted or out of reach loses its locks after this time. */
+/** A transaction of a node that is halted or out of reach loses its locks after this time. */
 const idleTransactionTimeoutMs = 3_000
 /**
  * Shorter than idleTransactionTimeoutMs: a transaction of the halted node that waits for such a lock ends first. Otherwise it would get

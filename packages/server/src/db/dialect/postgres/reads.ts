@@ -46,7 +46,7 @@ export class CombinedReads {
 
   constructor(private readonly run: (query: ReadQuery) => Promise<ReadRows>) {}
 
-  /** The rows of a statement whose parameters are written $1, $2 and so on. */
+  /** Runs a statement with parameters $1, $2 and so on. */
   all(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     const statement = this.#statementFor(sql, parameters)
     if (!statement) return this.#alone(sql, parameters)

@@ -4,7 +4,7 @@
 import type pg from 'pg'
 import { encodeArray } from './arrays.js'
 
-/** A statement whose parameters are written $1, $2 and so on. */
+/** A statement with parameters $1, $2 and so on. */
 export interface RoundTripStatement {
   readonly sql: string
   readonly parameters: readonly unknown[]

@@ -1,6 +1,6 @@
 /**
  * The deadline of statements, and the detection of a PostgreSQL that stalls: a halted process, or a network that swallows packets. A
- * socket without an answer looks like one whose answer takes long, so only time tells.
+ * socket without an answer looks like one with a slow answer, so only time tells.
  */
 import { Socket } from 'node:net'
 
