@@ -8,8 +8,13 @@ import type {
   SqlDialect,
 } from './dialect/dialect.js'
 import type { CompiledQuery, QueryResult } from './kysely.js'
-import { type BulkRows, compileOnce, type LastStatement, type ProcedureContext, runLast } from './procedure.js'
-
+import {
+  type BulkRows,
+  compileOnce,
+  type LastStatement,
+  type ProcedureContext,
+  runLast,
+} from './procedure.js'
 
 /** Runs bulk statements, each of which is compiled once. */
 export class BulkRunner {

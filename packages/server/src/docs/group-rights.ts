@@ -23,13 +23,7 @@ export function renderGroupRights(operations: readonly Operation[]): string {
       .map(({ methods, path }) => code(`${methods.join('|')} ${path}`))
       .join(', ') || 'see below',
   ])
-  const head = [
-    'Right',
-    'Allows to',
-    ...shownRoles.map(capitalised),
-    'Target',
-    'Operations',
-  ]
+  const head = ['Right', 'Allows to', ...shownRoles.map(capitalised), 'Target', 'Operations']
   const errors = Object.entries(roleErrors).map(
     ([role, error]) => `${code(error)} where ${a(role)} is required`,
   )
