@@ -26,7 +26,7 @@ const usage = `Usage: npm run mutate -- [options]
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const sources = join(root, 'packages/server/src')
-const folders = ['domain/', 'pipeline/', 'db/', 'http/']
+const folders = ['domain/', 'pipeline/', 'db/', 'edge/', 'http/']
 const minuteMs = 60_000
 const buildTimeoutMs = 5 * minuteMs
 const testTimeoutMs = 15 * minuteMs

@@ -94,6 +94,7 @@ const tests = {
   'db/dialect/sqlite-checkpointer': ['checkpoints'],
   'db/migrations/': ['schema', 'lifecycle'],
   'http/routes/receipts': ['push-receipts', 'push-receipts-api'],
+  'edge/': ['http', 'limits', 'lifecycle', 'file-answers'],
   'http/': ['http', 'limits', 'lifecycle'],
 }
 

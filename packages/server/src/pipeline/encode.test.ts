@@ -103,7 +103,7 @@ describe('a long list', () => {
     expect(await encodeAnswer(payload)).toBe(encode(payload))
   })
 
-  it('is written in pieces, and a short one at once', () => {
+  it('is written in chunks, and a short one at once', () => {
     expect(typeof encodeAnswer({ data: entries(250), extras })).toBe('string')
     expect(encodeAnswer({ data: entries(251), extras })).toBeInstanceOf(Promise)
   })

@@ -176,7 +176,7 @@ async function readAll({ body }: UploadForm): Promise<{ size: number; sha256: st
   return { size, sha256: hash.digest('hex') }
 }
 
-/** A file of these bytes, in pieces as a disk gives them. */
+/** A file of these bytes, in chunks as a disk gives them. */
 export function contentOf(bytes: Buffer, more: Partial<FileContent> = {}): FileContent {
   return {
     kind: 'content',
@@ -188,16 +188,16 @@ export function contentOf(bytes: Buffer, more: Partial<FileContent> = {}): FileC
     disposition: 'inline',
     maxAgeSeconds: 600,
     open: async (range: ByteRange = { start: 0, end: bytes.length - 1 }) =>
-      inPieces(bytes.subarray(range.start, range.end + 1)),
+      inChunks(bytes.subarray(range.start, range.end + 1)),
     read: async () => bytes,
     ...more,
   }
 }
 
-function inPieces(bytes: Buffer): Readable {
-  const pieces: Buffer[] = []
-  for (let at = 0; at < bytes.length; at += 65_536) pieces.push(bytes.subarray(at, at + 65_536))
-  return Readable.from(pieces, { objectMode: false })
+function inChunks(bytes: Buffer): Readable {
+  const chunks: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += 65_536) chunks.push(bytes.subarray(at, at + 65_536))
+  return Readable.from(chunks, { objectMode: false })
 }
 
 export const user = { app_id: 'home', 'access-token': 'hmu_valid' }

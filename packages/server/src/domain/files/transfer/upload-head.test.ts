@@ -8,15 +8,15 @@ const bodies: [string, string[]][] = [
   ['a byte', ['a']],
   ['less than a head', ['abc', 'def']],
   ['exactly a head', ['a'.repeat(4_100)]],
-  ['a head in many pieces', Array.from({ length: 5_000 }, (_, index) => String(index % 10))],
+  ['a head in many chunks', Array.from({ length: 5_000 }, (_, index) => String(index % 10))],
   ['more than fits into the memory of a stream', ['a'.repeat(100), 'b'.repeat(300_000)]],
 ]
 
 describe('the head of a body', () => {
-  it.each(bodies)('of %s is its beginning, and stays in it', async (_, pieces) => {
-    const whole = Buffer.from(pieces.join(''))
+  it.each(bodies)('of %s is its beginning, and stays in it', async (_, chunks) => {
+    const whole = Buffer.from(chunks.join(''))
     const body = Readable.from(
-      pieces.map((piece) => Buffer.from(piece)),
+      chunks.map((chunk) => Buffer.from(chunk)),
       { objectMode: false },
     )
     expect(await headOf(body)).toEqual(whole.subarray(0, 4_100))
