@@ -1,9 +1,12 @@
-import type { Operation, TSchema } from '@hermod/protocol'
+import { isDeepStrictEqual } from 'node:util'
+import { type Operation, object, type TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
+import { parseJson, stringifyJson } from '../lib/json.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { Payload } from './call.js'
+import { compileDecoder } from './decode.js'
 
 type Compile = typeof import('fast-json-stringify').default
 
@@ -79,5 +82,27 @@ function shapeOf({ type, properties, items, additionalProperties }: TSchema): ob
     type,
     properties: Object.fromEntries(members),
     ...(additionalProperties === true ? { additionalProperties } : {}),
+  }
+}
+
+/** Throws when an answer, or its text, breaks the definition of its operation. */
+export type AnswerCheck = (payload: Payload, text: string) => void
+
+/** @returns null for an operation that answers a file */
+export function compileAnswerCheck(operation: Operation): AnswerCheck | null {
+  if (operation.answersFile) return null
+  const decodeData = compileDecoder(operation.data, 'exact')
+  const decodeExtras = compileDecoder(object(operation.extras), 'exact')
+  return ({ data, extras }, text) => {
+    const violations: string[] = []
+    decodeData(data, 'data', violations)
+    decodeExtras(extras ?? {}, 'extras', violations)
+    const expected = stringifyJson({ code: 200, data, message: null, ...(extras as object) })
+    if (!isDeepStrictEqual(parseJson(text), parseJson(expected)))
+      violations.push('it is written differently than it is')
+    if (violations.length > 0)
+      throw new Error(
+        `the answer of ${operation.id} breaks its definition: ${violations.join('; ')}`,
+      )
   }
 }

@@ -4,7 +4,6 @@ import { Slots } from '../lib/concurrency/slots.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { type Allowance, unlimited } from './allowance.js'
-import { type AnswerCheck, compileAnswerCheck } from './answer-check.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
 import {
@@ -17,7 +16,7 @@ import {
 } from './call.js'
 import { answerCost, type CallCost, compileCost } from './call-cost.js'
 import type { CallLimits } from './call-limits.js'
-import { answerEncoder, type EncodeAnswer } from './encode.js'
+import { type AnswerCheck, answerEncoder, compileAnswerCheck, type EncodeAnswer } from './encode.js'
 import { compileParameters, type Parameters, type ReadParameters } from './parameters.js'
 import type { Principal, UserDirectory } from './principal.js'
 
