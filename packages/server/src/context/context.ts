@@ -129,7 +129,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
       )
     fillReserve(config.dataDir)
     parts.add(messaging.writer, (writer) => writer.idle())
-    parts.add(messaging.marks, (marks) => marks.idle())
+    parts.add(messaging.positions, (positions) => positions.idle())
     parts.add(files.fileWriter, (writer) => writer.idle())
     return { ...context, stop: () => parts.stop() }
   })
@@ -182,7 +182,7 @@ function buildContext(
   const metrics: Metrics = new Metrics({
     messages: () => services.messaging.writer.queuedMessages,
     messageBytes: () => services.messaging.writer.queuedBytes,
-    marks: () => services.messaging.marks.queuedMoves,
+    positions: () => services.messaging.positions.queuedMoves,
     files: () => services.files.fileWriter.queuedFiles,
   })
   const { checkpoints } = database.dialect

@@ -25,7 +25,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     stores.pushPreferences,
     stores.pushBindings,
     stores.conversations,
-    stores.broadcastMarks,
+    stores.broadcastPositions,
     stores.settings,
   ]
 }

@@ -28,9 +28,9 @@ import { ChangeStore } from '../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
-import { BroadcastMarkStore } from '../domain/messaging/marks/broadcast-mark-store.js'
-import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
-import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
+import { BroadcastPositionStore } from '../domain/messaging/positions/broadcast-position-store.js'
+import { MemberPositionStore } from '../domain/messaging/positions/member-position-store.js'
+import { ReceiptRequestStore } from '../domain/messaging/positions/receipt-request-store.js'
 import { RetentionWalkStore } from '../domain/messaging/retention/retention-walk-store.js'
 import { TransactionStore } from '../domain/messaging/transactions/transaction-store.js'
 import { AudienceStore } from '../domain/push/audience/audience-store.js'
@@ -79,7 +79,7 @@ export function createStores({
   return {
     announcements: new AnnouncementStore(),
     apps: new AppStore({ apps, adminTokens }),
-    broadcastMarks: new BroadcastMarkStore(database),
+    broadcastPositions: new BroadcastPositionStore(database),
     certificates: new CertificateStore({ certificates, certificateOwners }),
     changes: new ChangeStore(database),
     contactRequests: new ContactRequestStore(),
@@ -92,7 +92,7 @@ export function createStores({
     fileUsage: new FileUsageStore(),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),
-    groupMarks: new GroupMarkStore(database),
+    memberPositions: new MemberPositionStore(database),
     groups: new GroupStore(database, groups),
     history: new HistoryStore(database),
     integrity: new IntegrityStore(),

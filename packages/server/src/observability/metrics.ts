@@ -8,7 +8,7 @@ const taskBuckets = [0.01, 0.1, 1, 10, 60, 300]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** Kinds of batches. */
-type BatchKind = 'messages' | 'marks' | 'files'
+type BatchKind = 'messages' | 'positions' | 'files'
 
 interface BatchFigures {
   readonly name: string
@@ -189,11 +189,11 @@ export class Metrics {
         text: 'messages',
         queued: queued.messages,
       }),
-      marks: this.#watchBatches({
+      positions: this.#watchBatches({
         name: 'mark',
         unit: 'moves',
         text: 'moves of marks, with the receipts that they make',
-        queued: queued.marks,
+        queued: queued.positions,
       }),
       files: this.#watchBatches({
         name: 'file',

@@ -41,7 +41,7 @@ for (const backend of testBackends()) {
       metrics = new Metrics({
         messages: () => 0,
         messageBytes: () => 0,
-        marks: () => 0,
+        positions: () => 0,
         files: () => 0,
       })
       consumer = new TestConsumer('slow')

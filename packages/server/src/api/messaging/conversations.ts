@@ -10,8 +10,8 @@ import {
   messageStatus,
   readHistory,
 } from '@hermod/protocol'
-import type { AcknowledgementService } from '../../domain/messaging/marks/acknowledgement-service.js'
-import type { ConversationDeletionService } from '../../domain/messaging/marks/conversation-deletion-service.js'
+import type { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
+import type { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import type { HistoryService } from '../../domain/messaging/reading/history-service.js'

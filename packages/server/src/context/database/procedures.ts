@@ -1,5 +1,5 @@
 import type { ProcedureName } from '../../db/procedure.js'
-import { moveMarks } from '../../domain/messaging/marks/move-marks.js'
+import { movePositions } from '../../domain/messaging/positions/moves/move-positions.js'
 import { storeBatch } from '../../domain/messaging/sending/store-batch.js'
 import { countDevices } from '../../domain/push/audience/count-devices.js'
 import { storeBatches } from '../../domain/push/audience/store-batches.js'
@@ -9,7 +9,7 @@ import { recordAccepted } from '../../domain/push/sending/record-accepted.js'
 /** All modules of procedures. The writer's thread loads them before the service is ready. */
 export const procedures: readonly ProcedureName[] = [
   storeBatch,
-  moveMarks,
+  movePositions,
   countDevices,
   openBatch,
   storeBatches,

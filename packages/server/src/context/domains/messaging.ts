@@ -4,9 +4,9 @@ import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { BroadcastSenders } from '../../domain/messaging/conversations/broadcast-senders.js'
 import { ConversationFinder } from '../../domain/messaging/conversations/conversation-finder.js'
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
-import { AcknowledgementService } from '../../domain/messaging/marks/acknowledgement-service.js'
-import { ConversationDeletionService } from '../../domain/messaging/marks/conversation-deletion-service.js'
-import { MarkWriter } from '../../domain/messaging/marks/mark-writer.js'
+import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
+import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
+import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
@@ -30,7 +30,7 @@ export interface MessagingServices {
   readonly conversationDeletions: ConversationDeletionService
   readonly conversationLists: ConversationListService
   readonly history: HistoryService
-  readonly marks: MarkWriter
+  readonly positions: PositionWriter
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
   readonly pins: PinService
@@ -61,7 +61,7 @@ export function createMessaging(
 ): Domain<MessagingServices> {
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
-  const { transactions, broadcastMarks } = stores
+  const { transactions, broadcastPositions } = stores
   const broadcastSenders = new BroadcastSenders({
     database,
     store: stores.conversations,
@@ -85,18 +85,18 @@ export function createMessaging(
     broadcastSenders,
     appended,
   })
-  const marks = new MarkWriter({
+  const positions = new PositionWriter({
     database,
     store: stores.conversations,
     lists: stores.conversationLists,
-    groupMarks: stores.groupMarks,
+    memberPositions: stores.memberPositions,
     receiptRequests: stores.receiptRequests,
-    broadcastMarks,
+    broadcastPositions,
     broadcastSenders,
     clock,
     maxBatchMoves: config.writer.batchMessages,
     maxQueuedMoves: config.writer.queueMessages,
-    observer: metrics.batches.marks,
+    observer: metrics.batches.positions,
     appended,
   })
   const acknowledgements = new AcknowledgementService({
@@ -105,9 +105,9 @@ export function createMessaging(
     store: stores.conversations,
     lists: stores.conversationLists,
     messageLog: stores.history,
-    marks,
+    positions,
     broadcastSenders,
-    broadcastMarks,
+    broadcastPositions,
   })
   const messageOperations = new MessageOperations({
     database,
@@ -115,7 +115,7 @@ export function createMessaging(
     conversationStore: stores.conversations,
     changes: stores.changes,
     messageLog: stores.history,
-    broadcastMarks,
+    broadcastPositions,
     receiptRequests: stores.receiptRequests,
     finder,
     acknowledgements,
@@ -162,15 +162,15 @@ export function createMessaging(
       finder,
       store: stores.conversations,
       members: stores.members,
-      broadcastMarks,
+      broadcastPositions,
     }),
     conversationLists: new ConversationListService({
       database,
       store: stores.conversationLists,
       broadcastSenders,
     }),
-    history: new HistoryService({ database, finder, messageLog: stores.history, marks }),
-    marks,
+    history: new HistoryService({ database, finder, messageLog: stores.history, positions }),
+    positions,
     messageOperations,
     messages: new MessageService({
       database,

@@ -1,56 +1,85 @@
-/**
- * Bulk statements about members. Rows are sorted in one order for all callers, since concurrent
- * batches would otherwise deadlock.
- */
+/** Bulk statements of members. All callers sort their rows alike, or concurrent batches deadlock. */
+import type { Int64 } from '@hermod/protocol'
 import { groupStatus } from '@hermod/protocol/enums'
 import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import type { MemberKey } from '../core/group-model.js'
 
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
-/** Row of {@link lockMemberMarks}. */
+/** A row of {@link lockMemberPositions}, {@link findMembers} and {@link deleteMembers}. */
 export const memberKeyRow = rowOf(memberKey, ({ appId, groupId, userId }: MemberKey) => ({
   app_id: appId,
   group_id: groupId,
   user_id: userId,
 }))
 
-const sentMarks = { read_seq: 'bigint', seen_seq: 'bigint' } as const
-/** Columns of {@link advanceMembers}. */
-export const advancedMemberColumns = { ...sentMarks, ...memberKey } as const
+const sentPositions = { read_seq: 'bigint', seen_seq: 'bigint' } as const
 
-/** Advances the read positions of senders; former members have none. */
+/** Moves the read positions of members who have sent. Skips users who are no members any more. */
 export const advanceMembers: BulkUpdate = {
   module: import.meta.url,
   table: 'group_members',
-  set: sentMarks,
+  set: sentPositions,
   keys: memberKey,
 }
 
-const readerMarks = {
+export const advancedMemberRow = rowOf(
+  { ...sentPositions, ...memberKey },
+  ({ appId, groupId, userId }: MemberKey, seq: number) => ({
+    read_seq: seq,
+    seen_seq: seq,
+    app_id: appId,
+    group_id: groupId,
+    user_id: userId,
+  }),
+)
+
+const readerPositions = {
   read_seq: 'bigint',
   seen_seq: 'bigint',
   acked_seq: 'bigint',
   delivered_seq: 'bigint',
 } as const
-/** Columns of {@link setMemberMarks}. */
-export const writtenMemberMarkColumns = { ...readerMarks, ...memberKey } as const
 
-/** Locks the positions of members until the transaction ends. */
-export const lockMemberMarks: BulkSelect = {
+/** The positions of a member in the conversation of the group. */
+export interface MemberPositionsRow {
+  readonly app_id: string
+  readonly group_id: Int64
+  readonly user_id: Int64
+  read_seq: number
+  seen_seq: number
+  acked_seq: number
+  delivered_seq: number
+}
+
+/** Locks the positions of members. */
+export const lockMemberPositions: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
-  columns: `app_id, group_id, user_id, ${Object.keys(readerMarks).join(', ')}`,
+  columns: `app_id, group_id, user_id, ${Object.keys(readerPositions).join(', ')}`,
   lock: 'for no key update',
 }
 
 /** Sets the positions of locked members. */
-export const setMemberMarks: BulkUpdate = {
+export const setMemberPositions: BulkUpdate = {
   module: import.meta.url,
   table: 'group_members',
-  set: readerMarks,
+  set: readerPositions,
   keys: memberKey,
 }
+
+export const memberPositionsRow = rowOf(
+  { ...readerPositions, ...memberKey },
+  (row: MemberPositionsRow) => ({
+    read_seq: row.read_seq,
+    seen_seq: row.seen_seq,
+    acked_seq: row.acked_seq,
+    delivered_seq: row.delivered_seq,
+    app_id: row.app_id,
+    group_id: row.group_id,
+    user_id: row.user_id,
+  }),
+)
 
 /** Selects those of the users who are members. */
 export const findMembers: BulkSelect = {

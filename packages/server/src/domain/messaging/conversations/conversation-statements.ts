@@ -1,6 +1,8 @@
-/** How procedures write conversations. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
+/** Bulk statements that procedures run on conversations. All callers sort their rows alike, or concurrent batches deadlock. */
+import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
+import { timestampOf } from '../../../lib/ids/ids.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 
 const conversationKey = {
@@ -8,14 +10,20 @@ const conversationKey = {
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
-/** What {@link lockMarks} and {@link lockFurthestReaders} are given. */
-export const conversationKeyRow = rowOf(conversationKey, (key: ConversationKey) => ({
-  app_id: key.appId,
-  low_id: key.lowId,
-  high_id: key.highId,
-}))
-/** What {@link advanceConversations} and {@link setLastMessageIds} are given. */
-export const positionColumns = {
+
+const keyValues = ({ appId, lowId, highId }: ConversationKey) => ({
+  app_id: appId,
+  low_id: lowId,
+  high_id: highId,
+})
+
+/** A row of {@link lockPositions} and {@link lockFurthestReaders}. */
+export const conversationKeyRow = rowOf(conversationKey, keyValues)
+
+const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
+const setLastId =
+  'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
+const positionColumns = {
   ...conversationKey,
   seq: 'bigint',
   last_msg_id: 'bigint',
@@ -25,8 +33,56 @@ export const positionColumns = {
   low_seen_seq: 'bigint',
   high_seen_seq: 'bigint',
 } as const
-/** What {@link advanceGroupConversations} is given. */
-export const groupPositionColumns = {
+const movedPositions = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
+  .map(
+    (name) =>
+      `${name} = case when excluded.${name} = 0 then t.${name} else t.seq + excluded.${name} end`,
+  )
+  .join(', ')
+
+/** Messages that are to be appended to a conversation. */
+export interface AppendedMessages {
+  readonly conversation: ConversationKey
+  readonly count: number
+  /** ID of the first one. */
+  readonly firstId: number
+}
+
+/**
+ * Takes the next `seq` positions of conversations, creating new ones, and offers the ID of the first new message. Returns the last of the
+ * new positions; a `last_msg_id` other than the offered one is a greater ID that the conversation already holds. Returns nothing for
+ * closed conversations.
+ */
+export const advanceConversations: BulkInsert = {
+  module: import.meta.url,
+  table: 'conversations',
+  columns: positionColumns,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedPositions} where t.closed = 0`,
+  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+}
+
+/**
+ * A row of {@link advanceConversations}. A party that sends has read its own message.
+ * @param lastOwn for each party, the place of its last one of the new messages, counted from 1; 0 = it sent none
+ */
+export const advanceRow = rowOf(
+  positionColumns,
+  (
+    { conversation, count, firstId }: AppendedMessages,
+    lastOwn: { readonly first: number; readonly second: number },
+  ) => ({
+    ...keyValues(conversation),
+    seq: count,
+    last_msg_id: firstId,
+    created_at: timestampOf(firstId),
+    low_read_seq: lastOwn.first,
+    high_read_seq: lastOwn.second,
+    low_seen_seq: lastOwn.first,
+    high_seen_seq: lastOwn.second,
+  }),
+)
+
+const groupPositionColumns = {
   ...conversationKey,
   seq: 'bigint',
   last_msg_id: 'bigint',
@@ -35,41 +91,8 @@ export const groupPositionColumns = {
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
 } as const
-/** What {@link addToLists} is given. */
-export const listColumns = {
-  app_id: 'text',
-  user_id: 'bigint',
-  low_id: 'bigint',
-  high_id: 'bigint',
-} as const
-const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
-const setLastId =
-  'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
-const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
-  .map(
-    (mark) =>
-      `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`,
-  )
-  .join(', ')
 
-/**
- * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A mark says
- * which of the new messages is the last one of that party, counted from 1, and moves to it; 0 leaves the mark alone. Returns the last of
- * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID. Returns
- * nothing of conversations that are closed.
- */
-export const advanceConversations: BulkInsert = {
-  module: import.meta.url,
-  table: 'conversations',
-  columns: positionColumns,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
-  returning: 'app_id, low_id, high_id, seq, last_msg_id',
-}
-
-/**
- * As {@link advanceConversations} for conversations of groups: `reader_id` is the last sender and `low_read_seq` which of the new
- * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
- */
+/** As {@link advanceConversations} for conversations of groups. Moves the furthest readers to the senders. */
 export const advanceGroupConversations: BulkInsert = {
   module: import.meta.url,
   table: 'conversations',
@@ -82,15 +105,54 @@ export const advanceGroupConversations: BulkInsert = {
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
 }
 
-/** For conversations that got more than one message, or other IDs than offered. */
-export const setLastMessageIds: BulkInsert = {
+/**
+ * A row of {@link advanceGroupConversations}.
+ * @param last.senderId the last sender; 0 = the system
+ * @param last.ownPlace the place of that sender's last one of the new messages, counted from 1; 0 for the system
+ * @param last.othersPlace the place of the last message of any other sender; 0 = there is none
+ */
+export const advanceGroupRow = rowOf(
+  groupPositionColumns,
+  (
+    { conversation, count, firstId }: AppendedMessages,
+    last: { readonly senderId: Int64; readonly ownPlace: number; readonly othersPlace: number },
+  ) => ({
+    ...keyValues(conversation),
+    seq: count,
+    last_msg_id: firstId,
+    created_at: timestampOf(firstId),
+    reader_id: last.senderId,
+    low_read_seq: last.ownPlace,
+    high_read_seq: last.othersPlace,
+  }),
+)
+
+const lastIdColumns = { last_msg_id: 'bigint' } as const
+
+/** Sets the last message of locked conversations that got more than one message, or other IDs than offered. */
+export const setLastMessageIds: BulkUpdate = {
   module: import.meta.url,
   table: 'conversations',
-  columns: positionColumns,
-  conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
+  set: lastIdColumns,
+  keys: conversationKey,
 }
 
-/** Shows new conversations to their parties, except those who are deleted; nobody else is deleted until the transaction ends. */
+export const lastMessageIdRow = rowOf(
+  { ...lastIdColumns, ...conversationKey },
+  (conversation: ConversationKey, messageId: number) => ({
+    last_msg_id: messageId,
+    ...keyValues(conversation),
+  }),
+)
+
+const listColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  low_id: 'bigint',
+  high_id: 'bigint',
+} as const
+
+/** Adds new conversations to the lists of their parties, except deleted users. Locks the users, so that none is deleted before the commit. */
 export const addToLists: BulkInsert = {
   module: import.meta.url,
   table: 'user_conversations',
@@ -100,7 +162,17 @@ export const addToLists: BulkInsert = {
   conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
 }
 
-const partyMarks = {
+export const listRow = rowOf(
+  listColumns,
+  ({ appId, lowId, highId }: ConversationKey, userId: Int64) => ({
+    app_id: appId,
+    user_id: userId,
+    low_id: lowId,
+    high_id: highId,
+  }),
+)
+
+const partyPositions = {
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
   low_seen_seq: 'bigint',
@@ -108,34 +180,66 @@ const partyMarks = {
   low_delivered_seq: 'bigint',
   high_delivered_seq: 'bigint',
 } as const
-/** What {@link setMarks} is given. */
-export const writtenMarkColumns = { ...partyMarks, ...conversationKey } as const
 
-/** The marks of both parties, which stay as they are until the transaction ends. closed: one of them may be deleted. */
-export const lockMarks: BulkSelect = {
+/** The row of a direct conversation with the positions of both parties. */
+export type PartyPositions = {
+  readonly app_id: string
+  readonly low_id: Int64
+  readonly high_id: Int64
+  /** 0 or 1; 1 = a party is deleted */
+  readonly closed: number
+  readonly seq: number
+  readonly last_msg_id: number
+} & { -readonly [Name in keyof typeof partyPositions]: number }
+
+/** Locks the positions of both parties. */
+export const lockPositions: BulkSelect = {
   table: 'conversations',
   keys: conversationKey,
-  columns: `app_id, low_id, high_id, closed, seq, last_msg_id, ${Object.keys(partyMarks).join(', ')}`,
+  columns: `app_id, low_id, high_id, closed, seq, last_msg_id, ${Object.keys(partyPositions).join(', ')}`,
   lock: 'for no key update',
 }
 
-/** Sets the marks of conversations that are locked. */
-export const setMarks: BulkUpdate = {
+/** Sets the positions of locked conversations. */
+export const setPositions: BulkUpdate = {
   module: import.meta.url,
   table: 'conversations',
-  set: partyMarks,
+  set: partyPositions,
   keys: conversationKey,
 }
+
+export const positionsRow = rowOf(
+  { ...partyPositions, ...conversationKey },
+  (row: PartyPositions) => ({
+    low_read_seq: row.low_read_seq,
+    high_read_seq: row.high_read_seq,
+    low_seen_seq: row.low_seen_seq,
+    high_seen_seq: row.high_seen_seq,
+    low_delivered_seq: row.low_delivered_seq,
+    high_delivered_seq: row.high_delivered_seq,
+    app_id: row.app_id,
+    low_id: row.low_id,
+    high_id: row.high_id,
+  }),
+)
 
 const furthestReaders = {
   reader_id: 'bigint',
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
 } as const
-/** What {@link setFurthestReaders} is given. */
-export const writtenReaderColumns = { ...furthestReaders, ...conversationKey } as const
 
-/** Who has read furthest in conversations of groups, which stays as it is until the transaction ends. */
+/** The row of a group's conversation with its furthest readers. */
+export interface FurthestReadersRow {
+  readonly app_id: string
+  readonly low_id: Int64
+  readonly high_id: Int64
+  reader_id: Int64
+  low_read_seq: number
+  high_read_seq: number
+}
+
+/** Locks the furthest readers of groups' conversations. */
 export const lockFurthestReaders: BulkSelect = {
   table: 'conversations',
   keys: conversationKey,
@@ -143,7 +247,7 @@ export const lockFurthestReaders: BulkSelect = {
   lock: 'for no key update',
 }
 
-/** Sets the furthest readers of groups' conversations that are locked. */
+/** Sets the furthest readers of locked conversations. */
 export const setFurthestReaders: BulkUpdate = {
   module: import.meta.url,
   table: 'conversations',
@@ -151,12 +255,32 @@ export const setFurthestReaders: BulkUpdate = {
   keys: conversationKey,
 }
 
-export const notifiedColumns = { last_notified_seq: 'bigint', ...conversationKey } as const
+export const furthestReadersRow = rowOf(
+  { ...furthestReaders, ...conversationKey },
+  (row: FurthestReadersRow) => ({
+    reader_id: row.reader_id,
+    low_read_seq: row.low_read_seq,
+    high_read_seq: row.high_read_seq,
+    app_id: row.app_id,
+    low_id: row.low_id,
+    high_id: row.high_id,
+  }),
+)
 
-/** Says of conversations that were advanced where the newest notification in the name of a user is. */
-export const noteNotifications: BulkUpdate = {
+const notifiedColumns = { last_notified_seq: 'bigint' } as const
+
+/** Sets the position of the newest notification in a user's name, in locked conversations. */
+export const setLastNotified: BulkUpdate = {
   module: import.meta.url,
   table: 'conversations',
-  set: { last_notified_seq: 'bigint' },
+  set: notifiedColumns,
   keys: conversationKey,
 }
+
+export const lastNotifiedRow = rowOf(
+  { ...notifiedColumns, ...conversationKey },
+  (conversation: ConversationKey, seq: number) => ({
+    last_notified_seq: seq,
+    ...keyValues(conversation),
+  }),
+)

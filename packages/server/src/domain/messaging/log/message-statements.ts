@@ -1,14 +1,17 @@
+/** Bulk statements that append messages. Loaded by the writer's thread too. */
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
-import { messageColumns } from '../model/message-model.js'
+import { rowOf } from '../../../db/rows.js'
+import type { ConversationKey } from '../model/conversation-model.js'
+import { type MessageRow, messageColumns, rowValue } from '../model/message-model.js'
 
-/** Appends messages to the log, by rows of {@link messageColumns}. */
+/** Appends messages to the log, as rows of {@link messageColumns}. */
 export const insertMessages: BulkInsert = {
   module: import.meta.url,
   table: 'messages',
   columns: messageColumns,
 }
 
-export const ownNotificationColumns = {
+const ownNotificationColumns = {
   app_id: 'text',
   low_id: 'bigint',
   high_id: 'bigint',
@@ -17,9 +20,21 @@ export const ownNotificationColumns = {
   msg_id: 'bigint',
 } as const
 
-/** Notes notifications in the names of users, who do not count them as unread. */
+/** Records notifications in users' names, which these users do not count as unread. */
 export const insertOwnNotifications: BulkInsert = {
   module: import.meta.url,
   table: 'own_notifications',
   columns: ownNotificationColumns,
 }
+
+export const ownNotificationRow = rowOf(
+  ownNotificationColumns,
+  ({ appId, lowId, highId }: ConversationKey, message: MessageRow) => ({
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    user_id: rowValue.senderId(message),
+    seq: rowValue.seq(message),
+    msg_id: rowValue.messageId(message),
+  }),
+)

@@ -11,21 +11,22 @@ import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import type { ChangeStore } from '../log/change-store.js'
-import type { HistoryStore } from '../log/history-store.js'
-import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
-import type { AcknowledgementService } from '../marks/acknowledgement-service.js'
-import type { BroadcastMarkStore } from '../marks/broadcast-mark-store.js'
-import type { ReceiptRequestStore } from '../marks/receipt-request-store.js'
 import type { AlterationKind } from '../model/change-model.js'
+import type { ChangeStore } from '../log/change-store.js'
 import {
   broadcastStream,
   type Conversation,
   readersOf,
   toEventConversation,
 } from '../model/conversation-model.js'
+import type { HistoryStore } from '../log/history-store.js'
 import { requireSize } from '../model/message-content.js'
-import type { TransactionPlace, TransactionStore } from '../transactions/transaction-store.js'
+import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
+import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
+import type { BroadcastPositionStore } from '../positions/broadcast-position-store.js'
+import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
+import type { TransactionKey } from '../transactions/transaction-statements.js'
+import type { TransactionStore } from '../transactions/transaction-store.js'
 import { type EditKind, editedTexts } from './message-edit.js'
 
 export interface MessageOperationsOptions {
@@ -34,7 +35,7 @@ export interface MessageOperationsOptions {
   readonly conversationStore: ConversationStore
   readonly changes: ChangeStore
   readonly messageLog: HistoryStore
-  readonly broadcastMarks: BroadcastMarkStore
+  readonly broadcastPositions: BroadcastPositionStore
   readonly receiptRequests: ReceiptRequestStore
   readonly finder: ConversationFinder
   readonly acknowledgements: AcknowledgementService
@@ -122,13 +123,13 @@ export class MessageOperations {
         `targets must have exactly 1 item with content_type ${contentType}`,
       )
     const { appId, userId: senderId } = actor
-    const place = transactionId === null ? null : { appId, transactionId, senderId }
+    const key = transactionId === null ? null : { appId, transactionId, senderId }
     if (contentType === operationType.readAck)
-      return this.#acknowledge(actor, { peerId, targetType, messageId }, place)
+      return this.#acknowledge(actor, { peerId, targetType, messageId }, key)
     const recallSeconds =
       contentType === operationType.recall ? await this.#recallSeconds(actor) : null
     await database.transaction(async (tx) => {
-      if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
+      if (key && !(await transactions.claim(tx, key, clock.now(), transactionTtlMs))) return
       await this.#requireKind(tx, appId, peerId, targetType)
       const editKind = editKinds.get(contentType)
       const locked = await this.#lockForUpdate(tx, actor, peerId, messageId)
@@ -175,15 +176,14 @@ export class MessageOperations {
   async #acknowledge(
     actor: Actor,
     { peerId, targetType, messageId }: NamedMessage,
-    place: TransactionPlace | null,
+    key: TransactionKey | null,
   ): Promise<void> {
     const { database, acknowledgements, transactions, clock, transactionTtlMs } = this.options
     const now = clock.now()
-    if (place && (await database.read((db) => transactions.findMessageIds(db, place, now)))) return
+    if (key && (await database.read((db) => transactions.findMessageIds(db, key, now)))) return
     await database.read((db) => this.#requireKind(db, actor.appId, peerId, targetType))
     await acknowledgements.acknowledgeReceipt(actor, peerId, messageId)
-    if (place)
-      await database.transaction((tx) => transactions.claim(tx, place, now, transactionTtlMs))
+    if (key) await database.transaction((tx) => transactions.claim(tx, key, now, transactionTtlMs))
   }
 
   /**
@@ -249,11 +249,11 @@ export class MessageOperations {
     peerId: Int64,
     messageId: Int64,
   ): Promise<LockedMessage | null> {
-    const { store, conversationStore, broadcastMarks } = this.options
+    const { store, conversationStore, broadcastPositions } = this.options
     const { appId, isAdminToken } = actor
     if (!isAdminToken) {
-      if (!(await broadcastMarks.find(tx, { ...actor, senderId: peerId }))) return null
-      if ((await broadcastMarks.findSender(tx, actor, messageId)) === peerId)
+      if (!(await broadcastPositions.find(tx, { ...actor, senderId: peerId }))) return null
+      if ((await broadcastPositions.findSender(tx, actor, messageId)) === peerId)
         throw new AppError('no_permission', 'a broadcast is changed with an Admin token only')
       throw new AppError('message_not_found')
     }

@@ -6,8 +6,8 @@ import { countInPage, fitInPage, maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { HistoryStore } from '../log/history-store.js'
-import type { MarkWriter } from '../marks/mark-writer.js'
-import { ignoreTransientErrors } from '../marks/transient-errors.js'
+import type { PositionWriter } from '../positions/position-writer.js'
+import { ignoreTransientErrors } from '../positions/transient-errors.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'
 import { textUnits } from '../model/message-content.js'
 import type { HistoryMessage } from '../model/message-model.js'
@@ -16,7 +16,7 @@ export interface HistoryServiceOptions {
   readonly database: Database
   readonly finder: ConversationFinder
   readonly messageLog: HistoryStore
-  readonly marks: MarkWriter
+  readonly positions: PositionWriter
 }
 
 /** A page of the messages of a conversation. */
@@ -158,7 +158,7 @@ export class HistoryService {
     shown: readonly HistoryMessage[],
     part: readonly HistoryMessage[],
   ): Promise<void> {
-    const { database, messageLog, marks } = this.options
+    const { database, messageLog, positions } = this.options
     const undelivered = part.find(
       ({ senderId, status }) => senderId !== userId && status === messageStatus.stored,
     )
@@ -166,10 +166,10 @@ export class HistoryService {
     const { messageId } = undelivered
     await ignoreTransientErrors(async () => {
       const [reader, position] = await Promise.all([
-        marks.find(conversation, userId),
+        positions.find(conversation, userId),
         database.read((db) => messageLog.findUpTo(db, conversation, messageId)),
       ])
-      if (reader) await marks.move(reader, 'delivered_seq', position)
+      if (reader) await positions.move(reader, 'delivered_seq', position)
     })
   }
 }

@@ -8,9 +8,9 @@ import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import type { ChangeStore } from '../log/change-store.js'
-import type { MessageStore, OldMessage } from '../log/message-store.js'
-import type { ReceiptRequestStore } from '../marks/receipt-request-store.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
+import type { MessageStore, OldMessage } from '../log/message-store.js'
+import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
 import type { RetentionWalkStore, WalkedConversation } from './retention-walk-store.js'
 
 export interface HistoryRetentionOptions {

@@ -1,11 +1,10 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
-import { rowOf } from '../../../db/rows.js'
-import { type IdGenerator, timestampOf } from '../../../lib/ids/ids.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import { advanceConversations, positionColumns } from '../conversations/conversation-statements.js'
+import { advanceConversations, advanceRow } from '../conversations/conversation-statements.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import { insertMessages } from '../log/message-statements.js'
 import { broadcastStream, type ConversationKey } from '../model/conversation-model.js'
@@ -14,11 +13,11 @@ import { type MessageRow, messageRow, rowValue } from '../model/message-model.js
 import { encodeRanges } from '../model/message-ranges.js'
 import { type SendingCaller, senderOf } from './sender.js'
 
-/** What puts a broadcast before or after each user who is added or deleted. */
-export interface OrderOfUsers {
-  /** Until the transaction ends nobody else adds or deletes users, or broadcasts. */
+/** The lock that orders broadcasts with registrations and deletions of users. */
+export interface BroadcastOrder {
+  /** Locks the count of users. No other transaction adds or deletes users, or broadcasts, until this one ends. */
   lock(tx: Tx, appId: string): Promise<{ readonly users: number; readonly lastBroadcastId: number }>
-  /** With the lock. */
+  /** Requires the lock. */
   noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void>
 }
 
@@ -26,7 +25,7 @@ export interface BroadcastServiceOptions {
   readonly database: Database
   readonly ids: IdGenerator
   readonly accounts: AccountService
-  readonly counts: OrderOfUsers
+  readonly counts: BroadcastOrder
   readonly conversationStore: ConversationStore
   readonly outbox: Outbox
   readonly maxMessageBytes: number
@@ -42,7 +41,8 @@ export class BroadcastService {
   constructor(private readonly options: BroadcastServiceOptions) {}
 
   /**
-   * @returns for how many users it is: all who exist, the sender included
+   * Sends a message to all users.
+   * @returns the number of users, the sender included
    * @throws AppError user_not_found, user_deleted, message_too_large, storage_failed
    */
   async send(caller: SendingCaller, request: BroadcastRequest): Promise<{ users: number }> {
@@ -52,7 +52,7 @@ export class BroadcastService {
     return database.transaction((tx) => this.#store(tx, caller.appId, senderId, request))
   }
 
-  /** Locks in the order of everybody: the sender, the count of users, the stream, the head of the outbox. */
+  /** Locks in the order of all transactions: the sender, the count of users, the stream, the head of the outbox. */
   async #store(
     tx: Tx,
     appId: string,
@@ -75,31 +75,18 @@ export class BroadcastService {
     return { users }
   }
 
-  /** Nobody else appends to the stream, because the count of users is locked. */
+  /** Appends to the stream, to which no other transaction appends while the count of users is locked. */
   async #append(tx: Tx, stream: ConversationKey, row: MessageRow): Promise<void> {
     const { database } = this.options
     const [end] = await database.bulk<{ readonly seq: number }>(tx, advanceConversations, [
-      advanceRow(stream, rowValue.messageId(row)),
+      // The sender, who is the second party, has read its own broadcast.
+      advanceRow(
+        { conversation: stream, count: 1, firstId: rowValue.messageId(row) },
+        { first: 0, second: 1 },
+      ),
     ])
-    if (!end) throw new Error('the broadcasts of a user who is there have ended')
+    if (!end) throw new Error('the broadcasts of a present user are closed')
     rowValue.setSeq(row, end.seq)
     await database.bulk(tx, insertMessages, [row])
   }
 }
-
-/** The sender has read what it sends; its marks in the stream are those of no reader. */
-const advanceRow = rowOf(
-  positionColumns,
-  ({ appId, lowId, highId }: ConversationKey, messageId: number) => ({
-    app_id: appId,
-    low_id: lowId,
-    high_id: highId,
-    seq: 1,
-    last_msg_id: messageId,
-    created_at: timestampOf(messageId),
-    low_read_seq: 0,
-    high_read_seq: 1,
-    low_seen_seq: 0,
-    high_seen_seq: 1,
-  }),
-)

@@ -6,16 +6,16 @@ import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import type { AcknowledgementService } from '../marks/acknowledgement-service.js'
 import { directConversation, groupConversation } from '../model/conversation-model.js'
 import { isTypingSignal, type MessageContent, requireSize } from '../model/message-content.js'
 import type { Draft } from '../model/message-model.js'
+import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
-import type { TransactionStore } from '../transactions/transaction-store.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
+import type { TransactionStore } from '../transactions/transaction-store.js'
 
 export interface MessageServiceOptions {
   readonly database: Database

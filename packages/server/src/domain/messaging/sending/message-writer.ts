@@ -6,10 +6,11 @@ import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-q
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
-import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { textUnits } from '../model/message-content.js'
 import { type Draft, messageRow } from '../model/message-model.js'
-import { type BatchRestart, storeBatch } from './store-batch.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type { BatchRetry } from './batch-model.js'
+import { storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
   readonly database: Database
@@ -39,16 +40,16 @@ export interface QueuedSend {
 
 type MessageIds = readonly number[]
 
-/** After a send that came again more of them are expected in so many batches. */
+/** Batches without a first try after a repeated send, because more repeats are likely. */
 const batchesAfterRepeat = 64
-/** A batch crosses between threads as a copy. */
+/** Bounds the copy of a batch that crosses between threads. */
 const maxBatchBytes = 8 * 1_048_576
 
 /** Stores the sends of all callers in batches (rules E2 to E4). A send resolves when it is durable. */
 export class MessageWriter {
   readonly #queue: BatchQueue<QueuedSend, MessageIds>
-  /** In so many of the next batches. */
-  #repeatsExpected = 0
+  /** Batches until the next first try. */
+  #batchesUntilFirstTry = 0
   #writes = 0
 
   constructor(private readonly options: MessageWriterOptions) {
@@ -104,7 +105,7 @@ export class MessageWriter {
       for (const appId of appsOf(sends)) this.options.appended(appId)
       return stored
     } catch (error) {
-      const { refused } = restartOf(error)
+      const { refused } = retryOf(error)
       if (refused) return this.#commitWithout(sends, refused)
       throw error
     }
@@ -134,20 +135,20 @@ export class MessageWriter {
       groups,
       rows: drafts.map((draft) => messageRow(draft, taken.next().value as number)),
     }))
-    const mayRepeat = this.#repeatsExpected > 0
-    if (mayRepeat) this.#repeatsExpected--
+    const isFirstTry = this.#batchesUntilFirstTry === 0
+    if (!isFirstTry) this.#batchesUntilFirstTry--
     try {
       const { messageIds, lastBroadcasts } = await database.procedure(
         storeBatch,
-        { submissions, now: clock.now(), transactionLifeMs, mayRepeat },
+        { submissions, now: clock.now(), transactionLifeMs, isFirstTry },
         ids,
       )
       for (const last of lastBroadcasts)
         broadcastSenders.recordBroadcast(last.appId, last.messageId)
       return messageIds
     } catch (error) {
-      if (restartOf(error).repeats) {
-        this.#repeatsExpected = batchesAfterRepeat
+      if (retryOf(error).hasRepeats) {
+        this.#batchesUntilFirstTry = batchesAfterRepeat
         return this.#store(sends, after)
       }
       const idsAfter = await this.#idsAfter(error, sends)
@@ -159,7 +160,7 @@ export class MessageWriter {
   /** @returns above which IDs the batch may succeed; 0 = it failed for another reason */
   async #idsAfter(error: unknown, sends: readonly QueuedSend[]): Promise<number> {
     const { database, outbox } = this.options
-    if (!database.dialect.isRefused(error)) return restartOf(error).idsAfter ?? 0
+    if (!database.dialect.isRefused(error)) return retryOf(error).idsAfter ?? 0
     return outbox.lastBroadcastId([...appsOf(sends)])
   }
 }
@@ -168,9 +169,9 @@ function appsOf(sends: readonly QueuedSend[]): Set<string> {
   return new Set(sends.flatMap(({ drafts }) => drafts[0]?.conversation.appId ?? []))
 }
 
-/** What a batch that failed must be given to be run again; nothing when it failed for another reason. */
-function restartOf(error: unknown): BatchRestart {
-  return error instanceof RetryProcedure ? (error.detail as BatchRestart) : {}
+/** The changes with which a failed batch can be retried; none when it failed for another reason. */
+function retryOf(error: unknown): BatchRetry {
+  return error instanceof RetryProcedure ? (error.detail as BatchRetry) : {}
 }
 
 function withoutPlaces(

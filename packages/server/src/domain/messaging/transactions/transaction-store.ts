@@ -1,40 +1,33 @@
-import type { Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
+import type { TransactionKey } from './transaction-statements.js'
 
-/** A place in the order of the table's key. */
-export interface TransactionPlace {
-  readonly appId: string
-  readonly transactionId: Int64
-  readonly senderId: Int64
-}
-
-/** The memory of transaction IDs (rule E4); how those of sends get into it: store-batch.ts. */
+/** The remembered transaction IDs (rule E4). Those of sends are claimed by sending/store-batch.ts. */
 export class TransactionStore {
-  /** The message IDs of the first send with this transaction ID; null when it is not remembered. */
+  /** Finds the message IDs of the first send with this transaction ID; null when it is not remembered. */
   async findMessageIds(
     db: Queryable,
-    place: TransactionPlace,
+    key: TransactionKey,
     now: number,
   ): Promise<readonly number[] | null> {
     const row = await db
       .selectFrom('sent_transactions')
       .select('msg_ids')
-      .where('app_id', '=', place.appId)
-      .where('transaction_id', '=', place.transactionId)
-      .where('sender_id', '=', place.senderId)
+      .where('app_id', '=', key.appId)
+      .where('transaction_id', '=', key.transactionId)
+      .where('sender_id', '=', key.senderId)
       .where('expires_at', '>', now)
       .executeTakeFirst()
     return row ? (JSON.parse(row.msg_ids) as number[]) : null
   }
 
   /**
-   * Remembers a transaction without messages; one that another transaction is claiming is waited for.
+   * Remembers a transaction without messages. Waits for other transactions that claim the same ID.
    * @returns false when it is remembered already
    */
   async claim(
     tx: Tx,
-    { appId, transactionId, senderId }: TransactionPlace,
+    { appId, transactionId, senderId }: TransactionKey,
     now: number,
     lifeMs: number,
   ): Promise<boolean> {
@@ -58,12 +51,12 @@ export class TransactionStore {
     return (numInsertedOrUpdatedRows ?? 0n) > 0n
   }
 
-  /** The place `count` rows after another one; null when there are fewer. */
-  async findPlaceAfter(
+  /** Finds the key `count` rows after another one; null when there are fewer rows. */
+  async findKeyAfter(
     db: Queryable,
-    after: TransactionPlace | null,
+    after: TransactionKey | null,
     count: number,
-  ): Promise<TransactionPlace | null> {
+  ): Promise<TransactionKey | null> {
     const row = await db
       .selectFrom('sent_transactions')
       .select([
@@ -71,7 +64,7 @@ export class TransactionStore {
         sql<string>`cast(transaction_id as text)`.as('transaction_id'),
         'sender_id',
       ])
-      .$if(after !== null, (query) => query.where(compared('>', after as TransactionPlace)))
+      .$if(after !== null, (query) => query.where(compared('>', after as TransactionKey)))
       .orderBy('app_id')
       .orderBy('sent_transactions.transaction_id')
       .orderBy('sender_id')
@@ -83,26 +76,26 @@ export class TransactionStore {
       : null
   }
 
-  /** Deletes what is to be forgotten between two places; null = from the start, to the end. */
+  /** Deletes expired transactions between two keys; null = from the start, to the end. */
   async deleteExpired(
     tx: Tx,
-    range: { after: TransactionPlace | null; upTo: TransactionPlace | null },
+    range: { after: TransactionKey | null; upTo: TransactionKey | null },
     now: number,
   ): Promise<void> {
     const { after, upTo } = range
     await tx
       .deleteFrom('sent_transactions')
       .where('expires_at', '<=', now)
-      .$if(after !== null, (query) => query.where(compared('>', after as TransactionPlace)))
-      .$if(upTo !== null, (query) => query.where(compared('<=', upTo as TransactionPlace)))
+      .$if(after !== null, (query) => query.where(compared('>', after as TransactionKey)))
+      .$if(upTo !== null, (query) => query.where(compared('<=', upTo as TransactionKey)))
       .execute()
   }
 }
 
-/** As rows, which both databases take as a bound of the key's index. */
+/** Compares whole keys as rows, which both databases use as a bound on the index of the key. */
 function compared(
   how: '>' | '<=',
-  { appId, transactionId, senderId }: TransactionPlace,
+  { appId, transactionId, senderId }: TransactionKey,
 ): RawBuilder<boolean> {
   return sql<boolean>`(app_id, transaction_id, sender_id) ${sql.raw(how)} (${appId}, ${transactionId}, ${senderId})`
 }

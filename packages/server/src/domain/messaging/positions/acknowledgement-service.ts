@@ -11,8 +11,8 @@ import {
   type Conversation,
   directConversation,
 } from '../model/conversation-model.js'
-import type { BroadcastMarkStore } from './broadcast-mark-store.js'
-import type { KnownReader, MarkWriter } from './mark-writer.js'
+import type { BroadcastPositionStore } from './broadcast-position-store.js'
+import type { KnownReader, PositionWriter } from './position-writer.js'
 import { ignoreTransientErrors } from './transient-errors.js'
 
 export interface AcknowledgementServiceOptions {
@@ -21,9 +21,9 @@ export interface AcknowledgementServiceOptions {
   readonly store: ConversationStore
   readonly lists: ConversationListStore
   readonly messageLog: HistoryStore
-  readonly marks: MarkWriter
+  readonly positions: PositionWriter
   readonly broadcastSenders: BroadcastSenders
-  readonly broadcastMarks: BroadcastMarkStore
+  readonly broadcastPositions: BroadcastPositionStore
 }
 
 /** A message in one part of a conversation: its direct messages, or the broadcasts of the other party. */
@@ -46,7 +46,7 @@ export class AcknowledgementService {
     user: UserKey,
     { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
   ): Promise<void> {
-    const { database, finder, marks } = this.options
+    const { database, finder, positions } = this.options
     if (peerId !== undefined) {
       const conversation = await database.read((db) => finder.get(db, user, peerId))
       await this.#read(conversation, user.userId, messageId)
@@ -54,7 +54,7 @@ export class AcknowledgementService {
       const conversation = await this.#findHolding(user, messageId)
       if (conversation) await this.#read(conversation, user.userId, messageId)
       else if (!(await this.#isRemoved(user, messageId))) throw new AppError('message_not_found')
-    } else await marks.readAll({ appId: user.appId, userId: user.userId })
+    } else await positions.readAll({ appId: user.appId, userId: user.userId })
   }
 
   /**
@@ -87,9 +87,9 @@ export class AcknowledgementService {
       const answered = peerIds.filter((peerId) => senders.has(peerId))
       await Promise.all(
         answered.map(async (peerId) => {
-          const reader = await this.options.marks.find(broadcastStream(appId, peerId), userId)
+          const reader = await this.options.positions.find(broadcastStream(appId, peerId), userId)
           if (reader && hasUnreadBroadcasts(reader))
-            await this.#readUpTo({ reader, seq: null }, messageId, { isTold: false })
+            await this.#readUpTo({ reader, seq: null }, messageId, { notifiesOwn: false })
         }),
       )
     })
@@ -113,10 +113,10 @@ export class AcknowledgementService {
   }
 
   async #findHolding(user: UserKey, messageId: Int64): Promise<Conversation | null> {
-    const { database, lists, broadcastMarks } = this.options
+    const { database, lists, broadcastPositions } = this.options
     const holding = await database.read((db) => lists.findByMessage(db, user, messageId))
     if (holding) return holding
-    const senderId = await database.read((db) => broadcastMarks.findSender(db, user, messageId))
+    const senderId = await database.read((db) => broadcastPositions.findSender(db, user, messageId))
     return senderId === null ? null : directConversation(user.appId, user.userId, senderId)
   }
 
@@ -148,12 +148,12 @@ export class AcknowledgementService {
     userId: Int64,
     parts: readonly PartPlace[],
   ): Promise<void> {
-    const { finder, marks } = this.options
+    const { finder, positions } = this.options
     const readers = parts.flatMap(({ reader }) => reader ?? [])
     // Without messages there is nothing to read.
     if (readers.length === 0) return finder.requireParty(conversation, userId)
     await Promise.all(
-      readers.filter(receivesMessages).map((reader) => marks.move(reader, 'read_seq', null)),
+      readers.filter(receivesMessages).map((reader) => positions.move(reader, 'read_seq', null)),
     )
   }
 
@@ -161,15 +161,15 @@ export class AcknowledgementService {
   async #readUpTo(
     { reader, seq }: PartPlace,
     messageId: number,
-    options?: { readonly isTold: boolean },
+    options?: { readonly notifiesOwn: boolean },
   ): Promise<void> {
-    const { database, messageLog, marks } = this.options
+    const { database, messageLog, positions } = this.options
     if (!reader || !receivesMessages(reader)) return
     const position =
       seq === null
         ? await database.read((db) => messageLog.findUpTo(db, reader.conversation, messageId))
         : { seq, messageId }
-    await marks.move(reader, 'read_seq', position, options)
+    await positions.move(reader, 'read_seq', position, options)
   }
 
   async #placeIn(
@@ -177,24 +177,24 @@ export class AcknowledgementService {
     userId: Int64,
     messageId: Int64 | undefined,
   ): Promise<PartPlace> {
-    const { database, messageLog, marks } = this.options
+    const { database, messageLog, positions } = this.options
     const [reader, seq] = await Promise.all([
-      marks.find(conversation, userId),
+      positions.find(conversation, userId),
       messageId === undefined
         ? null
         : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
     ])
     const isBeforeRegistration =
-      reader !== null && 'broadcasts' in reader && Number(messageId) <= reader.broadcasts.afterId
+      reader?.kind === 'broadcast' && Number(messageId) <= reader.positions.afterId
     return { reader, seq: reader && !isBeforeRegistration ? seq : null }
   }
 }
 
 /** False for senders as readers of their own broadcasts, which are never unread. */
 function receivesMessages(reader: KnownReader): boolean {
-  return !('broadcasts' in reader) || reader.broadcasts.senderId !== reader.userId
+  return reader.kind !== 'broadcast' || reader.positions.senderId !== reader.userId
 }
 
 function hasUnreadBroadcasts(reader: KnownReader): boolean {
-  return 'broadcasts' in reader && reader.broadcasts.end > reader.broadcasts.at.read_seq
+  return reader.kind === 'broadcast' && reader.positions.end > reader.positions.at.read_seq
 }

@@ -5,7 +5,7 @@ import type { ConversationEnd } from '../../groups/membership/group-conversation
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import type { BroadcastMarkStore } from './broadcast-mark-store.js'
+import type { BroadcastPositionStore } from './broadcast-position-store.js'
 
 /** The hidden positions of group members. */
 export interface HiddenMemberPositions {
@@ -18,7 +18,7 @@ export interface ConversationDeletionServiceOptions {
   readonly finder: ConversationFinder
   readonly store: ConversationStore
   readonly members: HiddenMemberPositions
-  readonly broadcastMarks: BroadcastMarkStore
+  readonly broadcastPositions: BroadcastPositionStore
 }
 
 /** Deletes conversations for one of their users, by moving the hidden position (rule E13). */
@@ -30,12 +30,12 @@ export class ConversationDeletionService {
    * @throws AppError conversation_not_found
    */
   async delete(reader: UserKey, peerId: Int64): Promise<void> {
-    const { database, finder, store, broadcastMarks } = this.options
+    const { database, finder, store, broadcastPositions } = this.options
     const conversation = await database.read((db) => finder.get(db, reader, peerId))
     const isHidden = await database.transaction(async (tx) => {
       if (conversation.isGroup) return this.#hideGroup(tx, reader, peerId)
       const hasMessages = await store.hide(tx, conversation, reader.userId)
-      return (await broadcastMarks.hide(tx, { ...reader, senderId: peerId })) || hasMessages
+      return (await broadcastPositions.hide(tx, { ...reader, senderId: peerId })) || hasMessages
     })
     if (!isHidden) await finder.requireParty(conversation, reader.userId)
   }

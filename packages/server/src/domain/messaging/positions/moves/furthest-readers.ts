@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 
 /**
- * What the row of a group's conversation says of its readers: `reader_id` has read furthest, to `low_read_seq`; the furthest of all
- * others has read to `high_read_seq`. Both only grow.
+ * The two furthest readers of a group's conversation: `reader_id` has read furthest, to `low_read_seq`; the furthest of all others has
+ * read to `high_read_seq`. Both only grow.
  */
 export interface FurthestReaders {
   readonly reader_id: Int64
@@ -10,7 +10,7 @@ export interface FurthestReaders {
   readonly high_read_seq: number
 }
 
-/** Whether it changes when the user has read to a position; once it does not, it never will. */
+/** Tests whether reading to a position changes the furthest readers. Once it does not, it never will. */
 export function isFurther(
   { reader_id, low_read_seq, high_read_seq }: FurthestReaders,
   userId: Int64,
@@ -19,7 +19,7 @@ export function isFurther(
   return low_read_seq < seq || (reader_id !== userId && high_read_seq < seq)
 }
 
-/** What it is once the user has read to a position. */
+/** The furthest readers after the user has read to a position. */
 export function withReader(
   { reader_id, low_read_seq, high_read_seq }: FurthestReaders,
   userId: Int64,

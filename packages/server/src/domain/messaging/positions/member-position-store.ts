@@ -4,18 +4,18 @@ import type { MemberKey } from '../../groups/core/group-model.js'
 import type { UserKey } from '../../users/user-model.js'
 import { joinedGroups } from '../conversations/conversation-sql.js'
 import type { ReaderPositions } from '../model/reader-positions.js'
-import type { FurthestReaders } from './furthest-readers.js'
+import type { FurthestReaders } from './moves/furthest-readers.js'
 
-/** Where the marks of a member stand. */
-export interface MemberMarks extends ReaderPositions, FurthestReaders {
+/** The positions of a member in the conversation of a group. */
+export interface MemberPositions extends ReaderPositions, FurthestReaders {
   readonly groupId: Int64
   /** The last message that the conversation ever held. */
   readonly lastMessageId: number
-  /** Senders who asked for it get to know who has read their messages. */
+  /** Whether the group sends read receipts to senders who request them. */
   readonly hasReadAck: boolean
 }
 
-interface MemberMarksRow extends FurthestReaders {
+interface MemberRow extends FurthestReaders {
   readonly group_id: Int64
   readonly seq: number
   readonly last_msg_id: number
@@ -24,7 +24,7 @@ interface MemberMarksRow extends FurthestReaders {
   readonly read_ack: number
 }
 
-const marksColumns = [
+const columns = [
   'p.group_id',
   'p.acked_seq',
   'p.delivered_seq',
@@ -36,14 +36,14 @@ const marksColumns = [
   'g.read_ack',
 ] as const
 
-/** Looks up the marks of members in the conversations of groups. */
-export class GroupMarkStore {
+/** Reads the positions of members in the conversations of groups. */
+export class MemberPositionStore {
   readonly #find
 
   constructor(database: Database) {
-    this.#find = database.prepared<MemberKey, MemberMarksRow>((db, param) =>
+    this.#find = database.prepared<MemberKey, MemberRow>((db, param) =>
       joinedGroups(db)
-        .select(marksColumns)
+        .select(columns)
         .where('p.app_id', '=', param('appId'))
         .where('p.group_id', '=', param('groupId'))
         .where('p.user_id', '=', param('userId')),
@@ -51,19 +51,22 @@ export class GroupMarkStore {
   }
 
   /** @returns null when there is no such conversation or member */
-  async find(db: Queryable, { appId, groupId, userId }: MemberKey): Promise<MemberMarks | null> {
+  async find(
+    db: Queryable,
+    { appId, groupId, userId }: MemberKey,
+  ): Promise<MemberPositions | null> {
     const row = await this.#find.first(db, { appId, groupId, userId })
-    return row && toMemberMarks(row)
+    return row && toMemberPositions(row)
   }
 
-  /** Of the groups whose conversations the user has not acknowledged to the end, by ID. */
+  /** Lists positions in groups whose conversations the user has not acknowledged to the end, by group ID. */
   async listNotRead(
     db: Queryable,
     { appId, userId }: UserKey,
     page: { readonly afterGroupId: Int64; readonly limit: number },
-  ): Promise<MemberMarks[]> {
+  ): Promise<MemberPositions[]> {
     const rows = await joinedGroups(db)
-      .select(marksColumns)
+      .select(columns)
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
       .where('p.group_id', '>', page.afterGroupId)
@@ -71,12 +74,12 @@ export class GroupMarkStore {
       .orderBy('p.group_id')
       .limit(page.limit)
       .execute()
-    return rows.map(toMemberMarks)
+    return rows.map(toMemberPositions)
   }
 }
 
-/** Sending moves what is read, of which nobody is told; what was told stands at the last acknowledgement. */
-function toMemberMarks(row: MemberMarksRow): MemberMarks {
+/** The read position is that of the last acknowledgement, because sending moves `read_seq` without receipts. */
+function toMemberPositions(row: MemberRow): MemberPositions {
   const { reader_id, low_read_seq, high_read_seq } = row
   return {
     groupId: row.group_id,

@@ -10,31 +10,31 @@ import {
 } from '../conversations/broadcast-streams.js'
 import { ofConversation } from '../conversations/conversation-sql.js'
 import type { ReaderPositions } from '../model/reader-positions.js'
-import { addBroadcastMarks, addedBroadcastMarks } from './broadcast-mark-statements.js'
+import { insertBroadcastPositions, insertedBroadcastRow } from './broadcast-position-statements.js'
 
-/** Where the marks of a user stand among the broadcasts of a sender, as far as they are for that user. */
-export interface BroadcastMarks extends ReaderPositions {
+/** The positions of a user in the broadcasts of a sender. */
+export interface BroadcastPositions extends ReaderPositions {
   readonly senderId: Int64
   /** Nothing up to and including this position is unread. */
   readonly seen: number
-  /** Broadcasts up to and including this one are from before the user's time. */
+  /** Broadcasts up to and including this one precede the user's registration. */
   readonly afterId: number
-  /** The last broadcast that there ever was. */
+  /** The last broadcast that the stream ever held. */
   readonly lastMessageId: number
 }
 
-interface BroadcastMarksRow {
+interface PositionsRow {
   readonly sender_id: Int64
   readonly seq: number
   readonly last_msg_id: number
   readonly broadcasts_after: number
   readonly seen_seq: number
-  /** null: no mark was ever moved. */
+  /** null: no position was ever moved. */
   readonly read_seq: number | null
   readonly delivered_seq: number | null
 }
 
-const marksColumns = [
+const columns = [
   'c.high_id as sender_id',
   'c.seq',
   'c.last_msg_id',
@@ -44,20 +44,20 @@ const marksColumns = [
   'b.delivered_seq',
 ] as const
 
-/** What users have read of broadcasts, and whose there are (decision page 028). */
-export class BroadcastMarkStore {
+/** The positions of users in broadcast streams (decision page 028). */
+export class BroadcastPositionStore {
   readonly #database: Database
-  readonly #marks
-  readonly #allMarks
+  readonly #find
+  readonly #listAll
   readonly #holder
 
   constructor(database: Database) {
     this.#database = database
-    this.#marks = database.prepared<BroadcastReader, BroadcastMarksRow>((db, param) =>
-      streamsOf(db, param).select(marksColumns).where('c.high_id', '=', param('senderId')),
+    this.#find = database.prepared<BroadcastReader, PositionsRow>((db, param) =>
+      streamsOf(db, param).select(columns).where('c.high_id', '=', param('senderId')),
     )
-    this.#allMarks = database.prepared<UserKey, BroadcastMarksRow>((db, param) =>
-      streamsOf(db, param).select(marksColumns).where('c.high_id', '<>', param('userId')),
+    this.#listAll = database.prepared<UserKey, PositionsRow>((db, param) =>
+      streamsOf(db, param).select(columns).where('c.high_id', '<>', param('userId')),
     )
     this.#holder = database.prepared<UserKey & { messageId: Int64 }, { senderId: Int64 }>(
       (db, param) => {
@@ -71,19 +71,19 @@ export class BroadcastMarkStore {
     )
   }
 
-  /** Null when there is no broadcast of the sender for the user. */
-  async find(db: Queryable, reader: BroadcastReader): Promise<BroadcastMarks | null> {
-    const row = await this.#marks.first(db, reader)
-    return row && toBroadcastMarks(row)
+  /** @returns null when the sender has no broadcast for the user */
+  async find(db: Queryable, reader: BroadcastReader): Promise<BroadcastPositions | null> {
+    const row = await this.#find.first(db, reader)
+    return row && toBroadcastPositions(row)
   }
 
-  /** Of the streams that the user has not read to their ends, in no particular order; one's own are left out. */
-  async listNotRead(db: Queryable, { appId, userId }: UserKey): Promise<BroadcastMarks[]> {
-    const rows = await this.#allMarks.all(db, { appId, userId })
-    return rows.map(toBroadcastMarks).filter(({ at, end }) => end > at.read_seq)
+  /** Lists positions in streams that the user has not read to the end, in no particular order and without the user's own stream. */
+  async listNotRead(db: Queryable, { appId, userId }: UserKey): Promise<BroadcastPositions[]> {
+    const rows = await this.#listAll.all(db, { appId, userId })
+    return rows.map(toBroadcastPositions).filter(({ at, end }) => end > at.read_seq)
   }
 
-  /** Who sent the broadcast, which may have been recalled; null when it is none that is for the user. */
+  /** Finds the sender of a broadcast for the user, recalled or not; null when the message is none. */
   async findSender(
     db: Queryable,
     { appId, userId }: UserKey,
@@ -92,12 +92,12 @@ export class BroadcastMarkStore {
     return (await this.#holder.first(db, { appId, userId, messageId }))?.senderId ?? null
   }
 
-  /** Hides what the sender has sent until now. @returns false when there is nothing for the user */
+  /** Hides the present broadcasts of a sender. @returns false when there is none for the user */
   async hide(tx: Tx, reader: BroadcastReader): Promise<boolean> {
-    const marks = await this.find(tx, reader)
-    if (!marks) return false
-    await this.#database.bulk(tx, addBroadcastMarks, [addedBroadcastMarks(reader, marks.end)])
-    const { end, lastMessageId } = marks
+    const positions = await this.find(tx, reader)
+    if (!positions) return false
+    const { end, lastMessageId } = positions
+    await this.#database.bulk(tx, insertBroadcastPositions, [insertedBroadcastRow(reader, end)])
     await tx
       .updateTable('broadcast_marks')
       .set({
@@ -120,8 +120,8 @@ export class BroadcastMarkStore {
   }
 }
 
-/** Marks that were never moved stand where the user's time began. */
-function toBroadcastMarks(row: BroadcastMarksRow): BroadcastMarks {
+/** Positions that were never moved are at the seen position, which begins at the user's registration. */
+function toBroadcastPositions(row: PositionsRow): BroadcastPositions {
   return {
     senderId: row.sender_id,
     at: {

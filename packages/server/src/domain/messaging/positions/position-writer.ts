@@ -1,0 +1,314 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import { actorEvent, type Event } from '@hermod/protocol/events'
+import type { Database } from '../../../db/database.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import type { Clock } from '../../../lib/clock.js'
+import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type { ConversationListStore } from '../conversations/conversation-list-store.js'
+import type { ConversationStore } from '../conversations/conversation-store.js'
+import {
+  broadcastStream,
+  type Conversation,
+  groupConversation,
+  isBroadcastStream,
+  type Party,
+  partiesOf,
+  readersOf,
+  toEventConversation,
+} from '../model/conversation-model.js'
+import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'
+import type { BroadcastPositionStore, BroadcastPositions } from './broadcast-position-store.js'
+import type { MemberPositionStore, MemberPositions } from './member-position-store.js'
+import { isFurther } from './moves/furthest-readers.js'
+import type {
+  BroadcastMove,
+  CallerMoves,
+  DirectMove,
+  MemberMove,
+  PositionEvent,
+  PositionMove,
+} from './moves/move-model.js'
+import { movePositions } from './moves/move-positions.js'
+import type { ReceiptRequestStore } from './receipt-request-store.js'
+
+export interface PositionWriterOptions {
+  readonly database: Database
+  readonly store: ConversationStore
+  readonly lists: ConversationListStore
+  readonly memberPositions: MemberPositionStore
+  readonly receiptRequests: ReceiptRequestStore
+  readonly broadcastPositions: BroadcastPositionStore
+  readonly broadcastSenders: BroadcastSenders
+  readonly clock: Clock
+  readonly maxBatchMoves: number
+  readonly maxQueuedMoves: number
+  readonly observer: BatchObserver
+  /** Called after the commit of events of this app. */
+  appended(appId: string): void
+}
+
+/** A user as reader of a conversation. */
+interface ConversationReader {
+  readonly conversation: Conversation
+  readonly userId: Int64
+}
+
+/** A reader and its positions: a party of a direct conversation, a group member, or a user with the broadcasts of a sender. */
+export type KnownReader = ConversationReader &
+  (
+    | { readonly kind: 'direct'; readonly party: Party; readonly positions: ReaderPositions }
+    | { readonly kind: 'member'; readonly positions: MemberPositions }
+    | { readonly kind: 'broadcast'; readonly positions: BroadcastPositions }
+  )
+
+/** The new position and the message there, which the event names; null = the end of the conversation and its last message. */
+export type MoveTarget = { readonly seq: number; readonly messageId: number } | null
+
+const positionEvents = {
+  read_seq: 'message.read',
+  delivered_seq: 'message.delivered',
+} as const satisfies Record<ReceiptPosition, PositionEvent['kind']>
+
+/** Moves per step of reading everything, so that sends do not wait long. */
+const movesPerStep = 100
+
+/** Moves read and delivered positions for all callers in batches (rules E5, E6). A move resolves when it is durable. */
+export class PositionWriter {
+  readonly #queue: BatchQueue<CallerMoves, boolean>
+
+  constructor(private readonly options: PositionWriterOptions) {
+    const { maxBatchMoves, maxQueuedMoves, observer } = options
+    this.#queue = new BatchQueue({
+      sizeOf: (each) => Math.min(sizeOf(each), maxBatchMoves),
+      maxBatchSize: maxBatchMoves,
+      maxQueuedSize: maxQueuedMoves,
+      maxBatches: options.database.dialect.concurrentBatches,
+      run: (callers) => this.#commit(callers),
+      full: () => new AppError('unavailable', 'too many marks are waiting'),
+      isErrorOfOne: (error) => !(error instanceof AppError),
+      observer,
+    })
+  }
+
+  /** Waiting moves and their receipts. */
+  get queuedMoves(): number {
+    return this.#queue.queuedSize
+  }
+
+  /** Resolves when all requested moves are durable. */
+  idle(): Promise<void> {
+    return this.#queue.idle()
+  }
+
+  /** @returns null when there is no such conversation, the user is no member, or the sender has no broadcast for the user */
+  async find(conversation: Conversation, userId: Int64): Promise<KnownReader | null> {
+    const { database, store, memberPositions, broadcastPositions } = this.options
+    if (conversation.isGroup) {
+      const key = { appId: conversation.appId, groupId: conversation.lowId, userId }
+      const positions = await database.read((db) => memberPositions.find(db, key))
+      return positions && { kind: 'member', conversation, userId, positions }
+    }
+    if (isBroadcastStream(conversation)) {
+      const key = { appId: conversation.appId, userId, senderId: conversation.highId }
+      const positions = await database.read((db) => broadcastPositions.find(db, key))
+      return positions && { kind: 'broadcast', conversation, userId, positions }
+    }
+    const [party] = partiesOf(conversation, userId)
+    if (party === undefined) return null
+    const positions = await database.read((db) => store.findPositions(db, conversation, party))
+    return positions && { kind: 'direct', conversation, userId, party, positions }
+  }
+
+  /**
+   * Moves a position forward and notifies the parties of a direct conversation; in a group the member's own devices and, where read_ack
+   * is on, the senders who requested receipts (groupMemberList); for broadcasts the own devices. Skips positions that are there already.
+   * @param options.notifiesOwn false: the own devices are not notified; for broadcasts only
+   * @throws AppError unavailable when too many moves wait, storage_failed
+   */
+  async move(
+    reader: KnownReader,
+    position: ReceiptPosition,
+    to: MoveTarget,
+    { notifiesOwn = true }: { readonly notifiesOwn?: boolean } = {},
+  ): Promise<void> {
+    const { at, end } = reader.positions
+    if ((to?.seq ?? end) <= at[position]) return
+    const move = await this.#moveOf(reader, position, to)
+    const quiet = move.kind === 'broadcast' ? { ...move, notifiesOwn } : move
+    await this.#queue.add({ moves: [quiet], announcement: null })
+  }
+
+  /**
+   * Reads all conversations of a user to their ends, in steps: direct ones, then broadcasts, then groups. Notifies the parties of direct
+   * conversations and senders who requested receipts. The own devices get one event, before all others.
+   * @throws as {@link move}; then some conversations may have been read
+   */
+  async readAll(user: UserKey): Promise<void> {
+    const { database, lists, memberPositions, broadcastPositions, broadcastSenders } = this.options
+    const { appId, userId } = user
+    let isAnnounced = false
+    const step = async (moves: readonly PositionMove[]) => {
+      const announcement = isAnnounced ? null : readAllRow(user)
+      if (moves.length > 0 && (await this.#queue.add({ moves, announcement }))) isAnnounced = true
+    }
+    const direct = await database.read((db) => lists.listNotRead(db, user))
+    for (const chunk of chunksOf(direct, movesPerStep))
+      await step(
+        chunk.map(({ conversation, party }) =>
+          directMove({ conversation, userId }, party, 'read_seq', null),
+        ),
+      )
+    if ((await broadcastSenders.find(appId)).size > 0) {
+      const streams = await database.read((db) => broadcastPositions.listNotRead(db, user))
+      for (const chunk of chunksOf(streams, movesPerStep))
+        await step(
+          chunk.map((positions) => {
+            const conversation = broadcastStream(appId, positions.senderId)
+            const move = broadcastMove({ conversation, userId }, positions, 'read_seq', null)
+            return { ...move, notifiesOwn: false }
+          }),
+        )
+    }
+    const page = { afterGroupId: 0 as Int64, limit: movesPerStep }
+    for (;;) {
+      const members = await database.read((db) => memberPositions.listNotRead(db, user, page))
+      const moves = members.map((member) => {
+        const reader = { conversation: groupConversation(appId, member.groupId), userId }
+        return this.#memberMove(reader, member, 'read_seq', null)
+      })
+      await step((await Promise.all(moves)).map((move) => ({ ...move, notifiesOwn: false })))
+      if (members.length < movesPerStep) return
+      page.afterGroupId = members.at(-1)?.groupId ?? 0
+    }
+  }
+
+  async #moveOf(
+    reader: KnownReader,
+    position: ReceiptPosition,
+    to: MoveTarget,
+  ): Promise<PositionMove> {
+    switch (reader.kind) {
+      case 'direct':
+        return directMove(reader, reader.party, position, to)
+      case 'member':
+        return this.#memberMove(reader, reader.positions, position, to)
+      case 'broadcast':
+        return broadcastMove(reader, reader.positions, position, to)
+    }
+  }
+
+  /** Reads the requests before the procedure: none is added at or below a present position, and the procedure skips those already answered. */
+  async #memberMove(
+    reader: ConversationReader,
+    member: MemberPositions,
+    position: ReceiptPosition,
+    to: MoveTarget,
+  ): Promise<MemberMove> {
+    const { database, receiptRequests } = this.options
+    const { conversation, userId } = reader
+    const { appId, lowId: groupId } = conversation
+    const { seq, messageId } = to ?? { seq: member.end, messageId: member.lastMessageId }
+    const isRead = position === 'read_seq'
+    const range = { appId, groupId, userId, from: member.at[position], to: seq }
+    return {
+      kind: 'member',
+      conversation: keyOf(conversation),
+      userId,
+      position,
+      seq,
+      isFurther: isRead && isFurther(member, userId, seq),
+      event: positionEvent(reader, position, [userId], messageId),
+      notifiesOwn: true,
+      receipts:
+        isRead && member.hasReadAck
+          ? await database.read((db) => receiptRequests.listBetween(db, range))
+          : [],
+    }
+  }
+
+  async #commit(callers: readonly CallerMoves[]): Promise<readonly boolean[]> {
+    const { database, clock, appended } = this.options
+    const moved = await database.procedure(movePositions, { callers, now: clock.now() }, null)
+    const successful = callers.filter((_, index) => moved[index])
+    const appIds = successful.flatMap(({ moves }) => moves[0]?.conversation.appId ?? [])
+    for (const appId of new Set(appIds)) appended(appId)
+    return moved
+  }
+}
+
+function directMove(
+  reader: ConversationReader,
+  party: Party,
+  position: ReceiptPosition,
+  to: MoveTarget,
+): DirectMove {
+  const { conversation } = reader
+  return {
+    kind: 'direct',
+    conversation: keyOf(conversation),
+    party,
+    position,
+    seq: to?.seq ?? null,
+    event: positionEvent(reader, position, readersOf(conversation), to?.messageId ?? 0),
+  }
+}
+
+/** Notifies the own devices only, since a broadcast may have as many readers as there are users. */
+function broadcastMove(
+  reader: ConversationReader,
+  { end, seen, lastMessageId }: BroadcastPositions,
+  position: ReceiptPosition,
+  to: MoveTarget,
+): BroadcastMove {
+  const { conversation, userId } = reader
+  const { seq, messageId } = to ?? { seq: end, messageId: lastMessageId }
+  return {
+    kind: 'broadcast',
+    conversation: keyOf(conversation),
+    userId,
+    position,
+    seq,
+    seen,
+    event: positionEvent(reader, position, [userId], messageId),
+    notifiesOwn: true,
+  }
+}
+
+function positionEvent(
+  { conversation, userId }: ConversationReader,
+  position: ReceiptPosition,
+  userIds: readonly Int64[],
+  messageId: number,
+): PositionEvent {
+  return {
+    kind: positionEvents[position],
+    payload: {
+      actor_id: userId,
+      user_ids: [...userIds],
+      conversation: toEventConversation(conversation),
+      msg_id: messageId,
+    },
+  }
+}
+
+function readAllRow({ appId, userId }: UserKey) {
+  const { kind, payload }: Event = actorEvent('message.read_all', {
+    appId,
+    actorId: userId,
+    userIds: [userId],
+  })
+  return { appId, kind, payload: JSON.stringify(payload) }
+}
+
+function keyOf({ appId, lowId, highId }: Conversation) {
+  return { appId, lowId, highId }
+}
+
+function sizeOf({ moves }: CallerMoves): number {
+  return moves.reduce(
+    (sum, move) => sum + 1 + (move.kind === 'member' ? move.receipts.length : 0),
+    0,
+  )
+}

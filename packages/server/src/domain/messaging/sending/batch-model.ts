@@ -1,0 +1,54 @@
+/** The input and output of {@link storeBatch}. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import type { MessageRow } from '../model/message-model.js'
+
+/** The messages of one send; they are stored together or not at all. */
+export interface Submission {
+  /** null = a repeat of the send is not recognized. */
+  readonly transactionId: Int64 | null
+  /** Rows with message IDs that ascend over the batch, and without positions. */
+  readonly rows: readonly MessageRow[]
+  /** For messages to groups, the members of each row who are asked for a read receipt, as in receipt_requests; '' = none. */
+  readonly groups?: readonly string[] | undefined
+}
+
+/** Sends that are stored in one transaction. */
+export interface Batch {
+  readonly submissions: readonly Submission[]
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly transactionLifeMs: number
+  /**
+   * Assumes that no send is a repeat, so that a remote database gets transaction IDs and positions in one round trip. A repeat ends
+   * the first try in a {@link BatchRetry}.
+   */
+  readonly isFirstTry: boolean
+}
+
+/** The result of a stored batch. */
+export interface StoredBatch {
+  /** Message IDs of each submission in the order of the batch; for a repeated send those of the first one. */
+  readonly messageIds: readonly (readonly number[])[]
+  /** The last broadcast before these messages, for apps that have any. */
+  readonly lastBroadcasts: readonly { readonly appId: string; readonly messageId: number }[]
+}
+
+/** The reason why a batch was undone, and the changes with which it can be stored. */
+export interface BatchRetry {
+  /** The message IDs must be greater than this one. */
+  readonly idsAfter?: number
+  /** The first try met a send that was stored before. */
+  readonly hasRepeats?: true
+  /** For each submission the indexes of messages whose sender or receiver is deleted; the retry leaves them out. */
+  readonly refused?: readonly (readonly number[])[]
+}
+
+/** A source of message IDs for batches whose IDs are too small. Without it the procedure ends in a {@link BatchRetry}. */
+export interface MessageIdSource {
+  /**
+   * Takes IDs without waiting, because the procedure holds locks.
+   * @returns IDs above `after`, ascending
+   * @throws IdsRunOut
+   */
+  takeReserved(count: number, after: number): readonly number[]
+}

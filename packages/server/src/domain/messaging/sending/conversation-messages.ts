@@ -1,0 +1,140 @@
+/** The messages of a batch by conversation, and the rows that follow from them. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import { chunksOf } from '../../../lib/chunks.js'
+import { compare } from '../../../lib/compare.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { NewRow } from '../../../outbox/outbox-statements.js'
+import { advancedMemberRow } from '../../groups/membership/member-statements.js'
+import { systemUserId } from '../../users/system-user.js'
+import {
+  type AppendedMessages,
+  advanceGroupRow,
+  advanceRow,
+} from '../conversations/conversation-statements.js'
+import { type ConversationKey, compareConversations } from '../model/conversation-model.js'
+import { type MessageRow, rowValue } from '../model/message-model.js'
+import { encodeRanges, type MessageRange } from '../model/message-ranges.js'
+import type { PlannedSend } from './claims.js'
+
+/** The messages of a batch to one conversation, at least one. */
+export interface ConversationMessages {
+  readonly conversation: ConversationKey
+  readonly isGroup: boolean
+  readonly rows: MessageRow[]
+  /** Messages whose senders request read receipts, and the members who are asked. */
+  readonly receipts: { readonly row: MessageRow; readonly memberIds: string }[]
+}
+
+/**
+ * Sorts messages in the order in which all transactions lock conversations: direct ones, then those of groups, each by key. The messages
+ * of each conversation are in the order of the batch.
+ */
+export function byConversation(sends: readonly PlannedSend[]): {
+  readonly direct: ConversationMessages[]
+  readonly groups: ConversationMessages[]
+} {
+  const messages = sends.flatMap(({ rows, groups }) =>
+    rows.map((row, index) => ({
+      row,
+      conversation: rowValue.conversation(row),
+      isGroup: groups !== undefined,
+      memberIds: groups?.[index],
+    })),
+  )
+  messages.sort((a, b) => compareConversations(a.conversation, b.conversation))
+  const found: ConversationMessages[] = []
+  for (const { row, conversation, isGroup, memberIds } of messages) {
+    const last = found.at(-1)
+    if (last && compareConversations(last.conversation, conversation) === 0) last.rows.push(row)
+    else found.push({ conversation, isGroup, rows: [row], receipts: [] })
+    if (memberIds) found.at(-1)?.receipts.push({ row, memberIds })
+  }
+  return {
+    direct: found.filter(({ isGroup }) => !isGroup),
+    groups: found.filter(({ isGroup }) => isGroup),
+  }
+}
+
+export function firstIdOf({ rows }: ConversationMessages): number {
+  return rowValue.messageId(rows[0] as MessageRow)
+}
+
+export function lastIdOf({ rows }: ConversationMessages): number {
+  return rowValue.messageId(rows.at(-1) as MessageRow)
+}
+
+export function directRow(messages: ConversationMessages): unknown[] {
+  const { lowId, highId } = messages.conversation
+  const readers = messages.rows.map(readerOf)
+  return advanceRow(appendedOf(messages), {
+    first: readers.lastIndexOf(lowId) + 1,
+    second: readers.lastIndexOf(highId) + 1,
+  })
+}
+
+export function groupRow(messages: ConversationMessages): unknown[] {
+  const readers = messages.rows.map(readerOf)
+  const senderId = readers.findLast((id) => id !== systemUserId) ?? systemUserId
+  return advanceGroupRow(appendedOf(messages), {
+    senderId,
+    ownPlace: senderId === systemUserId ? 0 : readers.lastIndexOf(senderId) + 1,
+    othersPlace: readers.findLastIndex((id) => id !== systemUserId && id !== senderId) + 1,
+  })
+}
+
+/** Positions of members who have read their own messages by sending them (rule E5), in the order in which all transactions lock members. */
+export function senderRows({ conversation, rows }: ConversationMessages): unknown[][] {
+  const { appId, lowId: groupId } = conversation
+  const positions = new Map(rows.map((row) => [readerOf(row), rowValue.seq(row)]))
+  positions.delete(systemUserId)
+  return [...positions]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([userId, seq]) => advancedMemberRow({ appId, groupId, userId }, seq))
+}
+
+/** Notifications in users' names. */
+export function notificationsIn({ rows }: ConversationMessages): MessageRow[] {
+  return rows.filter(rowValue.isUsersNotification)
+}
+
+/** Ranges in one outbox row. The row stays small enough that both databases store it in one piece. */
+const rangesPerRow = 32
+
+export function outboxRows(conversations: readonly ConversationMessages[]): NewRow[] {
+  const byApp = groupBy(conversations, ({ conversation }) => conversation.appId)
+  return [...byApp].flatMap(([appId, ofApp]) =>
+    chunksOf(ofApp.map(rangeOf), rangesPerRow).map(
+      (ranges): NewRow => ({
+        appId,
+        kind: 'message.stored',
+        payload: encodeRanges(ranges),
+        messageIds: {
+          first: Math.min(...ranges.map(({ firstId }) => firstId)),
+          last: Math.max(...ranges.map(({ lastId }) => lastId)),
+        },
+      }),
+    ),
+  )
+}
+
+/** The range holds no other messages, because the row of the conversation is locked. */
+function rangeOf(messages: ConversationMessages): MessageRange {
+  const { conversation, isGroup, rows } = messages
+  const { appId, lowId, highId } = conversation
+  return {
+    conversation: { appId, lowId, highId, isGroup },
+    firstId: firstIdOf(messages),
+    lastId: lastIdOf(messages),
+    count: rows.length,
+  }
+}
+
+function appendedOf(messages: ConversationMessages): AppendedMessages {
+  const { conversation, rows } = messages
+  return { conversation, count: rows.length, firstId: firstIdOf(messages) }
+}
+
+/** The user whose positions a message moves: its sender; for notifications the system, which has none. */
+function readerOf(row: MessageRow): Int64 {
+  return rowValue.isUsersNotification(row) ? systemUserId : rowValue.senderId(row)
+}
