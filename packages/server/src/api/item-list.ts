@@ -4,10 +4,10 @@ import { type ItemOutcome, valuesOf } from '../domain/item-outcome.js'
 
 type Malformed = Extract<Item<unknown>, { readonly raw: unknown }>
 
-/** The ID that a malformed entry names, 0 when it names none. */
+/** The ID in a malformed entry, 0 when it has none. */
 export function rawUserId({ raw }: Malformed): number {
   const userId = fieldOf(raw, 'user_id')
-  // Without the sign of a zero.
+  // Turns -0 into 0.
   return Number.isSafeInteger(userId) ? (userId as number) + 0 : 0
 }
 
@@ -18,7 +18,7 @@ export function usernameOf(item: Item<{ readonly username: string }>): string {
   return typeof username === 'string' ? shown(username) : ''
 }
 
-/** A text that was refused, as an answer can carry it: half characters and U+0000 are replaced. */
+/** A refused text in a form that an answer can carry: lone surrogates and U+0000 are replaced. */
 function shown(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }
@@ -64,8 +64,8 @@ export async function itemResults<T, Entry, O, R>(
 }
 
 /**
- * The same for a list of IDs, of which each is taken once, where it comes first.
- * @param work gives one outcome for each of the IDs, in their order
+ * Results for a list of IDs. Repeated IDs count once, at their first place.
+ * @param work returns one outcome for each ID, in their order
  */
 export async function idResults<R>(
   ids: readonly Int64[],

@@ -358,9 +358,12 @@ export interface DevicesTable {
 }
 
 /**
- * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system (0), or a user with themselves.
- * A group is its own pair. The broadcasts of a sender are a conversation of all users (-1) and the sender; the marks of its readers are
- * in {@link BroadcastMarksTable}.
+ * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system (0), or a user twice. A group is its
+ * ID twice. The broadcasts of a sender are a conversation of all users (-1) with the sender; the positions of its readers are in
+ * {@link BroadcastMarksTable}.
+ *
+ * Columns `low_…` belong to the first party, which has the smaller ID, and columns `high_…` to the second one; code says `Party`. In a
+ * conversation with oneself both have the same values. Groups use some of them for their furthest readers.
  */
 export interface ConversationsTable {
   app_id: string
@@ -371,38 +374,37 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
-  /** 1 = a party was deleted; no more messages are accepted (rule D5). */
+  /** 1 = a party is deleted, so no more messages are stored (rule D5). */
   closed: Generated<number>
-  /** The number of edits and recalls. With seq it makes the change number of the conversation; see message_changes. */
+  /** Number of edits and recalls. The sum with seq is the change number of the conversation; see message_changes. */
   alterations: Generated<number>
-  /** Changes above this number are kept; 0 = all of them. */
+  /** Changes above this number are stored; 0 = all of them. */
   changes_kept_from: Generated<number>
   /** Messages up to and including this position were removed for their age (rule E14); 0 = none. */
   removed_seq: Generated<number>
   /** The last removed message; it strictly grows. */
   removed_msg_id: Generated<number>
-  /** In a group's conversation the member who has read furthest, to low_read_seq; the next one has read to high_read_seq. */
+  /** The furthest reader of a group, at low_read_seq; the furthest of all other members is at high_read_seq. */
   reader_id: Generated<Int64>
-  /** Position of the newest recalled message; 0 = none. Above a mark the unread count has to be counted exactly. */
+  /** Position of the newest recalled message; 0 = none. Above a reader's position it makes unread counts read recalled_messages. */
   last_recalled_seq: number
-  /** Position of the newest notification in the name of a user, which may have been recalled; 0 = none. Used likewise. */
+  /** Position of the newest notification in a user's name, recalled or not; 0 = none. The same for own_notifications. */
   last_notified_seq: Generated<number>
-  /** The position up to which nothing is unread to the party: the greater one of its read and hidden positions. */
+  /** Nothing up to and including this position is unread to the party: the greater one of its read and hidden positions. */
   low_seen_seq: number
   high_seen_seq: number
-  /** The party with the smaller ID has read up to and including this position; sending moves it (rule E5). */
+  /** The party has read everything up to and including this position; sending moves it (rule E5). */
   low_read_seq: number
-  /** A device of the party got everything up to and including this position. */
+  /** A device of the party has received everything up to and including this position. */
   low_delivered_seq: number
   /** Everything up to and including this message is hidden from the party (rule E13). */
   low_hidden_msg_id: number
-  /** The same of the other party; in a conversation with oneself they are equal. */
   high_read_seq: number
   high_delivered_seq: number
   high_hidden_msg_id: number
 }
 
-/** The conversations of a user: a row for each party of a conversation except the system. */
+/** The direct conversations of a user: a row for each party except the system. */
 export interface UserConversationsTable {
   app_id: string
   user_id: Int64
@@ -411,8 +413,8 @@ export interface UserConversationsTable {
 }
 
 /**
- * The marks of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The first mark adds the row. Without it nothing was
- * read, and every broadcast after `broadcasts_after` of the user is unread.
+ * The positions of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The row is inserted when the first of them
+ * moves: without it nothing is read, and unread broadcasts begin after `broadcasts_after` of the user.
  */
 export interface BroadcastMarksTable {
   app_id: string
@@ -424,7 +426,7 @@ export interface BroadcastMarksTable {
   hidden_msg_id: Generated<number>
 }
 
-/** Notifications in the name of a user. They move no marks, and are unread to others only (rule E5). */
+/** Notifications in the name of a user, which move no positions: unread to others, but not to that user (rule E5). */
 export interface OwnNotificationsTable {
   app_id: string
   low_id: Int64
@@ -452,7 +454,7 @@ export interface MessagesTable {
   edited_at: number
 }
 
-/** The rest of a recalled message (rule E7). */
+/** Tombstones of recalled messages (rule E7). */
 export interface RecalledMessagesTable {
   app_id: string
   low_id: Int64

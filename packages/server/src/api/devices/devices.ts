@@ -62,7 +62,7 @@ export function deviceHandlers({
   ]
 }
 
-/** A device of the user, which need not be the one that the token is tied to. */
+/** A device of the user; the token may be tied to another device. */
 function deviceOf({ appId, userId }: UserKey, deviceSn: number): DeviceKey {
   return { appId, userId, deviceSn }
 }

@@ -87,7 +87,7 @@ function toSummary(view: GroupView): GroupSummary {
   }
 }
 
-/** The Group resource as its viewer sees it; push and mute modes are 0 for those who are no members. */
+/** The Group resource as its viewer sees it; push and mute modes are 0 for viewers who are no members. */
 export function toGroupResource({ group, member }: GroupView): GroupRecord {
   return {
     apply_approval: group.applyApproval,

@@ -33,7 +33,7 @@ type PropertyWriter = readonly [
   PlainProperty,
 ]
 
-/** The operations that write one thing of a group, and which. */
+/** Operations that write one field of a group, with that field. */
 const propertyWriters: readonly PropertyWriter[] = [
   [setGroupName, 'name'],
   [setGroupAvatar, 'avatar'],

@@ -19,7 +19,7 @@ export function tokenHandlers({ tokens }: { readonly tokens: TokenService }): Ha
     { principal, userAgent, address }: CallContext<'anyone'>,
   ) => {
     const device = device_guid ? { deviceGuid: device_guid } : {}
-    // An app server logs in users from everywhere, so its address says nothing about who guesses.
+    // An app server logs in users from many places, so its address does not identify a guessing client.
     const from = { userAgent, address: principal.kind === 'admin' ? null : address }
     return data(
       toRecord(await tokens.logIn({ appId: principal.appId, name, password, ...from, ...device })),
@@ -36,7 +36,7 @@ export function tokenHandlers({ tokens }: { readonly tokens: TokenService }): Ha
   ]
 }
 
-/** encrypt_type and public_key belong to a connection protocol of other servers; ours encrypts with TLS. */
+/** encrypt_type and public_key belong to a connection protocol of other servers; this one uses TLS. */
 function toRecord(issued: IssuedToken): TokenRecord {
   return {
     access_key_secret: issued.accessKeySecret,

@@ -66,7 +66,7 @@ function toDraft(params: SetParams): CertificateDraft {
   }
 }
 
-/** "" is none. */
+/** null for "". */
 function filled(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }

@@ -12,7 +12,7 @@ import { stepWords } from '../../domain/push/trace/trace-words.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { toTaskProgress } from './task-progress.js'
 
-/** A trace as it is answered. */
+/** A trace as callers see it. */
 export function toTrace({ progress, userId, isInAudience, text, devices }: Trace): PushTrace {
   return {
     task: toTaskProgress(progress),

@@ -2,7 +2,7 @@ import { setEmail, setMobile, setUsername } from '@hermod/protocol'
 import type { ProfileService, UniqueField } from '../../domain/users/profile-service.js'
 import { type CallContext, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
-/** By what a user may log in. */
+/** The names with which a user may log in. */
 export function nameHandlers({ profiles }: { readonly profiles: ProfileService }): Handler[] {
   const set = ({ principal }: CallContext<'user'>, field: UniqueField, value: string) =>
     whenDone(

@@ -17,7 +17,7 @@ import type { User } from '../../domain/users/user-model.js'
 import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { itemResults, rawUserId, toSuccessFields } from '../item-list.js'
 
-/** A changed profile as it comes in a list; without user_id it is the caller's own. */
+/** A changed profile in a list; without user_id it is the caller's profile. */
 interface ProfileEntry extends ProfileChanges {
   readonly user_id?: Int64
 }
@@ -35,7 +35,7 @@ export function profileHandlers({
     { principal }: CallContext<'userOrAdmin'>,
     list: readonly Item<ProfileEntry>[],
   ) => {
-    // 0, which is no user's ID, where an Admin token acts for no user.
+    // 0, which no user has, where an Admin token acts for no user.
     const ownId = principal.userId ?? 0
     const results = await itemResults(list, {
       toEntry: ({ user_id: userId = ownId, ...changes }) => ({ userId, changes }),

@@ -26,7 +26,7 @@ type SettingWriter = readonly [
   keyof StoredSettings,
 ]
 
-/** The operations that write one setting, and which. */
+/** Operations that write one setting, with that setting. */
 const settingWriters: readonly SettingWriter[] = [
   [setAuthMode, 'auth_mode'],
   [setAutoDownload, 'auto_download'],

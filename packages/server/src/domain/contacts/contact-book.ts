@@ -17,20 +17,20 @@ export interface ContactBookOptions {
   readonly clock: Clock
 }
 
-/** How two users become contacts, for all services that decide on it. */
+/** Makes users contacts of each other, for all services that decide on it. */
 export class ContactBook {
   constructor(private readonly options: ContactBookOptions) {}
 
-  /** Keeps other changes between any of these users, and their deletion, waiting until the transaction ends. */
+  /** Locks users, so that other changes between them and their deletion wait until the transaction ends. */
   async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
     return LockedUsers.lockForUpdate(tx, this.options.users, appId, userIds)
   }
 
   /**
-   * Makes contacts of users that are locked; what was open between them is settled by it.
+   * Makes locked users contacts and settles their open contact requests.
    *
-   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's for the user, '' keeps what is there
-   * @throws AppError contact_limit_reached; then nothing was written
+   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's for the user, '' keeps the present one
+   * @throws AppError contact_limit_reached; then no row was written
    */
   async makeContacts(
     tx: Tx,
@@ -58,7 +58,7 @@ export class ContactBook {
   }
 
   /**
-   * Makes two users contacts without asking, in the transaction of the caller.
+   * Makes two users contacts without a request, in the transaction of the caller.
    * @throws AppError user_not_found, user_deleted, contact_limit_reached
    */
   async connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
@@ -66,7 +66,7 @@ export class ContactBook {
   }
 
   /**
-   * Makes a new user, who has no contacts yet, a contact of the peer, or asks the peer, as the peer wants it.
+   * Makes a new user, who has no contacts yet, a contact of the peer or sends the peer a request, as the peer's settings demand.
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
    */
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
@@ -78,7 +78,7 @@ export class ContactBook {
     else await this.connect(tx, appId, userId, peerId)
   }
 
-  /** Leaves the peer a contact request of the user, both of whom are locked. */
+  /** Stores a contact request of the user to the peer. Both are locked. */
   async ask(
     tx: Tx,
     side: ContactSide,
@@ -101,11 +101,11 @@ export class ContactBook {
   }
 
   /**
-   * Makes the user and these others contacts without asking; those who are contacts already stay so.
+   * Makes the user and these peers contacts without a request. Present contacts stay as they are.
    *
    * @param peerIds distinct, without the user
-   * @returns those who are new
-   * @throws AppError user_not_found, user_deleted, contact_limit_reached; then nothing is changed
+   * @returns the new contacts
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached; then no contact is added
    */
   async add(
     tx: Tx,

@@ -10,7 +10,7 @@ import type { ContactSide } from './contact-model.js'
 type ContactEventKind =
   Extract<ActorEventKind, `contact.${string}`> extends `contact.${infer Kind}` ? Kind : never
 
-/** The acting user did something that concerns the peer. */
+/** An action of one user that concerns a peer. */
 export function contactEvent<K extends ContactEventKind>(
   { appId, userId: actorId, peerId }: ContactSide,
   kind: K,

@@ -8,14 +8,14 @@ import {
   systemUserId,
 } from '@hermod/protocol'
 
-/** One of the two sides of a pair, or one user as seen by another. */
+/** One direction of a pair: a user as seen by another. */
 export interface ContactSide {
   readonly appId: string
   readonly userId: Int64
   readonly peerId: Int64
 }
 
-/** What one user has stored about another. */
+/** The data that one user has stored about another. */
 export interface Contact {
   readonly state: number
   readonly isBlocked: boolean
@@ -24,7 +24,7 @@ export interface Contact {
   readonly isMuted: boolean
 }
 
-/** About most users nothing is stored. */
+/** The relation without stored data, which most pairs have. */
 export const noContact: Contact = {
   state: relation.stranger,
   isBlocked: false,
@@ -67,16 +67,16 @@ export function systemEntry({
   }
 }
 
-/** How a user answers contact requests. */
+/** The settings by which a user answers contact requests. */
 export interface AuthRule {
   readonly authMode: number
   readonly authAnswer: string
 }
 
-/** A request as the user who received it has it; times in ms. */
+/** A request as its receiver sees it; times in ms. */
 export interface ContactRequest {
   readonly applicantId: Int64
-  /** What the applicant will call the user; '' leaves it as it is. */
+  /** The applicant's alias for the user; '' keeps the present one. */
   readonly alias: string
   readonly reason: string
   readonly status: number
@@ -84,25 +84,25 @@ export interface ContactRequest {
   readonly expiresAt: number
 }
 
-/** What is absent stays as it is. */
+/** Changes of a relation; absent fields stay as they are. */
 export interface ContactChanges {
   readonly alias?: string | undefined
   readonly ext?: string | undefined
   readonly isMuted?: boolean | undefined
 }
 
-/** The relation as callers see it: a block hides what was before. */
+/** The relation as callers see it: a block hides the relation before it. */
 export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBlocked'>): number {
   return isBlocked ? relation.blocked : state
 }
 
-/** @returns what becomes of a contact request: contacts at once, or a question to the user */
+/** @returns the outcome of a contact request: contacts at once, or an open request */
 export function checkContactRequest(
   rule: AuthRule,
   answer: string | undefined,
 ): 'contacts' | 'ask' {
   if (rule.authMode === authMode.closed) throw new AppError('contact_requests_refused')
-  // Without an answer that could be right, none is.
+  // Without a configured answer every answer is wrong.
   const isRight = rule.authAnswer !== '' && answer === rule.authAnswer
   if (rule.authMode === authMode.question && !isRight) throw new AppError('wrong_auth_answer')
   return rule.authMode === authMode.consent ? 'ask' : 'contacts'

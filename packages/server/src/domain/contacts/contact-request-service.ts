@@ -29,10 +29,10 @@ export interface ContactRequestServiceOptions {
   readonly clock: Clock
 }
 
-/** What an applicant sends to a user. */
+/** A contact request as the applicant sends it. */
 export interface NewContactRequest {
   readonly userId: Int64
-  /** What the applicant calls the user. */
+  /** The applicant's alias for the user. */
   readonly alias?: string | undefined
   readonly reason?: string | undefined
   readonly authAnswer?: string | undefined
@@ -40,10 +40,10 @@ export interface NewContactRequest {
 
 const maxPage = 500
 const defaultPage = 100
-/** So many requests of a batch are one transaction: few commits, and no call waits long for its locks. */
+/** Requests per transaction: few commits, and no call waits long for locks. */
 const batchChunk = 50
 
-/** Asking to become a contact, and answering. */
+/** Sends and answers contact requests. */
 export class ContactRequestService {
   constructor(private readonly options: ContactRequestServiceOptions) {}
 
@@ -108,7 +108,7 @@ export class ContactRequestService {
   }
 
   /**
-   * What the user received, newest first, handled ones included.
+   * Lists requests to the user, newest first, answered ones included.
    * @param page.limit default 100, maximum 500
    */
   async list(
@@ -138,7 +138,7 @@ export class ContactRequestService {
     }
   }
 
-  /** Refuses before it writes anything, so that others may follow in the same transaction. */
+  /** Refuses before the first write, so that other requests may follow in the same transaction. */
   async #apply(
     tx: Tx,
     users: LockedUsers,

@@ -7,14 +7,14 @@ import type { Position } from '../paging.js'
 import type { UserKey } from '../users/user-model.js'
 import type { ContactRequest } from './contact-model.js'
 
-/** Who applied to whom. */
+/** The key of a contact request. */
 interface Pair {
   readonly appId: string
   readonly userId: Int64
   readonly applicantId: Int64
 }
 
-/** Contact requests; the last one of each applicant to each user. */
+/** Contact requests: the latest one of each applicant to each user. */
 export class ContactRequestStore {
   async find(db: Queryable, { appId, userId, applicantId }: Pair): Promise<ContactRequest | null> {
     const row = await db
@@ -51,9 +51,9 @@ export class ContactRequestStore {
       .execute()
   }
 
-  /** Also the requests of others to the user. */
+  /** Deletes requests of the user and to the user. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    // One statement for each column: each has an index of its own.
+    // One statement for each column, because each has a separate index.
     for (const column of ['user_id', 'applicant_id'] as const)
       await tx
         .deleteFrom('contact_requests')
@@ -77,7 +77,7 @@ export class ContactRequestStore {
       .execute()
   }
 
-  /** Whatever is open between the user and these others, either way, counts as accepted. */
+  /** Marks open requests between the user and these peers, in both directions, as accepted. */
   async acceptOpen(
     tx: Tx,
     appId: string,
@@ -136,7 +136,7 @@ export class ContactRequestStore {
     return rows.map(toContactRequest)
   }
 
-  /** 0 without any contact request. */
+  /** Finds the time of the latest change; 0 without any contact request. */
   async lastChange(db: Queryable, appId: string, userId: Int64): Promise<number> {
     const row = await db
       .selectFrom('contact_requests')

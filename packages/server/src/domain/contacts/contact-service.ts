@@ -36,10 +36,10 @@ export interface ContactActor {
   readonly userId: Int64
 }
 
-/** As many as clients that ask for one page only can be expected to have. */
+/** Covers the contacts of clients that read one page only. */
 const maxPage = 10_000
 
-/** Contact lists and block lists, each side with what it has stored about the other. */
+/** Reads and changes contact lists and block lists. */
 export class ContactService {
   constructor(private readonly options: ContactServiceOptions) {}
 
@@ -71,7 +71,7 @@ export class ContactService {
   }
 
   /**
-   * Changes what is given and nothing else.
+   * Changes the given fields only.
    * @throws AppError invalid_parameter, not_contact
    */
   async update(
@@ -111,7 +111,7 @@ export class ContactService {
   }
 
   /**
-   * Makes contacts without asking; all of them or none.
+   * Adds contacts without a request: all of them or none.
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, invalid_parameter for oneself
    */
   async add(actor: ContactActor, userIds: readonly Int64[]): Promise<void> {
@@ -160,7 +160,7 @@ export class ContactService {
     }
   }
 
-  /** Any users as the actor sees them, in the order asked for and each once; unknown and deleted ones are left out. */
+  /** Lists users as the actor sees them, in the given order and each once, without unknown and deleted ones. */
   async findMany(
     { appId, userId }: ContactActor,
     userIds: readonly Int64[],
@@ -188,13 +188,13 @@ export class ContactService {
     const [entry] = await database.read((db) =>
       store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by),
     )
-    // Says which of unknown and deleted it is.
+    // Throws user_not_found or user_deleted.
     if (!entry && 'userId' in by) await accounts.get(appId, by.userId)
     if (!entry) throw new AppError('user_not_found')
     return entry
   }
 
-  /** The system as everybody sees it (rule E11b). */
+  /** The system, which all users see alike (rule E11b). */
   async #system(appId: string): Promise<ContactEntry> {
     const { settings } = await this.options.apps.get(appId)
     return systemEntry(settings)
@@ -214,7 +214,7 @@ export class ContactService {
   }
 }
 
-/** The same relation as the peer holds it. */
+/** The relation seen from the peer. */
 export function otherSide({ appId, userId, peerId }: ContactSide): ContactSide {
   return { appId, userId: peerId, peerId: userId }
 }

@@ -14,7 +14,7 @@ import {
   noContact,
 } from './contact-model.js'
 
-/** A side of a new contact; alias '' keeps the one there is. */
+/** One direction of a new contact; alias '' keeps the present one. */
 export interface NewSide {
   readonly userId: Int64
   readonly peerId: Int64
@@ -23,7 +23,7 @@ export interface NewSide {
 
 type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
 
-/** What users have stored about each other. */
+/** Relations: the data that users have stored about each other. */
 export class ContactStore {
   readonly #findRelation
 
@@ -68,7 +68,7 @@ export class ContactStore {
     return row ? toContact(row) : noContact
   }
 
-  /** As {@link find}, and only what decides on messages. */
+  /** Finds the part of a relation that decides on messages. */
   async findRelation(
     db: Queryable,
     side: ContactSide,
@@ -91,7 +91,7 @@ export class ContactStore {
     return new Set(rows.map((row) => row.peer_id))
   }
 
-  /** @returns how many contacts each of the users has; without those who have none */
+  /** @returns the number of contacts of each user who has any */
   async countContacts(
     db: Queryable,
     appId: string,
@@ -181,9 +181,9 @@ export class ContactStore {
       .execute()
   }
 
-  /** What a user has stored about others, and others about the user. */
+  /** Deletes the relations of a user in both directions. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    // One statement for each column: each has an index of its own.
+    // One statement for each column, because each has a separate index.
     for (const column of ['user_id', 'peer_id'] as const) {
       const rows = await tx
         .deleteFrom('contacts')
@@ -240,7 +240,7 @@ export class ContactStore {
     return rows.map((row) => ({ userId: row.user_id, name: row.nick_name || row.username }))
   }
 
-  /** When the newest change happened in what the user has stored about others, removals included; 0 without any. */
+  /** Finds the time of the latest change in the user's relations, removals included; 0 without any. */
   async lastChange(db: Queryable, appId: string, userId: Int64): Promise<number> {
     const row = await db
       .selectFrom('contacts')
@@ -264,7 +264,7 @@ export class ContactStore {
     return rows.map((row) => row.peer_id)
   }
 
-  /** Users as one of them sees them, in no particular order; without unknown and deleted ones. */
+  /** Lists users as the viewer sees them, in no particular order, without unknown and deleted ones. */
   async findEntries(
     db: Queryable,
     appId: string,

@@ -26,7 +26,7 @@ export interface MessageRulesOptions {
   readonly relationCache: InvalidatedCache<ContactSide, Relation>
 }
 
-/** Which users take messages from whom (rule E11). What a recipient has stored about a sender is looked up only where it matters. */
+/** Decides which users take messages from a sender (rule E11). Reads the relation only where it decides. */
 export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 
@@ -52,7 +52,7 @@ export class MessageRules {
   }
 
   /**
-   * Whether a user may send to another one with a token of its own.
+   * Tests whether a user may send to another with a user token.
    * @throws AppError user_not_found, user_deleted for either of them
    */
   async mayMessage(appId: string, senderId: Int64, recipientId: Int64): Promise<boolean> {

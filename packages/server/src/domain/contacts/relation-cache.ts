@@ -2,10 +2,10 @@ import type { CachedTables } from '../../db/checks/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
 import type { Contact, ContactSide } from './contact-model.js'
 
-/** What one user holds of another, as far as sends ask for it. */
+/** The contact state that sending checks. */
 export type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
-/** What one user has stored about another, as far as it decides on messages; also that there is nothing. */
+/** Contact states by pair; absent relations are cached too. */
 export const relationCache: CacheDefinition<ContactSide, Relation> = {
   name: 'relations',
   maxEntries: 100_000,

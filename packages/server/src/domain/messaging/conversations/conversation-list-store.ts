@@ -115,7 +115,7 @@ export class ConversationListStore {
   }
 
   /**
-   * Lists conversations whose newest message is older than `beforeId`, most recent activity first.
+   * Lists conversations with no message from `beforeId` on, most recent activity first.
    * @param page.hasBroadcasts false where the app has no broadcasts; otherwise they are merged into the conversations with their senders
    */
   async list(

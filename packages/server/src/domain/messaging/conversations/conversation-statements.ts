@@ -92,7 +92,7 @@ const groupPositionColumns = {
   high_read_seq: 'bigint',
 } as const
 
-/** As {@link advanceConversations} for conversations of groups. Moves the furthest readers to the senders. */
+/** Takes positions in groups' conversations, as {@link advanceConversations} does, and moves the furthest readers to the senders. */
 export const advanceGroupConversations: BulkInsert = {
   module: import.meta.url,
   table: 'conversations',

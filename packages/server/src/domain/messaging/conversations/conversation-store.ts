@@ -206,7 +206,7 @@ export class ConversationStore {
     return toEnd(await selectEnd(tx, group).executeTakeFirst())
   }
 
-  /** As {@link findEnd}; sends wait until the transaction ends. Call it before any member is locked. */
+  /** Finds the end and makes sends wait until the transaction ends. Call it before any member is locked. */
   async lockEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd> {
     return toEnd(await lockShare(tx, selectEnd(tx, group)).executeTakeFirst())
   }

@@ -19,13 +19,13 @@ export interface PinServiceOptions {
 
 const pinsPerUser = 1_000
 
-/** Conversations that a user keeps on top; they need not have begun. */
+/** Pins conversations to the top of a user's list, begun or not. */
 export class PinService {
   constructor(private readonly options: PinServiceOptions) {}
 
   /**
-   * A conversation that is pinned already keeps its place.
-   * @throws AppError user_not_found, user_deleted, pin_limit_reached; of a group also group_not_found when it is dissolved, not_group_member
+   * Pins a conversation. A pinned one keeps its place.
+   * @throws AppError user_not_found, user_deleted, pin_limit_reached; for a group also group_not_found when it is dissolved, not_group_member
    */
   async pin(user: UserKey, conversationId: Int64): Promise<void> {
     const { database, accounts, groupAccess } = this.options
@@ -44,13 +44,13 @@ export class PinService {
     })
   }
 
-  /** A conversation that is not pinned is passed over. */
+  /** Unpins a conversation, if it is pinned. */
   async unpin(user: UserKey, conversationId: Int64): Promise<void> {
     const { database, store } = this.options
     await database.transaction((tx) => store.delete(tx, user, conversationId))
   }
 
-  /** Newest pin first. */
+  /** Lists pinned conversations, newest pin first. */
   async list(user: UserKey): Promise<Int64[]> {
     const { database, store } = this.options
     return (await database.read((db) => store.list(db, user))).map(
@@ -65,7 +65,7 @@ export class PinService {
     return (await groupCache.findGroup({ appId, groupId: conversationId })) !== null
   }
 
-  /** With the user's row locked. */
+  /** Requires a lock on the user. */
   async #add(tx: Tx, user: UserKey, conversationId: Int64): Promise<void> {
     const { store, clock } = this.options
     const pins = await store.list(tx, user)

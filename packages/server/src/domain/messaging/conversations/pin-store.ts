@@ -16,7 +16,7 @@ const deletePins: BulkDelete = {
   keys: { app_id: 'text', user_id: 'bigint', conversation_id: 'bigint' },
 }
 
-/** Conversations that users pinned. */
+/** Pinned conversations. */
 export class PinStore {
   constructor(private readonly database: Database) {}
 
@@ -55,7 +55,7 @@ export class PinStore {
       .execute()
   }
 
-  /** For users who leave a group, whose conversation only members may pin. */
+  /** Deletes the pins of former members, because only members may pin the conversation of a group. */
   async deleteOfGroup(
     tx: Tx,
     { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },

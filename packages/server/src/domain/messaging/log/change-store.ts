@@ -15,13 +15,13 @@ import {
   isBroadcastStream,
 } from '../model/conversation-model.js'
 
-/** What was done to a message, and the end of its conversation when it was done. */
+/** A recall or an edit of a message, with the end of its conversation at that time. */
 export interface NewAlteration {
   readonly messageId: number
   readonly kind: AlterationKind
   /** Position of the newest message. */
   readonly seq: number
-  /** How many alterations there are, this one included. */
+  /** The number of alterations, including this one. */
   readonly alterations: number
 }
 
@@ -42,8 +42,8 @@ const stateColumns = [
 type ConversationState = ChangeState & { readonly removedMessageId: number }
 
 /**
- * The change log of conversations (decision page 027). Messages need no rows in it: a change number counts the messages and what was
- * done to them, and the log of messages is in the order of its key.
+ * The change log of conversations (decision page 027). New messages need no rows in it: a change number counts messages and alterations,
+ * and the log of messages is sorted by its key.
  */
 export class ChangeStore {
   readonly #state
@@ -113,7 +113,7 @@ export class ChangeStore {
     )
   }
 
-  /** Gives an edit or a recall of a message its number. The transaction has locked the conversation. */
+  /** Appends an edit or a recall. The conversation is locked. */
   async append(
     tx: Tx,
     conversation: ConversationKey,
@@ -127,7 +127,7 @@ export class ChangeStore {
       .execute()
   }
 
-  /** Null when the conversation has not begun, the reader is no member of the group, or no broadcast is for the reader. */
+  /** @returns null when the conversation has not begun, the reader is no member, or the stream has no broadcast for the reader */
   async findState(
     db: Queryable,
     conversation: Conversation,
@@ -149,7 +149,7 @@ export class ChangeStore {
       : this.#state.first(db, { appId, lowId, highId, userId })
   }
 
-  /** Edits and recalls with numbers above `after`, by number. */
+  /** Lists edits and recalls with numbers above `after`, by number. */
   async listAlterations(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,
@@ -166,8 +166,8 @@ export class ChangeStore {
   }
 
   /**
-   * The latest change of all messages up to one, so that it is known which changes go with them. The transaction has locked the conversation.
-   * @param upTo.keptFrom changes above this number are there
+   * Finds the latest change of all messages up to one; changes up to it go with these messages. The conversation is locked.
+   * @param upTo.keptFrom changes above this number are still stored
    */
   async findLatestUpTo(
     tx: Tx,
@@ -187,7 +187,7 @@ export class ChangeStore {
       .where(isConversation(conversation))
       .where('msg_id', '<=', messageId)
       .executeTakeFirst()
-    // The first alteration after the message was stored tells how many there were before it.
+    // The first alteration after the message was stored contains the number of alterations before it.
     const next = await tx
       .selectFrom('message_changes')
       .select('alteration')
@@ -201,7 +201,7 @@ export class ChangeStore {
     return Math.max(storedAt, altered?.change ?? 0)
   }
 
-  /** Deletes the first rows with numbers up to `change`, at most `limit`. @returns how many these were */
+  /** Deletes the first rows with numbers up to `change`, at most `limit`. @returns the number of deleted rows */
   async deleteOldest(
     tx: Tx,
     conversation: ConversationKey,

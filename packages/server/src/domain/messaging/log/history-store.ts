@@ -12,6 +12,7 @@ import {
   isBroadcastStream,
 } from '../model/conversation-model.js'
 import type { HistoryMessage, MessageStatus } from '../model/message-model.js'
+import type { ReceiptPosition } from '../model/reader-positions.js'
 
 interface Start {
   readonly userId: Int64
@@ -44,17 +45,17 @@ const messageColumns = [
   'm.edited_at as editedAt',
 ] as const
 
-/** The party that did not send the message is its receiver; in a conversation with oneself the marks of the first side count. One compare, since it is made for each message. */
-const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
-  sql<number>`case when m.sender_id = c.high_id then ${sql.ref(`c.low_${mark}`)} else ${sql.ref(`c.high_${mark}`)} end`
+/** The position of the party that did not send the message; in a conversation with oneself of the first party. One comparison for each message. */
+const receiverPosition = (position: ReceiptPosition) =>
+  sql<number>`case when m.sender_id = c.high_id then ${sql.ref(`c.low_${position}`)} else ${sql.ref(`c.high_${position}`)} end`
 
-/** One's own message in a group has been read once any other member has read it, where read_ack is on; received ones by one's own marks. */
+/** The member's own messages are read once another member has read them, where read_ack is on; received ones by the member's positions. */
 const statusInGroup = sql<MessageStatus>`case
   when m.sender_id = p.user_id then
     case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then ${read} else ${stored} end
   when m.seq <= p.read_seq then ${read} when m.seq <= p.delivered_seq then ${delivered} else ${stored} end`
 
-/** The messages `m` of a conversation `c` of two, as its party sees them. */
+/** Messages `m` of a direct conversation `c` with their status for a party. */
 function logOf(db: Queryable, param: Param<DirectReader>) {
   return db
     .selectFrom('conversations as c')
@@ -66,7 +67,7 @@ function logOf(db: Queryable, param: Param<DirectReader>) {
     )
     .select([
       ...messageColumns,
-      sql<MessageStatus>`case when m.seq <= ${receiverMark('read_seq')} then ${read} when m.seq <= ${receiverMark('delivered_seq')} then ${delivered} else ${stored} end`.as(
+      sql<MessageStatus>`case when m.seq <= ${receiverPosition('read_seq')} then ${read} when m.seq <= ${receiverPosition('delivered_seq')} then ${delivered} else ${stored} end`.as(
         'status',
       ),
     ])
@@ -75,7 +76,7 @@ function logOf(db: Queryable, param: Param<DirectReader>) {
     .where('c.high_id', '=', param('highId'))
 }
 
-/** The messages `m` of a group's conversation `c`, as its member `p` sees them. */
+/** Messages `m` of a group's conversation `c` with their status for the member `p`. */
 function logOfGroup(db: Queryable, param: Param<GroupReader>) {
   return joinedGroups(db)
     .innerJoin('messages as m', (join) =>
@@ -90,11 +91,11 @@ function logOfGroup(db: Queryable, param: Param<GroupReader>) {
     .where('p.user_id', '=', param('userId'))
 }
 
-/** One's own broadcasts are in the conversation with oneself, so they are read; received ones by one's own marks. */
+/** The user's own broadcasts are in the conversation with oneself and so are read; received ones by the user's positions. */
 const statusOfBroadcast = sql<MessageStatus>`case when m.sender_id = u.user_id then ${read}
   when m.seq <= coalesce(b.read_seq, 0) then ${read} when m.seq <= coalesce(b.delivered_seq, 0) then ${delivered} else ${stored} end`
 
-/** The broadcasts `m` of a sender, as the user `u` with the marks `b` sees them. */
+/** Broadcasts `m` of a sender with their status for the user `u` with positions `b`. */
 function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
   return db
     .selectFrom('users as u')
@@ -115,7 +116,7 @@ function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
     .where('u.user_id', '=', param('userId'))
 }
 
-/** The messages `m` of a group's conversation `c` as nobody in particular sees them: with what their senders know of their readers. */
+/** Messages `m` of a group's conversation `c` with the status that their senders see. */
 function wholeLogOfGroup(db: Queryable, param: Param<Omit<GroupReader, 'userId'>>) {
   const status = sql<MessageStatus>`case when g.read_ack = 1
     and m.seq <= case when c.reader_id = m.sender_id then c.high_read_seq else c.low_read_seq end then ${read} else ${stored} end`
@@ -145,7 +146,7 @@ const seqUpTo = (param: Param<ConversationKey>, id: RawBuilder<unknown>) =>
   sql<number>`coalesce((select m.seq from messages m where m.app_id = ${param('appId')} and m.low_id = ${param('lowId')}
     and m.high_id = ${param('highId')} and m.msg_id <= ${id} order by m.msg_id desc limit 1), 0)`
 
-/** Reads of the message log. How messages get into it: messaging/sending/store-batch.ts. */
+/** Reads the message log, which messaging/sending/store-batch.ts writes. */
 export class HistoryStore {
   readonly #page
   readonly #groupPage
@@ -273,7 +274,7 @@ export class HistoryStore {
     })
   }
 
-  /** What a party, a member, or a reader of broadcasts sees of a conversation, newest first, from `upToId` downwards, itself included. */
+  /** Lists messages that a reader sees, newest first, from `upToId` down, inclusive. */
   async page(
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
@@ -285,7 +286,7 @@ export class HistoryStore {
       : this.#page.all(db, { appId, lowId, highId, ...page })
   }
 
-  /** All messages of a group, as {@link page}. */
+  /** Lists all messages of a group, as {@link page} does. */
   async groupPage(
     db: Queryable,
     group: { readonly appId: string; readonly groupId: Int64 },
@@ -295,9 +296,9 @@ export class HistoryStore {
   }
 
   /**
-   * What a party, or a member, sees of the messages above a position, oldest first. Positions have no index; because they ascend with the
-   * message IDs, the ID after which the messages begin is found by halving the space of IDs.
-   * @param page.hiddenMessageId messages up to and including this one are left out
+   * Lists messages above a position that a reader sees, oldest first. Positions have no index, but ascend with message IDs, so a binary
+   * search over the IDs finds the first message.
+   * @param page.hiddenMessageId messages up to and including this one are excluded
    */
   async listAfter(
     db: Queryable,
@@ -320,7 +321,7 @@ export class HistoryStore {
       : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
   }
 
-  /** A message as a party, or a member, would see it; hidden or not. Null when there is none. */
+  /** Finds a message with its status for a reader, hidden or not; null when there is none. */
   async find(
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
@@ -333,7 +334,7 @@ export class HistoryStore {
       : this.#one.first(db, { appId, lowId, highId, userId, messageId })
   }
 
-  /** The position of a message, which may have been recalled; null when the conversation never had it. */
+  /** Finds the position of a message, recalled or not; null when the conversation never had it. */
   async findSeq(
     db: Queryable,
     conversation: ConversationKey,
@@ -343,7 +344,7 @@ export class HistoryStore {
     return row?.seq ?? null
   }
 
-  /** The newest message up to and including `messageId`; position 0 when there is none. */
+  /** Finds the newest message up to and including `messageId`; position 0 when there is none. */
   async findUpTo(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,

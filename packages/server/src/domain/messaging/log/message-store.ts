@@ -9,7 +9,7 @@ import { isConversation } from '../conversations/conversation-sql.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
 
-/** A message as those who act on it need it. */
+/** A message with the fields that operations on it need. */
 export interface LoggedMessage extends MessageContent {
   readonly messageId: number
   readonly seq: number
@@ -23,28 +23,28 @@ export interface LoggedMessage extends MessageContent {
 /** The texts of a message that an edit changes. */
 export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
 
-/** A message from the beginning of a log, which may have been recalled. */
+/** A message at the beginning of a log, recalled or not. */
 export interface OldMessage {
   readonly messageId: number
   readonly seq: number
   readonly senderId: Int64
   /** 0 or 1; 1 = a notification in the name of a user (rule E5) */
   readonly isOwnNotification: number
-  /** 0 or 1; 0 = no text of it names a file */
+  /** 0 or 1; 0 = its texts refer to no file */
   readonly mayNameFiles: number
-  /** Of all its texts; 0 = it was recalled. */
+  /** The size of all its texts; 0 = it was recalled. */
   readonly bytes: number
 }
 
 type OldestParams = ConversationKey & { readonly beforeId: number }
 
-/** What {@link MessageStore.listOldest} tells of a message. */
+/** Columns of {@link MessageStore.listOldest} for a stored message. */
 const ofMessage = {
   isOwnNotification: sql<number>`case when is_system = 1 and sender_id <> ${sql.lit(systemUserId)} then 1 else 0 end`,
   mayNameFiles: sql<number>`case when ${attachmentMayReferToFiles} then 1 else 0 end`,
   bytes: sql<number>`octet_length(content) + octet_length(attachment) + octet_length(config) + octet_length(ext)`,
 }
-/** Its recall has taken all of it along. */
+/** The same columns for a recalled message, which has no texts. */
 const ofRecalled: typeof ofMessage = {
   isOwnNotification: sql.lit(0),
   mayNameFiles: sql.lit(0),
@@ -76,7 +76,7 @@ const deleteOwnNotifications: BulkDelete = {
   keys: ownNotificationKey,
 }
 
-/** Changes to single messages of the log, and its beginning. Their conversation is locked first, as sends do it. */
+/** Recalls and edits single messages and deletes the beginning of a log. The conversation is locked first, as sends do. */
 export class MessageStore {
   readonly #oldest: PreparedPage<OldestParams, OldMessage>
 
@@ -147,7 +147,7 @@ export class MessageStore {
       .execute()
   }
 
-  /** Leaves of a message that it was there, and who recalled it (rule E7). */
+  /** Replaces a message by a tombstone that names the user who recalled it (rule E7). */
   async recall(
     tx: Tx,
     conversation: ConversationKey,
@@ -177,7 +177,7 @@ export class MessageStore {
       .execute()
   }
 
-  /** The first messages of a conversation, as far as their IDs are below `beforeId`, in their order. */
+  /** Lists the first messages of a conversation with IDs below `beforeId`, by ID. */
   async listOldest(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,
@@ -187,9 +187,9 @@ export class MessageStore {
   }
 
   /**
-   * Deletes the first messages of a conversation, and what is left of those that were recalled.
-   * @param oldest all of the log up to the last of them
-   * @returns how many of each
+   * Deletes the first messages of a conversation and the tombstones among them.
+   * @param oldest the whole log up to the last of them
+   * @returns the number of deleted messages and tombstones
    */
   async deleteOldest(
     tx: Tx,

@@ -17,7 +17,7 @@ type RangeRow = Omit<EventPayloads['message.stored'], 'conversation' | 'is_syste
   readonly is_system: number
 }
 
-/** Reads the messages that the outbox names by their ranges: a stretch of the log's key for each conversation. */
+/** Reads the messages of ranges in the outbox, with one range scan for each conversation. */
 export class StoredMessages implements MessageReader {
   readonly #range: Prepared<RangeParams, RangeRow>
 

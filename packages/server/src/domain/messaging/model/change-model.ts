@@ -1,7 +1,7 @@
 import type { alterationKind, Int64 } from '@hermod/protocol'
 import type { HistoryMessage } from './message-model.js'
 
-/** What altered a message, as in message_changes. */
+/** The kind of an alteration, as in message_changes. */
 export type AlterationKind = (typeof alterationKind)[keyof typeof alterationKind & string]
 
 /** A message as a page of history shows it, with its position in the conversation. */
@@ -9,7 +9,7 @@ export interface PositionedMessage extends HistoryMessage {
   readonly seq: number
 }
 
-/** What is left of a message that was recalled. */
+/** The tombstone of a recalled message. */
 export interface Tombstone {
   readonly messageId: number
   readonly seq: number
@@ -18,7 +18,7 @@ export interface Tombstone {
   readonly recalledAt: number
 }
 
-/** What became of a message, by the number of its latest change; an edited message as it is now. */
+/** The latest change of a message; an edited message has its present content. */
 export type Change =
   | {
       readonly change: number
@@ -27,12 +27,12 @@ export type Change =
     }
   | { readonly change: number; readonly kind: 'recalled'; readonly tombstone: Tombstone }
 
-/** How far the changes of a conversation go, and what of them a reader sees. */
+/** The extent of the changes of a conversation, and the part that a reader sees. */
 export interface ChangeState {
-  /** How many messages there ever were. */
+  /** The number of messages that were ever stored. */
   readonly seq: number
   readonly alterations: number
-  /** Changes above this number are kept. */
+  /** Changes above this number are stored. */
   readonly keptFrom: number
   /** Messages up to and including this one are hidden from the reader, or removed. */
   readonly hiddenMessageId: number
@@ -44,8 +44,8 @@ export interface Alteration {
   readonly alteration: number
   readonly kind: AlterationKind
   readonly messageId: number
-  /** Nothing was done to the message after it: 0 or 1. */
+  /** 0 or 1; 1 = no later alteration of the message */
   readonly isLatest: number
-  /** Of a recalled message, else null. */
+  /** null unless the message is recalled */
   readonly tombstone: Tombstone | null
 }

@@ -1,7 +1,7 @@
-/** What senders write, and what holds of it before it is stored. */
+/** Message content as sent, and its validation. */
 import { AppError, contentType as contentTypes } from '@hermod/protocol'
 
-/** What a sender gave; the texts are "" when left out. */
+/** The content of a message; omitted texts are "". */
 export interface MessageContent {
   readonly contentType: number
   readonly content: string
@@ -10,7 +10,7 @@ export interface MessageContent {
   readonly ext: string
 }
 
-/** @returns how long the texts of messages are, in UTF-16 units, which stand for bytes where counting these would cost too much */
+/** @returns the length of all texts in UTF-16 units, which approximate bytes where counting bytes would cost too much */
 export function textUnits(
   messages: readonly Pick<MessageContent, 'content' | 'attachment' | 'config' | 'ext'>[],
 ): number {
@@ -21,7 +21,7 @@ export function textUnits(
 }
 
 /**
- * Holds the texts of a message against the limit (rule E12).
+ * Checks the texts of a message against the limit (rule E12).
  * @throws AppError message_too_large
  */
 export function requireSize(
@@ -40,8 +40,8 @@ export function requireSize(
 const typingStates: ReadonlySet<unknown> = new Set(['typing', 'nothing'])
 
 /**
- * Whether a message only says that its sender types, or no longer does: an empty text whose ext is an object with `input_status` alone.
- * It reaches connected devices and is never stored, counted or pushed. Any other ext makes a message (rule E8a).
+ * Tests for a typing signal: an empty text whose ext is an object with `input_status` alone. It reaches connected devices and is never
+ * stored, counted or pushed. Any other ext makes a message (rule E8a).
  */
 export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
   if (

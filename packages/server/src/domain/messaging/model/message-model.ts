@@ -1,4 +1,4 @@
-/** Loaded by the writer's thread too, so it imports nothing of protocol but types. */
+/** Loaded by the writer's thread too, so it imports only types from the protocol. */
 import type { Int64, messageStatus } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
@@ -6,7 +6,7 @@ import { systemUserId } from '../../users/system-user.js'
 import type { ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-content.js'
 
-/** A message before the writer has given it its place. */
+/** A message before the writer has assigned its ID and position. */
 export interface Draft extends MessageContent {
   readonly conversation: ConversationKey
   readonly senderId: Int64
@@ -39,7 +39,7 @@ export const messageColumns = {
 
 const at = positionsOf(messageColumns)
 
-/** Without a position, which is 0. */
+/** A row with position 0, which means that none is assigned yet. */
 export const messageRow: (draft: Draft, messageId: number) => MessageRow = rowOf(
   messageColumns,
   (draft: Draft, messageId: number) => ({
@@ -66,7 +66,7 @@ export const rowValue = {
     highId: row[at.high_id] as Int64,
   }),
   senderId: (row: MessageRow) => row[at.sender_id] as Int64,
-  /** Whether it is a notification in the name of a user, which moves no marks (rule E5). */
+  /** Tests for a notification in a user's name, which moves no positions (rule E5). */
   isUsersNotification: (row: MessageRow) =>
     row[at.is_system] === 1 && row[at.sender_id] !== systemUserId,
   messageId: (row: MessageRow) => row[at.msg_id] as number,
@@ -79,7 +79,7 @@ export const rowValue = {
   },
 } as const
 
-/** A message as the log holds it. */
+/** A message as the log stores it. */
 export interface StoredMessage extends MessageContent {
   readonly messageId: number
   readonly senderId: Int64
@@ -88,7 +88,7 @@ export interface StoredMessage extends MessageContent {
   readonly isSystem: number
 }
 
-/** How far a message got (rule E6). */
+/** The status of a message: stored, delivered or read (rule E6). */
 export type MessageStatus = (typeof messageStatus)[keyof typeof messageStatus & string]
 
 /** A message as a page of history shows it. */

@@ -1,6 +1,6 @@
 /**
- * How the messages of a batch stand in the outbox: as ranges of message IDs, so that no message costs a row there. Loaded by the
- * writer's thread too.
+ * Ranges of message IDs, by which the outbox refers to the messages of a batch without a row for each. Loaded by the writer's thread
+ * too.
  */
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { Conversation } from './conversation-model.js'
@@ -14,9 +14,9 @@ export interface MessageRange {
 }
 
 /**
- * Ranges as text, as short as numbers allow, because every send pays for it: `low.high.first`, and where a range has more than one
- * message `.span.count`. Numbers have the base 36, a first ID is the difference from the one before, and of a group, whose pair is its
- * ID twice, the second is left out.
+ * Encodes ranges as short text, because every send stores it: `low.high.first`, followed by `.span.count` for more than one message.
+ * Numbers have base 36, a first ID is the difference from the one before, and the second ID of a group, which equals the first, is
+ * omitted.
  */
 export function encodeRanges(ranges: readonly MessageRange[]): string {
   let text = ''

@@ -1,9 +1,9 @@
-/** What becomes of a message that is appended to or replaced (rule K6). */
+/** Edits of messages by appending and replacing (rule K6). */
 import { LosslessNumber, parse, stringify } from 'lossless-json'
 import type { JsonObject } from '../../../lib/json.js'
 import type { EditedTexts } from '../log/message-store.js'
 
-/** Whether an edit adds to the content or takes its place. */
+/** The kind of an edit: it adds to the content or replaces it. */
 export type EditKind = 'append' | 'replace'
 
 /** Texts nested deeper than this are replaced and not merged: the parser that keeps numbers exact works by recursion. */
@@ -18,13 +18,13 @@ export function editedTexts(kind: EditKind, message: EditedTexts, edit: EditedTe
   }
 }
 
-/** Two JSON objects are merged key by key; of any other texts the second one counts unless it is empty. */
+/** Two JSON objects are merged key by key; otherwise the second text wins unless it is empty. */
 export function mergedText(text: string, addition: string): string {
   const [base, added] = [parseObject(text), parseObject(addition)]
   return base && added ? (stringify(merged(base, added)) as string) : addition || text
 }
 
-/** With numbers as they were written. @returns null for any other text */
+/** Parses an object and keeps numbers as they were written. @returns null for any other text */
 function parseObject(text: string): JsonObject | null {
   if (!/^\s*\{/.test(text)) return null
   try {

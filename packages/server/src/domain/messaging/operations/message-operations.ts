@@ -49,15 +49,15 @@ export interface MessageOperationsOptions {
   readonly transactionTtlMs: number
 }
 
-/** Who acts, as a party of the conversation or a member of the group. */
+/** The acting user, a party of the conversation or a member of the group. */
 export interface Actor {
   readonly appId: string
   readonly userId: Int64
-  /** With an Admin token, for that user. */
+  /** True when an Admin token acts for that user. */
   readonly isAdminToken: boolean
 }
 
-/** Who recalls; an Admin token needs no user where the conversation is a group, or the message a broadcast. */
+/** The caller of a recall. An Admin token needs no user in a group and for broadcasts. */
 export type RecallCaller = Omit<Actor, 'userId'> & { readonly userId: Int64 | null }
 
 /** A message of content_type 9 to 12, which acts on another one. */
@@ -66,7 +66,7 @@ export interface OperationRequest extends EditedTexts {
   readonly relatedMessageId: Int64 | undefined
   readonly targets: readonly Int64[]
   readonly targetType: 'user' | 'group'
-  /** null = never recognised again */
+  /** null = repeats are not recognized */
   readonly transactionId: Int64 | null
 }
 
@@ -84,7 +84,7 @@ interface LockedMessage {
   readonly message: LoggedMessage
 }
 
-/** An edit must be newer than the message and every edit before it (rule K6), whatever the clocks of the nodes say. */
+/** An edit must be newer than the message and every edit before it (rule K6), also when clocks of nodes differ. */
 const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) =>
   Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
 const editKinds: ReadonlyMap<number, EditKind> = new Map([
@@ -98,15 +98,15 @@ const editEvents: Readonly<Record<EditKind, MessageEventKind>> = {
   replace: 'message.replaced',
 }
 
-/** What is done to messages that are there: reading, recalling and editing them (rules E7, E8). */
+/** Reads, recalls and edits stored messages (rules E7, E8). */
 export class MessageOperations {
   constructor(private readonly options: MessageOperationsOptions) {}
 
   /**
-   * What a message of content_type 9 to 12 asks for; a repeat of its transaction ID does nothing.
+   * Performs the operation of a message of content_type 9 to 12. A repeated transaction ID has no effect.
    * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required, conversation_not_found, message_not_found,
-   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled; user_deleted when the actor was
-   *   deleted meanwhile
+   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled; user_deleted when the
+   *   actor is deleted concurrently
    */
   async perform(actor: Actor, request: OperationRequest): Promise<void> {
     const { database, transactions, clock, transactionTtlMs } = this.options
@@ -140,10 +140,10 @@ export class MessageOperations {
   }
 
   /**
-   * Withdraws a message for everybody; the sender within the app's window, owner and admins of a group those of members below
+   * Recalls a message for all its readers; the sender within the app's window, owner and admins of a group those of members below
    * them, an Admin token always.
    * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
-   *   member_required; user_deleted when the caller was deleted meanwhile
+   *   member_required; user_deleted when the caller is deleted concurrently
    */
   async recall(caller: RecallCaller, peerId: Int64, messageId: Int64): Promise<void> {
     const actor = {
@@ -156,22 +156,22 @@ export class MessageOperations {
     )
   }
 
-  /** Only the conversation of a group, and the broadcasts of a sender, are the same for everybody. @throws AppError invalid_parameter */
+  /** The system as actor, for messages in groups and broadcasts, which all readers share. @throws AppError invalid_parameter */
   async #systemIn(appId: string, peerId: Int64, messageId: Int64): Promise<Int64> {
     const { database, finder, messageLog } = this.options
     const kind = await database.read((db) => finder.kindOf(db, appId, peerId))
     const stream = broadcastStream(appId, peerId)
-    const isForEverybody =
+    const isShared =
       kind === 'group' ||
       (await database.read((db) => messageLog.findSeq(db, stream, messageId))) !== null
-    if (!isForEverybody)
+    if (!isShared)
       throw new AppError('invalid_parameter', 'header user_id is required with an Admin token')
     return systemUserId
   }
 
   /**
-   * The marks are moved together with those of others, so the transaction ID is remembered after it. Until then a repeat finds the mark
-   * where it is to be, and does nothing either.
+   * Positions move in batches with those of other callers, so the transaction ID is stored afterwards. Until then a repeat finds the
+   * position moved and has no effect either.
    */
   async #acknowledge(
     actor: Actor,
@@ -187,7 +187,7 @@ export class MessageOperations {
   }
 
   /**
-   * What may be sent to a user is checked by other rules than what may be sent to a group, so a target must be what it is called.
+   * Checks that the target has the named type, because users and groups have different rules.
    * @throws AppError user_not_found, group_not_found
    */
   async #requireKind(
@@ -201,7 +201,7 @@ export class MessageOperations {
     if (targetType === 'user' && kind === 'group') throw new AppError('user_not_found')
   }
 
-  /** How old a message may be that the actor recalls; null = no message may be recalled. */
+  /** The maximum age of a message that the actor recalls; null = recalls are disabled. */
   async #recallSeconds({ appId, isAdminToken }: Actor): Promise<number | null> {
     if (isAdminToken) return Number.POSITIVE_INFINITY
     const { settings } = await this.options.apps.get(appId)
@@ -209,8 +209,8 @@ export class MessageOperations {
   }
 
   /**
-   * Locks the conversation first, as a send does, and then finds the message. The deletion of the actor waits until the transaction ends,
-   * or has ended: it locks the conversations with others before the user, if they are open, and those of groups after the user.
+   * Locks the conversation first, as a send does, then finds the message. A deletion of the actor waits for the transaction or precedes
+   * it: a deletion locks open direct conversations before the user, and those of groups after the user.
    */
   async #lockForUpdate(
     tx: Tx,
@@ -220,10 +220,10 @@ export class MessageOperations {
   ): Promise<LockedMessage> {
     const { store, conversationStore, finder } = this.options
     const conversation = await finder.get(tx, actor, peerId)
-    if (conversation.isGroup) await this.#keepFromDeletion(tx, actor)
+    if (conversation.isGroup) await this.#lockActor(tx, actor)
     await this.#requireMembership(tx, actor, conversation)
     const locked = await conversationStore.lockForUpdate(tx, conversation)
-    if (!conversation.isGroup && !locked?.isOpen) await this.#keepFromDeletion(tx, actor)
+    if (!conversation.isGroup && !locked?.isOpen) await this.#lockActor(tx, actor)
     const message = locked ? await store.find(tx, conversation, messageId) : null
     if (message) return { actor, conversation, message }
     const broadcast = conversation.isGroup
@@ -234,12 +234,12 @@ export class MessageOperations {
   }
 
   /** @throws AppError user_deleted */
-  async #keepFromDeletion(tx: Tx, { appId, userId }: Actor): Promise<void> {
+  async #lockActor(tx: Tx, { appId, userId }: Actor): Promise<void> {
     if (userId !== systemUserId) await this.options.accounts.lockKeyShare(tx, appId, userId)
   }
 
   /**
-   * A broadcast of either party; it is everybody's, so only an Admin token acts on it.
+   * Locks a broadcast of either party. Only an Admin token acts on it, because it belongs to all users.
    * @returns null when there are no broadcasts
    * @throws AppError no_permission, message_not_found
    */
@@ -290,20 +290,20 @@ export class MessageOperations {
       await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
     else requireSender(locked)
     if (recallSeconds === null) throw new AppError('recall_disabled')
-    // The window is the sender's (rule E7).
+    // The window applies to the sender only (rule E7).
     if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    await this.#note(tx, locked, alterationKind.recalled)
-    this.#tell(tx, locked, 'message.recalled')
+    await this.#recordAlteration(tx, locked, alterationKind.recalled)
+    this.#appendEvent(tx, locked, 'message.recalled')
   }
 
   async #edit(tx: Tx, locked: LockedMessage, kind: EditKind, edit: EditedTexts): Promise<void> {
     const { store, clock, maxMessageBytes } = this.options
     const { conversation, message } = locked
     requireSender(locked)
-    // A command was acted on when it arrived.
+    // Clients execute a command when it arrives.
     if (message.contentType === contentType.command)
       throw new AppError('message_type_refused', 'a command cannot be edited')
     const texts = editedTexts(kind, message, edit)
@@ -312,12 +312,12 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    await this.#note(tx, locked, alterationKind.edited)
-    this.#tell(tx, locked, editEvents[kind])
+    await this.#recordAlteration(tx, locked, alterationKind.edited)
+    this.#appendEvent(tx, locked, editEvents[kind])
   }
 
-  /** Numbers what was done to the message, for readers who follow the conversation. */
-  async #note(
+  /** Appends the alteration to the change log. */
+  async #recordAlteration(
     tx: Tx,
     { conversation, message }: LockedMessage,
     kind: AlterationKind,
@@ -329,7 +329,7 @@ export class MessageOperations {
     await changes.append(tx, conversation, { messageId, kind, ...end })
   }
 
-  #tell(tx: Tx, locked: LockedMessage, kind: MessageEventKind): void {
+  #appendEvent(tx: Tx, locked: LockedMessage, kind: MessageEventKind): void {
     const { conversation, message } = locked
     const about = {
       appId: conversation.appId,
@@ -352,7 +352,7 @@ function requireSender({ actor, message }: LockedMessage): void {
     throw new AppError('no_permission', 'only the sender may do this')
 }
 
-/** A caller with an Admin token changes the message of another user as the administrator. */
+/** The user recorded for the change: the system when an Admin token changes another user's message. */
 function responsibleFor({ actor, message }: LockedMessage): Int64 {
   return actor.isAdminToken && actor.userId !== message.senderId ? systemUserId : actor.userId
 }

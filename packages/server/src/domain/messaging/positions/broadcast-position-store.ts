@@ -15,7 +15,7 @@ import { insertBroadcastPositions, insertedBroadcastRow } from './broadcast-posi
 /** The positions of a user in the broadcasts of a sender. */
 export interface BroadcastPositions extends ReaderPositions {
   readonly senderId: Int64
-  /** Nothing up to and including this position is unread. */
+  /** The seen position: messages up to it are not unread. */
   readonly seen: number
   /** Broadcasts up to and including this one precede the user's registration. */
   readonly afterId: number

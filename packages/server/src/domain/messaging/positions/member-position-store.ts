@@ -11,7 +11,7 @@ export interface MemberPositions extends ReaderPositions, FurthestReaders {
   readonly groupId: Int64
   /** The last message that the conversation ever held. */
   readonly lastMessageId: number
-  /** Whether the group sends read receipts to senders who request them. */
+  /** True when the group sends read receipts to senders who request them. */
   readonly hasReadAck: boolean
 }
 
@@ -59,7 +59,7 @@ export class MemberPositionStore {
     return row && toMemberPositions(row)
   }
 
-  /** Lists positions in groups whose conversations the user has not acknowledged to the end, by group ID. */
+  /** Lists positions in groups with messages that the user has not acknowledged, by group ID. */
   async listNotRead(
     db: Queryable,
     { appId, userId }: UserKey,

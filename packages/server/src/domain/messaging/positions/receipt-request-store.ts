@@ -3,7 +3,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 
-/** A message whose sender wants to know who has read it. */
+/** A message with a request for read receipts. */
 export interface ReceiptRequest {
   readonly seq: number
   readonly messageId: number
@@ -21,7 +21,7 @@ type Asked = Stretch & { readonly asked: string }
 
 const maxReceiptRequests = 1_000
 
-/** Group messages whose senders want to know who has read them. */
+/** Requests of read receipts for group messages. */
 export class ReceiptRequestStore {
   readonly #list
 
@@ -46,8 +46,8 @@ export class ReceiptRequestStore {
   }
 
   /**
-   * Messages above one position and up to another whose senders want to know that the member has read them, in their order; of very many
-   * requests the latest ones.
+   * Lists messages above one position and up to another that request a receipt of the member, in their order; at most the latest
+   * 1,000.
    */
   async listBetween(
     db: Queryable,
@@ -56,7 +56,7 @@ export class ReceiptRequestStore {
     return this.#list.all(db, { appId, groupId, userId, from, to, asked: `%,${userId},%` })
   }
 
-  /** Of a message that is recalled. */
+  /** Deletes the request of a recalled message. */
   async delete(tx: Tx, { appId, groupId }: GroupKey, seq: number): Promise<void> {
     await tx
       .deleteFrom('receipt_requests')
@@ -66,7 +66,7 @@ export class ReceiptRequestStore {
       .execute()
   }
 
-  /** Of messages that are removed: up to and including this position. */
+  /** Deletes the requests of removed messages, up to and including this position. */
   async deleteOldest(tx: Tx, { appId, groupId }: GroupKey, seq: number): Promise<void> {
     await tx
       .deleteFrom('receipt_requests')

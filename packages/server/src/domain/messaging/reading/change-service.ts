@@ -14,20 +14,20 @@ export interface ChangeServiceOptions {
   readonly finder: ConversationFinder
 }
 
-/** A part of the changes of a conversation. */
+/** A page of the changes of a conversation. */
 export interface ChangePage {
   /**
-   * By number. Null when what follows is not kept, or the reader knows more than there is: then the reader takes `end` as its position
-   * and reads the history anew.
+   * By number. null when the following changes are no longer stored, or the reader's position is above the end. Then the reader takes
+   * `end` as its position and reads the history again.
    */
   readonly changes: readonly Change[] | null
-  /** The position from which the next page goes on: all changes up to it are known to the reader. */
+  /** The position after which the next page begins. */
   readonly next: number
   /** The number of the latest change. */
   readonly end: number
   /**
-   * Messages up to and including this one are hidden from the reader, who forgets them. When it goes back (history_visible of a group),
-   * older messages are to be read from the history.
+   * Messages up to and including this one are hidden from the reader, who drops them. When it decreases (history_visible of a group), the
+   * reader fetches older messages from the history.
    */
   readonly hiddenMessageId: number
 }
@@ -41,17 +41,17 @@ interface Span {
 
 const maxPage = 100
 
-/** What has changed in a conversation since a reader looked last (decision page 027). */
+/** Reads the changes of a conversation after a reader's position (decision page 027). */
 export class ChangeService {
   constructor(private readonly options: ChangeServiceOptions) {}
 
   /**
-   * What became of messages after a position: each message once, at the number of its latest change. A message whose latest change comes
-   * after the page is left to a later page, so a page that is not the last one may hold less than `limit`, also nothing.
+   * Reads changes after a position: each message once, at the number of its latest change. A message with a later change than
+   * the page is in a later page, so a page may hold less than `limit`, or nothing, without being the last one.
    *
    * @param page.after the number of the latest change that the reader knows; 0 = none
    * @param page.limit clamped to 100
-   * @throws AppError conversation_not_found when nobody ever had the ID; member_required for a group that the reader is no member of
+   * @throws AppError conversation_not_found when the ID was never given; member_required for a group that the reader is no member of
    */
   async changesAfter(
     reader: UserKey,
@@ -66,8 +66,8 @@ export class ChangeService {
   }
 
   /**
-   * As {@link changesAfter} of the broadcasts of a sender, whose changes have numbers of their own. Those from before the reader's time
-   * have numbers too, and are hidden.
+   * Reads changes of the broadcasts of a sender, as {@link changesAfter} does. They are numbered separately. Broadcasts before the reader's
+   * registration have numbers too, and are hidden.
    */
   async broadcastChangesAfter(
     reader: UserKey,
@@ -97,14 +97,14 @@ export class ChangeService {
     const span = { after, next, limit }
     if (!state || next === after) return { changes: [], next, end, hiddenMessageId }
     const changes = await this.#read(db, conversation, reader.userId, state, span)
-    // What was removed while the page was read may have been counted in it.
+    // Messages may have been removed while the page was read.
     const now = await store.findState(db, conversation, reader.userId)
     return now && now.keptFrom <= after ? { changes, next, end, hiddenMessageId } : refetch
   }
 
   /**
-   * The statements need not see one state of the data: numbers up to the end are given for good, and what is changed between them has
-   * its latest change above the end, so it is left to a later page. What is removed between them shows afterwards.
+   * Needs no common snapshot: numbers up to the end are final, and a message changed between the statements has its latest change above the
+   * end, so it is in a later page. The caller checks for removals afterwards.
    */
   async #read(
     db: Queryable,
@@ -136,7 +136,7 @@ export class ChangeService {
     )
     for (const message of stored) {
       if (message.seq > seqTo) break
-      // An edit has a number of its own.
+      // An edited message is at the number of its edit.
       if (message.editedAt === 0)
         changes.push({
           change: changeOf(message.seq, alterationsBefore, altered),
@@ -147,7 +147,7 @@ export class ChangeService {
     return changes.filter((change) => change !== null).sort((a, b) => a.change - b.change)
   }
 
-  /** Null when something else was done to the message meanwhile. */
+  /** @returns null when the message was altered again after the page was read */
   async #changeOf(
     db: Queryable,
     conversation: Conversation,
@@ -163,7 +163,7 @@ export class ChangeService {
 
 const notBegun: ChangeState = { seq: 0, alterations: 0, keptFrom: 0, hiddenMessageId: 0 }
 
-/** The number of the change that stored a message: its position and how much was altered before that. */
+/** The number of the change that stored a message: its position plus the alterations before it. */
 function changeOf(seq: number, alterationsBefore: number, altered: readonly Alteration[]): number {
   const before = altered.filter(({ change, alteration }) => change - alteration < seq)
   return seq + alterationsBefore + before.length

@@ -181,7 +181,7 @@ function historyRange({ startId, limit }: PageRequest): HistoryRange {
   }
 }
 
-/** How many of the messages fit in a page. */
+/** The number of messages that fit in a page. */
 function countShown(messages: readonly HistoryMessage[]): number {
   return fitInPage(textUnits(messages)) ? messages.length : countInPage(messages, textsOf)
 }

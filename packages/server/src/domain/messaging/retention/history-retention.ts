@@ -25,57 +25,57 @@ export interface HistoryRetentionOptions {
   readonly clock: Clock
 }
 
-/** What was removed, in rows. */
+/** The numbers of removed rows. */
 export interface RemovedRows {
   readonly messages: number
-  /** What was left of messages that were recalled. */
+  /** Tombstones of recalled messages. */
   readonly recalled: number
   /** Edits and recalls in the change log. */
   readonly changes: number
 }
 
-/** What one walk over the conversations of an app did. */
+/** The result of one walk over the conversations of an app. */
 export interface RetentionWalk extends RemovedRows {
   readonly appId: string
   readonly historyDays: number
-  /** Conversations that were looked at, and those from which something was removed. */
+  /** Conversations on the walk, and those from which rows were removed. */
   readonly conversations: number
   readonly shortened: number
   readonly seconds: number
-  /** false: it was told to end before it came to the last conversation. */
+  /** false: it was aborted before the last conversation. */
   readonly isWhole: boolean
 }
 
 export interface RetentionObserver {
-  /** After each transaction. */
+  /** Called after each transaction. */
   removed(rows: RemovedRows): void
-  /** Not of walks that found nothing to remove. */
+  /** Called after walks that removed rows. */
   walked(walk: RetentionWalk): void
 }
 
-/** An app whose limit has not changed is walked over so often. */
+/** The interval between walks over an app with an unchanged limit. */
 const walkEveryMs = 3_600_000
 const conversationsPerPage = 200
 const pagePauseMs = 5
-/** So much goes in one transaction, because sends to the conversation wait for it, and with one writer all of them. */
+/** Bounds on a transaction, because sends to the conversation wait for it, and with one writer all sends. */
 const messagesPerStep = 200
 const bytesPerStep = 2 ** 20
 const changesPerStep = 1_000
-/** A step rests for so many times as long as it took. */
+/** The pause after a step, as a multiple of its duration. */
 const restFactor = 2
 const nothing: RemovedRows = { messages: 0, recalled: 0, changes: 0 }
 
 /**
- * Removes messages that are older than their app keeps them, from the oldest on, with all that belongs to them (rule E14, decision
- * page 035). It can be ended or killed at any moment: what is left is found by the next walk.
+ * Removes messages above the age limit of their app, oldest first, with all rows that belong to them (rule E14, decision page 035). It may
+ * be aborted or killed at any moment: the next walk continues.
  */
 export class HistoryRetention {
-  /** When walks over apps came to their ends, by app_id, and for which limit. */
+  /** The end and the limit of the last complete walk, by app_id. */
   readonly #walked = new Map<string, { readonly historyDays: number; readonly at: number }>()
 
   constructor(private readonly options: HistoryRetentionOptions) {}
 
-  /** Walks over the apps that have a limit and were not walked over within the last hour. */
+  /** Walks over apps with a limit that had no walk within the last hour. */
   async run(signal: AbortSignal, observer: RetentionObserver): Promise<void> {
     const { apps, clock } = this.options
     for (const { appId, settings } of await apps.list()) {
@@ -148,7 +148,7 @@ export class HistoryRetention {
     }
   }
 
-  /** @param oldest the beginning of the conversation, or nothing */
+  /** @param oldest the beginning of the conversation; may be empty */
   async #remove(
     tx: Tx,
     conversation: Conversation,
@@ -160,7 +160,7 @@ export class HistoryRetention {
     let { keptFrom } = range
     let removed = nothing
     const last = oldest.at(-1)
-    // Another node, which had the lease before, may have been faster.
+    // Another node, which held the lease before, may have removed them.
     if (last && last.messageId > range.removedMessageId) {
       const end = { messageId: last.messageId, seq: last.seq }
       keptFrom = Math.max(
@@ -198,7 +198,7 @@ export class HistoryRetention {
   }
 }
 
-/** How many of the messages go together: at least one, and then as many as fit. */
+/** The number of messages in one step: at least one, then as many as fit. */
 function countInStep(messages: readonly OldMessage[]): number {
   let bytes = 0
   const end = messages.findIndex((message, index) => {

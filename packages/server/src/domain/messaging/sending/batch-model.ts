@@ -39,11 +39,11 @@ export interface BatchRetry {
   readonly idsAfter?: number
   /** The first try met a send that was stored before. */
   readonly hasRepeats?: true
-  /** For each submission the indexes of messages whose sender or receiver is deleted; the retry leaves them out. */
+  /** For each submission the indexes of messages with a deleted sender or receiver; the retry omits them. */
   readonly refused?: readonly (readonly number[])[]
 }
 
-/** A source of message IDs for batches whose IDs are too small. Without it the procedure ends in a {@link BatchRetry}. */
+/** A source of message IDs for batches with IDs that are too small. Without it the procedure ends in a {@link BatchRetry}. */
 export interface MessageIdSource {
   /**
    * Takes IDs without waiting, because the procedure holds locks.

@@ -21,7 +21,7 @@ export interface ConversationMessages {
   readonly conversation: ConversationKey
   readonly isGroup: boolean
   readonly rows: MessageRow[]
-  /** Messages whose senders request read receipts, and the members who are asked. */
+  /** Messages with a request for read receipts, and the members who are asked. */
   readonly receipts: { readonly row: MessageRow; readonly memberIds: string }[]
 }
 
@@ -134,7 +134,7 @@ function appendedOf(messages: ConversationMessages): AppendedMessages {
   return { conversation, count: rows.length, firstId: firstIdOf(messages) }
 }
 
-/** The user whose positions a message moves: its sender; for notifications the system, which has none. */
+/** The user who has read a message by sending it; for notifications the system, which has no positions. */
 function readerOf(row: MessageRow): Int64 {
   return rowValue.isUsersNotification(row) ? systemUserId : rowValue.senderId(row)
 }

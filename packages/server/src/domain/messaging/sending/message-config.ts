@@ -1,15 +1,15 @@
 import type { Int64 } from '@hermod/protocol'
 import { parseJson } from '../../../lib/json.js'
 
-/** What we act on in the `config` of a message (rule K7); the rest of it is between clients. */
+/** The part of the `config` of a message that the service uses (rule K7). */
 export interface MessageConfig {
-  /** Members from whom the sender wants read receipts, in groups with read_ack on. */
+  /** Members from whom the sender requests read receipts, in groups with read_ack on. */
   readonly groupMemberList: ReadonlySet<Int64>
 }
 
 const nothing: MessageConfig = { groupMemberList: new Set() }
 
-/** @param config JSON text; what has not the documented form means nothing */
+/** @param config JSON text; text without the documented form is ignored */
 export function configOf(config: string): MessageConfig {
   if (!config.includes('"groupMemberList"')) return nothing
   try {
@@ -20,7 +20,7 @@ export function configOf(config: string): MessageConfig {
   }
 }
 
-/** IDs in a list of numbers, or of digits; anything else in it is passed over. */
+/** The IDs in a list of numbers or digits; skips all other entries. */
 export function idsOf(list: unknown): Int64[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((each: unknown) => {

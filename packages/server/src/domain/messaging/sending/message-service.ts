@@ -33,18 +33,18 @@ export interface MessageServiceOptions {
   readonly acknowledgements: Pick<AcknowledgementService, 'readAnswered'>
 }
 
-/** One call of a sender: a message and whom it is for. */
+/** A message and its targets, as one call sends them. */
 export interface SendRequest extends Omit<MessageContent, 'content'> {
-  /** undefined = not given, which only some messages may do (rule E8a) */
+  /** undefined = omitted, which is allowed for some messages only (rule E8a) */
   readonly content: string | undefined
   readonly fromUserId: Int64 | undefined
   readonly targets: readonly Int64[]
   readonly targetType: 'user' | 'group'
   readonly onlineOnly: boolean
-  /** null = never recognised again */
+  /** null = repeats are not recognized */
   readonly transactionId: Int64 | null
   readonly isSystem: boolean
-  /** The message that one of content_type 9 to 12 acts on. */
+  /** The message on which one of content_type 9 to 12 acts. */
   readonly relatedMessageId: Int64 | undefined
 }
 
@@ -55,16 +55,16 @@ export interface SendResult {
   readonly refused: readonly { readonly target: Int64; readonly error: ErrorName }[]
 }
 
-/** Who may send what to whom (rules C5, E8a, E10 to E12); storing it is the writer's. */
+/** Checks sends (rules C5, E8a, E10 to E12) and passes messages to the writer. */
 export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
 
   /**
-   * Checks each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
-   * something to another one; see MessageOperations.perform.
+   * Checks each target separately and stores the message for those that accept it. A content_type from 9 up stores no message but acts on
+   * another one; see MessageOperations.perform.
    *
-   * @returns the message ID when there is exactly one recipient, and the targets that did not take the message
-   * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
+   * @returns the message ID when there is exactly one recipient, and the targets that refused the message
+   * @throws AppError the first refusal when all targets refuse the message, invalid_parameter, message_too_large, storage_failed
    */
   async send(caller: SendingCaller, request: SendRequest): Promise<SendResult> {
     const { accounts, recipients } = this.options
@@ -83,8 +83,8 @@ export class MessageService {
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     const accepted =
       firstRefusal === null ? targets : targets.filter((_, index) => refusals[index] === null)
-    const refused = firstRefusal === null ? nobody : refusedOf(targets, refusals)
-    // A repeat succeeds even when nobody would take the message any more (rule E4).
+    const refused = firstRefusal === null ? noRefusals : refusedOf(targets, refusals)
+    // A repeat succeeds even when all targets refuse the message by now (rule E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0
         ? await this.#deliver(caller, senderId, accepted, request, content)
@@ -102,7 +102,7 @@ export class MessageService {
     const { operations } = this.options
     const { appId } = caller
     const { contentType, targetType, targets } = request
-    // An edit is something new to read, so a user who takes no messages of the sender takes no edits either.
+    // An edit is new content, so a user who refuses messages of the sender refuses edits too.
     const peerId =
       !caller.isAdminToken && contentType >= operationType.append && targets.length === 1
         ? targets[0]
@@ -115,7 +115,7 @@ export class MessageService {
     await operations.perform(actor, request)
   }
 
-  /** Why the target takes no edits of the sender, or null; that it is not there is told by what finds the message. */
+  /** The reason why the target refuses edits of the sender, or null. Ignores missing targets, which finding the message reports. */
   async #editRefusal(
     appId: string,
     target: Int64,
@@ -148,7 +148,7 @@ export class MessageService {
     message: MessageContent,
   ): Promise<readonly number[]> {
     const { writer, ids, acknowledgements } = this.options
-    // Nothing is stored of these, so there is nothing to recognise again either.
+    // These are not stored, so repeats are not recognized.
     if (onlineOnly || (!isSystem && isTypingSignal(message)))
       return Promise.all(recipients.map(() => ids.next()))
     const { appId } = caller
@@ -179,7 +179,7 @@ export class MessageService {
     return messageIds
   }
 
-  /** For each group who is asked for a read receipt, as in receipt_requests. */
+  /** For each group the members who are asked for a read receipt, as in receipt_requests. */
   async #receiptRequests(
     appId: string,
     groupIds: readonly Int64[],
@@ -210,7 +210,7 @@ export class MessageService {
   }
 }
 
-const nobody: SendResult['refused'] = []
+const noRefusals: SendResult['refused'] = []
 
 function refusedOf(
   targets: readonly Int64[],

@@ -16,11 +16,11 @@ export interface MessageWriterOptions {
   readonly database: Database
   readonly ids: IdGenerator
   readonly clock: Clock
-  /** How long a transaction ID is remembered. */
+  /** The time for which a transaction ID is remembered. */
   readonly transactionLifeMs: number
   readonly maxBatchMessages: number
   readonly maxQueuedMessages: number
-  /** Of the texts of messages from when they are written until they are stored; a send takes at most half of what is left. */
+  /** Bounds the texts of messages that are not stored yet. A send takes at most half of the free space. */
   readonly maxQueuedBytes: number
   readonly observer: BatchObserver
   readonly outbox: Pick<Outbox, 'lastBroadcastId'>
@@ -31,10 +31,10 @@ export interface MessageWriterOptions {
 
 /** The messages of one send; they are stored together or not at all. */
 export interface QueuedSend {
-  /** null = the send is not to be recognised again. */
+  /** null = repeats of the send are not recognized. */
   readonly transactionId: Int64 | null
   readonly drafts: readonly Draft[]
-  /** Of messages to groups: for each draft who is asked for a read receipt, as in receipt_requests; '' = nobody. */
+  /** For messages to groups, the members of each draft who are asked for a read receipt, as in receipt_requests; '' = none. */
   readonly groups?: readonly string[] | undefined
 }
 
@@ -71,7 +71,7 @@ export class MessageWriter {
   }
 
   /**
-   * Drafts whose sender or receiver was deleted meanwhile are left out.
+   * Stores the messages, except those with a deleted sender or receiver.
    * @returns the message IDs in the order of the drafts, or those of the first send with the same transaction ID
    * @throws AppError user_deleted when no draft is left, unavailable when too many messages wait, storage_failed
    */
@@ -80,7 +80,7 @@ export class MessageWriter {
     return this.#queue.add(send)
   }
 
-  /** How often messages were given to it since the start. */
+  /** The number of calls of {@link write}. */
   get writes(): number {
     return this.#writes
   }
@@ -89,12 +89,12 @@ export class MessageWriter {
     return this.#queue.queuedSize
   }
 
-  /** Of the texts of messages that are not stored yet, one for each UTF-16 unit. */
+  /** The size of texts that are not stored yet, in UTF-16 units. */
   get queuedBytes(): number {
     return this.#queue.heldBytes
   }
 
-  /** Resolves when everything that was written is durable. */
+  /** Resolves when all written messages are durable. */
   idle(): Promise<void> {
     return this.#queue.idle()
   }
@@ -111,7 +111,7 @@ export class MessageWriter {
     }
   }
 
-  /** Turns away the sends of which nothing is left. */
+  /** Stores a batch without the refused messages, and rejects sends without any other. */
   async #commitWithout(
     sends: readonly QueuedSend[],
     refused: readonly (readonly number[])[],
@@ -126,7 +126,7 @@ export class MessageWriter {
     )
   }
 
-  /** @param after the messages take IDs above this one */
+  /** @param after the message IDs must be greater than this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
     const { database, ids, clock, transactionLifeMs, broadcastSenders } = this.options
     const taken = (await ids.take(messagesOf(sends), after)).values()
@@ -157,7 +157,7 @@ export class MessageWriter {
     }
   }
 
-  /** @returns above which IDs the batch may succeed; 0 = it failed for another reason */
+  /** @returns the ID above which the batch may succeed; 0 = it failed for another reason */
   async #idsAfter(error: unknown, sends: readonly QueuedSend[]): Promise<number> {
     const { database, outbox } = this.options
     if (!database.dialect.isRefused(error)) return retryOf(error).idsAfter ?? 0

@@ -9,22 +9,21 @@ export interface RecipientRulesOptions {
   readonly groupRules: GroupMessageRules
 }
 
-/** Why a message is not taken; null: it is. */
+/** The reason why a target refuses a message; null = it accepts. */
 export type SendRefusal = ErrorName | null
 
-/** Who is to get something. */
+/** The recipient of a message. */
 export interface MessageTarget {
   readonly type: 'user' | 'group'
   readonly id: Int64
 }
 
-/** Which users and groups take something of whom (rule E11). */
+/** Decides which users and groups accept messages of a sender (rule E11). */
 export class RecipientRules {
   constructor(private readonly options: RecipientRulesOptions) {}
 
   /**
-   * Why the recipient takes nothing of the sender, or null; at once where all that it takes is cached. An Admin token passes over bans,
-   * blocks and strangers.
+   * The reason why the recipient refuses the sender, or null. An Admin token bypasses bans, blocks and the rule on strangers.
    */
   async refusal(
     appId: string,

@@ -2,14 +2,14 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 
-/** Who calls: a user, or an Admin token, alone or for a user. */
+/** The caller of a send: a user, or an Admin token, alone or for a user. */
 export type SendingCaller = { readonly appId: string } & (
   | { readonly isAdminToken: false; readonly userId: Int64; readonly deviceSn: number | null }
   | { readonly isAdminToken: true; readonly userId: Int64 | null; readonly deviceSn: null }
 )
 
 /**
- * In whose name a message is sent (rule C5).
+ * The sender of a message (rule C5).
  * @throws AppError no_permission, user_not_found, user_deleted
  */
 export async function senderOf(

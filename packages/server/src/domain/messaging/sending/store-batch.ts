@@ -127,9 +127,9 @@ function endOf(
 }
 
 interface NumberedMessages {
-  /** Direct conversations whose first messages are these. */
+  /** Direct conversations that begin with these messages. */
   readonly begun: readonly ConversationMessages[]
-  /** Conversations whose last message is not the one that was offered. */
+  /** Conversations that end with another message than the offered one. */
   readonly moved: readonly ConversationMessages[]
   /** Some messages have other IDs than offered. */
   readonly isRenumbered: boolean
@@ -175,7 +175,7 @@ function renumber(
  * The deletion of a user closes the open conversations and ends the memberships. The statements here wait for it and show its result,
  * so users are looked up only where no such row exists: parties of new conversations, senders who are no members any more, and
  * notifications in groups.
- * @returns messages whose sender or receiver is deleted
+ * @returns messages with a deleted sender or receiver
  */
 async function updateReaders(
   context: ProcedureContext,

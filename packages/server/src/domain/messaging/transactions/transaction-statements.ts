@@ -19,7 +19,7 @@ export interface ClaimTimes {
 /** A remembered transaction. */
 export interface TransactionRow {
   readonly app_id: string
-  /** As text, because not every driver reads an int64 exactly. */
+  /** Text, because not every driver reads an int64 exactly. */
   readonly transaction_id: string
   readonly sender_id: Int64
   /** JSON list. */

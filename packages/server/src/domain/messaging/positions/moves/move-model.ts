@@ -68,7 +68,7 @@ export interface LockedPositions<Kind extends PositionMove> {
   write(): readonly LastStatement[]
 }
 
-/** How positions of one kind of reader are moved. */
+/** A descriptor for moving the positions of one kind of reader. */
 export interface MoveKind<Kind extends PositionMove> {
   lock(context: ProcedureContext, moves: readonly Kind[]): Promise<LockedPositions<Kind>>
 }
