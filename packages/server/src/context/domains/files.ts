@@ -83,7 +83,7 @@ export function createFiles(
   const quota = new FileQuota({ database, usage })
   const recipients = new FileRecipients({
     peerKinds: {
-      find: (appId, peerId) => database.read((db) => peerKinds.find(db, appId, peerId)),
+      find: async (appId, peerId) => database.read((db) => peerKinds.find(db, appId, peerId)),
     },
     recipientRules,
     groupAccess,

@@ -9,8 +9,6 @@ import {
 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
-import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
-import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
@@ -30,21 +28,11 @@ export interface MessageRulesOptions {
 export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 
-  /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes messages from all. */
-  refusal(recipient: UserState, senderId: Int64): MaybePromise<ErrorName | null> {
-    if (recipient.userId === senderId) return null
-    const refusesStrangers = this.#refusesStrangers(recipient)
-    if (refusesStrangers === false && !recipient.hasBlocks) return null
-    return this.#check(recipient, senderId, refusesStrangers)
-  }
-
-  async #check(
-    recipient: UserState,
-    senderId: Int64,
-    strangersRefused: MaybePromise<boolean>,
-  ): Promise<ErrorName | null> {
+  /** The reason why the recipient refuses messages of the sender, or null. */
+  async refusal(recipient: UserState, senderId: Int64): Promise<ErrorName | null> {
     const { appId, userId, hasBlocks } = recipient
-    const refusesStrangers = await strangersRefused
+    if (userId === senderId) return null
+    const refusesStrangers = await this.#refusesStrangers(recipient)
     if (!hasBlocks && !refusesStrangers) return null
     const { state, isBlocked } = await this.#relation(appId, userId, senderId)
     if (isBlocked) return 'blocked_by_recipient'
@@ -63,11 +51,10 @@ export class MessageRules {
     return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
   }
 
-  #refusesStrangers({ appId, strangerChat: setting }: UserState): MaybePromise<boolean> {
+  async #refusesStrangers({ appId, strangerChat: setting }: UserState): Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
-    const isRejected = ({ settings }: App) =>
-      settings.stranger_chat_default === strangerChatDefault.reject
-    return thenMaybe(this.options.apps.requireActive(appId), isRejected)
+    const { settings } = await this.options.apps.requireActive(appId)
+    return settings.stranger_chat_default === strangerChatDefault.reject
   }
 
   async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {

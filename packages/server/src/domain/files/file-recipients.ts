@@ -1,5 +1,4 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { MaybePromise } from '../../lib/maybe-promise.js'
 import type { GroupAccess, GroupCaller } from '../groups/core/group-access.js'
 import type { MessageTarget, RecipientRules } from '../messaging/sending/recipient-rules.js'
 
@@ -11,7 +10,7 @@ export interface FileRecipientsOptions {
 
 /** Tells users and groups apart. */
 export interface KindsOfPeers {
-  find(appId: string, peerId: Int64): MaybePromise<'user' | 'group' | null>
+  find(appId: string, peerId: Int64): Promise<'user' | 'group' | null>
 }
 
 /** A caller that stands for a user. */

@@ -3,7 +3,6 @@ import { AppError, fileType } from '@hermod/protocol'
 import { BlobError, type BlobStore, type StoredBlob } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { DetectedType } from '../../../media/media.js'
 import type { AppService } from '../../apps/app-service.js'
 import { fileFailure } from '../file-failures.js'
@@ -131,7 +130,7 @@ export class UploadService {
     }
   }
 
-  #find(ticket: FileTicket): MaybePromise<StoredFile | null> {
+  async #find(ticket: FileTicket): Promise<StoredFile | null> {
     const { database, files } = this.options
     return database.read((db) => files.find(db, ticket))
   }

@@ -2,7 +2,6 @@ import type { Int64 } from '@hermod/protocol'
 import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
 import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
@@ -74,7 +73,7 @@ export class GroupCache {
   }
 
   /** Finds groups, including dissolved ones; null when the group never existed. */
-  findGroup(group: GroupKey): MaybePromise<Group | null> {
+  async findGroup(group: GroupKey): Promise<Group | null> {
     const { database, groups, groupCache: cache } = this.options
     return (
       cache.get(group) ?? cache.load(group, () => database.read((db) => groups.find(db, group)))
@@ -82,7 +81,7 @@ export class GroupCache {
   }
 
   /** Finds members, including the members of a dissolved group at the time of its end. */
-  findMember({ appId, groupId }: GroupKey, userId: Int64): MaybePromise<Member | null> {
+  async findMember({ appId, groupId }: GroupKey, userId: Int64): Promise<Member | null> {
     const { database, members, memberCache: cache } = this.options
     const member = { appId, groupId, userId }
     return (

@@ -8,7 +8,6 @@ import {
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import { type MaybePromise, thenMaybe } from '../../../lib/maybe-promise.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { MemberStore } from '../membership/member-store.js'
 import { isBelow, mayActOn } from './group-access.js'
@@ -32,16 +31,18 @@ export class GroupMessageRules {
    * the system is a member everywhere.
    * @returns group_not_found, not_group_member, member_banned
    */
-  refusal(group: GroupKey, senderId: Int64, isAdminToken: boolean): MaybePromise<ErrorName | null> {
+  async refusal(
+    group: GroupKey,
+    senderId: Int64,
+    isAdminToken: boolean,
+  ): Promise<ErrorName | null> {
     const { cache } = this.options
-    return thenMaybe(cache.findGroup(group), (found) => {
-      if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
-      if (senderId === systemUserId) return null
-      return thenMaybe(cache.findMember(group, senderId), (member) => {
-        if (!member) return 'not_group_member'
-        return isAdminToken || !this.#isBanned(found, member) ? null : 'member_banned'
-      })
-    })
+    const found = await cache.findGroup(group)
+    if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
+    if (senderId === systemUserId) return null
+    const member = await cache.findMember(group, senderId)
+    if (!member) return 'not_group_member'
+    return isAdminToken || !this.#isBanned(found, member) ? null : 'member_banned'
   }
 
   #isBanned(group: Group, { role, banExpiresAt }: Member): boolean {

@@ -1,6 +1,5 @@
 import type { Database, Queryable } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { ExpiringCertificate } from './certificate-model.js'
 import type { CertificateStore } from './certificate-store.js'
 
@@ -28,7 +27,7 @@ export class CertificateExpiry {
   ) {}
 
   /** Lists all certificates with an expiry, the earliest first. */
-  list(): MaybePromise<ExpiringCertificate[]> {
+  async list(): Promise<ExpiringCertificate[]> {
     const { database, store } = this.options
     return database.read((db) => store.listExpiring(db))
   }

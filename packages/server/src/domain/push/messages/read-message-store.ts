@@ -1,7 +1,6 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
 /** How far a user has read a conversation, or the broadcasts of a sender. */
@@ -78,12 +77,12 @@ export class ReadMessageStore {
   }
 
   /** Pushes to the user that have not come to an end. */
-  listPending(db: Queryable, read: ReadUpTo): MaybePromise<DeliveryKey[]> {
+  async listPending(db: Queryable, read: ReadUpTo): Promise<DeliveryKey[]> {
     return this.#pending.all(db, { ...read })
   }
 
   /** Pushes of messages to the user that have not come to an end, at most `limit`, in no particular order. */
-  listAllPending(db: Queryable, read: ReadAll, limit: number): MaybePromise<DeliveryKey[]> {
+  async listAllPending(db: Queryable, read: ReadAll, limit: number): Promise<DeliveryKey[]> {
     return this.#allPending.all(db, { ...read, limit })
   }
 }
