@@ -17,7 +17,7 @@ import {
 import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'
 import { isConversation, joinedConversations, ofConversation } from './conversation-sql.js'
 
-type PositionsRow = { readonly [Name in 'seq' | `${'low' | 'high'}_${ReceiptPosition}`]: number }
+type PartyRow = { readonly [Name in 'seq' | `${'low' | 'high'}_${ReceiptPosition}`]: number }
 
 /** The removed beginning of a conversation's log, and the columns that the next removal needs. */
 export interface RemovedRange {
@@ -32,7 +32,7 @@ export class ConversationStore {
   readonly #broadcastSenders
 
   constructor(database: Database) {
-    this.#positions = database.prepared<ConversationKey, PositionsRow>((db, param) =>
+    this.#positions = database.prepared<ConversationKey, PartyRow>((db, param) =>
       db
         .selectFrom('conversations')
         .select(['seq', 'low_read_seq', 'high_read_seq', 'low_delivered_seq', 'high_delivered_seq'])

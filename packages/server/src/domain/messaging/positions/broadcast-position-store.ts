@@ -23,7 +23,7 @@ export interface BroadcastPositions extends ReaderPositions {
   readonly lastMessageId: number
 }
 
-interface PositionsRow {
+interface StreamPositionsRow {
   readonly sender_id: Int64
   readonly seq: number
   readonly last_msg_id: number
@@ -53,10 +53,10 @@ export class BroadcastPositionStore {
 
   constructor(database: Database) {
     this.#database = database
-    this.#find = database.prepared<BroadcastReader, PositionsRow>((db, param) =>
+    this.#find = database.prepared<BroadcastReader, StreamPositionsRow>((db, param) =>
       streamsOf(db, param).select(columns).where('c.high_id', '=', param('senderId')),
     )
-    this.#listAll = database.prepared<UserKey, PositionsRow>((db, param) =>
+    this.#listAll = database.prepared<UserKey, StreamPositionsRow>((db, param) =>
       streamsOf(db, param).select(columns).where('c.high_id', '<>', param('userId')),
     )
     this.#holder = database.prepared<UserKey & { messageId: Int64 }, { senderId: Int64 }>(
@@ -121,7 +121,7 @@ export class BroadcastPositionStore {
 }
 
 /** Positions that were never moved are at the seen position, which begins at the user's registration. */
-function toBroadcastPositions(row: PositionsRow): BroadcastPositions {
+function toBroadcastPositions(row: StreamPositionsRow): BroadcastPositions {
   return {
     senderId: row.sender_id,
     at: {

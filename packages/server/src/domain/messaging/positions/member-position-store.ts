@@ -15,7 +15,7 @@ export interface MemberPositions extends ReaderPositions, FurthestReaders {
   readonly hasReadAck: boolean
 }
 
-interface MemberRow extends FurthestReaders {
+interface MemberPositionRow extends FurthestReaders {
   readonly group_id: Int64
   readonly seq: number
   readonly last_msg_id: number
@@ -41,7 +41,7 @@ export class MemberPositionStore {
   readonly #find
 
   constructor(database: Database) {
-    this.#find = database.prepared<MemberKey, MemberRow>((db, param) =>
+    this.#find = database.prepared<MemberKey, MemberPositionRow>((db, param) =>
       joinedGroups(db)
         .select(columns)
         .where('p.app_id', '=', param('appId'))
@@ -79,7 +79,7 @@ export class MemberPositionStore {
 }
 
 /** The read position is that of the last acknowledgement, because sending moves `read_seq` without receipts. */
-function toMemberPositions(row: MemberRow): MemberPositions {
+function toMemberPositions(row: MemberPositionRow): MemberPositions {
   const { reader_id, low_read_seq, high_read_seq } = row
   return {
     groupId: row.group_id,

@@ -214,7 +214,7 @@ export class PositionWriter {
     const range = { appId, groupId, userId, from: member.at[position], to: seq }
     return {
       kind: 'member',
-      conversation: keyOf(conversation),
+      conversation: conversationKeyOf(conversation),
       userId,
       position,
       seq,
@@ -247,7 +247,7 @@ function directMove(
   const { conversation } = reader
   return {
     kind: 'direct',
-    conversation: keyOf(conversation),
+    conversation: conversationKeyOf(conversation),
     party,
     position,
     seq: to?.seq ?? null,
@@ -266,7 +266,7 @@ function broadcastMove(
   const { seq, messageId } = to ?? { seq: end, messageId: lastMessageId }
   return {
     kind: 'broadcast',
-    conversation: keyOf(conversation),
+    conversation: conversationKeyOf(conversation),
     userId,
     position,
     seq,
@@ -302,7 +302,7 @@ function readAllRow({ appId, userId }: UserKey) {
   return { appId, kind, payload: JSON.stringify(payload) }
 }
 
-function keyOf({ appId, lowId, highId }: Conversation) {
+function conversationKeyOf({ appId, lowId, highId }: Conversation) {
   return { appId, lowId, highId }
 }
 

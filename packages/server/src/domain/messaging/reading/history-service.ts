@@ -39,7 +39,7 @@ export interface HistoryReader {
   readonly adminOf: Int64 | null
 }
 
-interface PageRequest {
+interface HistoryPageRequest {
   readonly startId: Int64
   readonly limit: number
 }
@@ -74,7 +74,7 @@ export class HistoryService {
   async read(
     { appId, userId, deviceSn, adminOf }: HistoryReader,
     peerId: Int64,
-    page: PageRequest,
+    page: HistoryPageRequest,
   ): Promise<HistoryPage> {
     if (adminOf !== null) return this.#readGroup({ appId, groupId: adminOf }, page)
     if (userId === null)
@@ -88,7 +88,7 @@ export class HistoryService {
   async #readAsUser(
     reader: UserKey & { readonly isOnDevice: boolean },
     peerId: Int64,
-    page: PageRequest,
+    page: HistoryPageRequest,
   ): Promise<HistoryPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
@@ -114,7 +114,7 @@ export class HistoryService {
     return { conversation, messages: shown, nextMessageId: rows[shown.length]?.messageId ?? null }
   }
 
-  async #readGroup(group: GroupKey, page: PageRequest): Promise<HistoryPage> {
+  async #readGroup(group: GroupKey, page: HistoryPageRequest): Promise<HistoryPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
     const { appId, groupId } = group
@@ -174,7 +174,7 @@ export class HistoryService {
   }
 }
 
-function historyRange({ startId, limit }: PageRequest): HistoryRange {
+function historyRange({ startId, limit }: HistoryPageRequest): HistoryRange {
   return {
     upToId: startId === 0 ? Number.MAX_SAFE_INTEGER : startId,
     limit: Math.min(limit, maxHistoryPage),

@@ -8,8 +8,8 @@ import {
   type ConversationKey,
 } from '../model/conversation-model.js'
 
-type PageParams = ConversationKey & { readonly beforeId: number }
-type PageRow = {
+type WalkParams = ConversationKey & { readonly beforeId: number }
+type WalkRow = {
   readonly lowId: Int64
   readonly highId: Int64
   readonly isGroup: number
@@ -30,7 +30,7 @@ export class RetentionWalkStore {
   readonly #page
 
   constructor(database: Database) {
-    this.#page = database.preparedPage<PageParams, PageRow>((db, param, limit) => {
+    this.#page = database.preparedPage<WalkParams, WalkRow>((db, param, limit) => {
       const holdsOld = (log: string) =>
         sql`exists (select 1 from ${sql.table(log)} m where ${ofConversation('m')} and m.msg_id < ${param('beforeId')})`
       return db

@@ -57,7 +57,7 @@ import {
   senderRows,
 } from './conversation-messages.js'
 
-type EndRow = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
+type ConversationEndRow = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
 
 /**
  * Stores a batch of sends: positions, messages, the positions that sending moves, and transaction IDs (rules E2 to E5).
@@ -111,18 +111,18 @@ async function takePositions(
   context: ProcedureContext,
   direct: readonly ConversationMessages[],
   groups: readonly ConversationMessages[],
-): Promise<ReadonlyMap<string, EndRow>> {
+): Promise<ReadonlyMap<string, ConversationEndRow>> {
   const ends = await Promise.all([
-    context.run<EndRow>(advanceConversations, direct.map(directRow)),
-    context.run<EndRow>(advanceGroupConversations, groups.map(groupRow)),
+    context.run<ConversationEndRow>(advanceConversations, direct.map(directRow)),
+    context.run<ConversationEndRow>(advanceGroupConversations, groups.map(groupRow)),
   ])
   return new Map(ends.flat().map((row) => [keyText(row.app_id, row.low_id, row.high_id), row]))
 }
 
 function endOf(
-  ends: ReadonlyMap<string, EndRow>,
+  ends: ReadonlyMap<string, ConversationEndRow>,
   { conversation: { appId, lowId, highId } }: ConversationMessages,
-): EndRow | undefined {
+): ConversationEndRow | undefined {
   return ends.get(keyText(appId, lowId, highId))
 }
 
@@ -138,7 +138,7 @@ interface NumberedMessages {
 /** Gives messages their positions, and greater IDs where another node's clock was ahead (rule E3). */
 function numberMessages(
   conversations: readonly ConversationMessages[],
-  ends: ReadonlyMap<string, EndRow>,
+  ends: ReadonlyMap<string, ConversationEndRow>,
   idSource: MessageIdSource | null,
 ): NumberedMessages {
   const begun: ConversationMessages[] = []

@@ -17,14 +17,14 @@ import { type BroadcastMove, eventRow, type MoveKind } from './move-model.js'
 /** Positions of users in broadcast streams, which have a row for each user and sender. */
 export const broadcastMoves: MoveKind<BroadcastMove> = {
   async lock(context, moves) {
-    const inOrder = distinct(moves, (move) => readerText(readerOf(move))).sort(compareReaders)
-    const keys = inOrder.map((move) => broadcastKeyRow(readerOf(move)))
+    const inOrder = distinct(moves, (move) => streamReaderText(streamReaderOf(move))).sort(compareReaders)
+    const keys = inOrder.map((move) => broadcastKeyRow(streamReaderOf(move)))
     const found = await context.run<BroadcastPositionsRow>(findBroadcastPositions, keys)
     // Inserting locks the user, so it is only done for missing rows.
     if (found.length < keys.length)
       await context.change(
         insertBroadcastPositions,
-        inOrder.map((move) => insertedBroadcastRow(readerOf(move), move.seen)),
+        inOrder.map((move) => insertedBroadcastRow(streamReaderOf(move), move.seen)),
       )
     const locked = await context.run<BroadcastPositionsRow>(lockBroadcastPositions, keys)
     const rows = new Map(
@@ -34,7 +34,7 @@ export const broadcastMoves: MoveKind<BroadcastMove> = {
     return {
       move(move) {
         const { position, seq, notifiesOwn } = move
-        const row = rows.get(readerText(readerOf(move)))
+        const row = rows.get(streamReaderText(streamReaderOf(move)))
         if (!row || seq <= row[position]) return null
         row[position] = seq
         if (position === 'read_seq') row.seen_seq = Math.max(row.seen_seq, seq)
@@ -48,15 +48,15 @@ export const broadcastMoves: MoveKind<BroadcastMove> = {
   },
 }
 
-function readerOf({ conversation: { appId, highId }, userId }: BroadcastMove): BroadcastReader {
+function streamReaderOf({ conversation: { appId, highId }, userId }: BroadcastMove): BroadcastReader {
   return { appId, userId, senderId: highId }
 }
 
-function readerText({ appId, userId, senderId }: BroadcastReader): string {
+function streamReaderText({ appId, userId, senderId }: BroadcastReader): string {
   return keyText(appId, senderId, userId)
 }
 
 function compareReaders(one: BroadcastMove, other: BroadcastMove): number {
-  const [a, b] = [readerOf(one), readerOf(other)]
+  const [a, b] = [streamReaderOf(one), streamReaderOf(other)]
   return compare(a.appId, b.appId) || compare(a.userId, b.userId) || compare(a.senderId, b.senderId)
 }
