@@ -57,7 +57,10 @@ import {
   senderRows,
 } from './conversation-messages.js'
 
-type ConversationEndRow = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
+type ConversationEndRow = Pick<
+  ConversationsTable,
+  'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
+>
 
 /**
  * Stores a batch of sends: positions, messages, the positions that sending moves, and transaction IDs (rules E2 to E5).

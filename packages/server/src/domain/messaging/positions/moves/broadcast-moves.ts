@@ -17,7 +17,9 @@ import { type BroadcastMove, eventRow, type MoveKind } from './move-model.js'
 /** Positions of users in broadcast streams, which have a row for each user and sender. */
 export const broadcastMoves: MoveKind<BroadcastMove> = {
   async lock(context, moves) {
-    const inOrder = distinct(moves, (move) => streamReaderText(streamReaderOf(move))).sort(compareReaders)
+    const inOrder = distinct(moves, (move) => streamReaderText(streamReaderOf(move))).sort(
+      compareReaders,
+    )
     const keys = inOrder.map((move) => broadcastKeyRow(streamReaderOf(move)))
     const found = await context.run<BroadcastPositionsRow>(findBroadcastPositions, keys)
     // Inserting locks the user, so it is only done for missing rows.
@@ -48,7 +50,10 @@ export const broadcastMoves: MoveKind<BroadcastMove> = {
   },
 }
 
-function streamReaderOf({ conversation: { appId, highId }, userId }: BroadcastMove): BroadcastReader {
+function streamReaderOf({
+  conversation: { appId, highId },
+  userId,
+}: BroadcastMove): BroadcastReader {
   return { appId, userId, senderId: highId }
 }
 
