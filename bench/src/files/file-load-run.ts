@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import type { LoadEvents, LoadFigures } from '../load/load-run.js'
 
 export interface FileLoadOrder {
   readonly port: number
@@ -24,34 +25,13 @@ export interface FileLoadOrder {
   readonly measureMs: number
 }
 
-/** Figures cover the measured time, errors the whole run. */
-export interface FileLoadResult {
-  readonly seconds: number
-  readonly succeeded: number
-  readonly errors: number
-  readonly errorSamples: readonly string[]
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly maxMs: number
-  /** User and system time of the load process. */
-  readonly cpuMs: number
-}
-
-export interface FileLoadEvents {
-  measuring(): void
-  measured(): void
-}
-
 const maxSamples = 5
 const maxErrors = 100
 const headBytesMax = 4096
 const headEnd = '\r\n\r\n'
 
 /** @throws Error when a connection cannot be opened */
-export async function runFileLoad(
-  order: FileLoadOrder,
-  events: FileLoadEvents,
-): Promise<FileLoadResult> {
+export async function runFileLoad(order: FileLoadOrder, events: LoadEvents): Promise<LoadFigures> {
   const run = new FileLoadRun(order, events)
   const workers = Array.from({ length: order.connections }, () => run.work())
   await Promise.all(workers)
@@ -68,11 +48,11 @@ class FileLoadRun {
   #errors = 0
   #cpu: NodeJS.CpuUsage | null = null
   #measuredAt = 0
-  #result: Pick<FileLoadResult, 'seconds' | 'cpuMs'> | null = null
+  #result: Pick<LoadFigures, 'seconds' | 'cpuMs'> | null = null
 
   constructor(
     private readonly order: FileLoadOrder,
-    private readonly events: FileLoadEvents,
+    private readonly events: LoadEvents,
   ) {
     this.#beginAt = performance.now() + order.warmUpMs
     this.#endAt = this.#beginAt + order.measureMs
@@ -95,7 +75,7 @@ class FileLoadRun {
     socket?.destroy()
   }
 
-  result(): FileLoadResult {
+  result(): LoadFigures {
     this.#end()
     const msOf = (percentile: number) =>
       this.#succeeded > 0 ? this.#latencies.percentile(percentile) / 1000 : Number.NaN

@@ -1,23 +1,6 @@
 import { once } from 'node:events'
 import { cpuMs } from '@hermod/testkit'
 import { startProcess } from '../load/processes.js'
-import type { FileLoadMessage } from './file-load.js'
-import type { FileLoadEvents, FileLoadOrder, FileLoadResult } from './file-load-run.js'
-
-/** Runs a load in a separate process. */
-export function loadFiles(order: FileLoadOrder, events: FileLoadEvents): Promise<FileLoadResult> {
-  const child = startProcess('../files/file-load')
-  return new Promise((resolve, reject) => {
-    child.on('message', (message: FileLoadMessage) => {
-      if (message.type === 'result') resolve(message.result)
-      else events[message.type]()
-    })
-    child.once('exit', (code, signal) =>
-      reject(new Error(`the load process ended with ${code ?? signal} and no result`)),
-    )
-    child.send(order)
-  })
-}
 
 /** The bare server, in a separate process. */
 export interface BareFiles extends Disposable {

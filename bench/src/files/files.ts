@@ -5,22 +5,23 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { LoadFigures } from '../load/load-run.js'
+import { load } from '../load/processes.js'
 import {
   type Build,
   portOf,
   Servers,
   type Storage,
   type StoredServer,
-  type Usage,
   usageOf,
 } from '../measure/build.js'
-import { type Effort, quiet } from '../measure/measure.js'
+import { type Effort, loadServer, quiet, rateOf, type ServerRun } from '../measure/measure.js'
 import { median, ratioOf, sum } from '../measure/statistics.js'
 import { makeUsers } from '../population/people.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import { BenchCaller, uploadBody, uploadHead } from './file-caller.js'
-import type { FileLoadOrder, FileLoadResult } from './file-load-run.js'
-import { type BareFiles, loadFiles, startBareFiles } from './file-processes.js'
+import type { FileLoadOrder } from './file-load-run.js'
+import { type BareFiles, startBareFiles } from './file-processes.js'
 import { type FileScenario, fileScenarios, maxStored } from './file-scenarios.js'
 
 /**
@@ -51,12 +52,7 @@ export interface FileRow {
   readonly missed: readonly string[]
 }
 
-/** A load, and the CPU time of server and database during it. */
-interface Run {
-  readonly load: FileLoadResult
-  readonly serverCpuMs: number
-  readonly databaseCpuMs: number
-}
+type Run = ServerRun<LoadFigures>
 
 interface FileCourse {
   readonly scenario: FileScenario
@@ -121,9 +117,13 @@ async function measureScenario(course: FileCourse, rounds: number): Promise<File
   const ownRuns: Run[] = []
   for (let round = 0; round < rounds; round++) {
     await quiet([usage])
-    bareRuns.push(await run(await next.bare(), { ...usage, serverCpuMs: course.bare.cpuMs }))
+    const bareOrder = await next.bare()
+    const bareUsage = { ...usage, serverCpuMs: course.bare.cpuMs }
+    const bareRun = await loadServer(bareUsage, (events) => load(bareOrder, events))
+    bareRuns.push(bareRun)
     await quiet([usage])
-    ownRuns.push(await run(await next.own(perSecond(bareRuns.at(-1))), usage))
+    const ownOrder = await next.own(rateOf(bareRun.load))
+    ownRuns.push(await loadServer(usage, (events) => load(ownOrder, events)))
   }
   return summariseCourses(course, bareRuns, ownRuns)
 }
@@ -189,19 +189,16 @@ async function storeFiles(
     body,
   }: { readonly port: number; readonly paths: readonly string[]; readonly body: Uint8Array },
 ): Promise<void> {
-  const { errors, errorSamples } = await loadFiles(
-    {
-      ...orderOf(course),
-      port,
-      body,
-      heads: paths.map((path) => uploadHead(path, body)),
-      repeats: false,
-      answerBytes: null,
-      warmUpMs: 0,
-      measureMs: Number.POSITIVE_INFINITY,
-    },
-    { measuring: () => {}, measured: () => {} },
-  )
+  const { errors, errorSamples } = await load({
+    ...orderOf(course),
+    port,
+    body,
+    heads: paths.map((path) => uploadHead(path, body)),
+    repeats: false,
+    answerBytes: null,
+    warmUpMs: 0,
+    measureMs: Number.POSITIVE_INFINITY,
+  })
   if (errors > 0) throw new Error(`storing files failed: ${errorSamples.join('\n')}`)
 }
 
@@ -213,35 +210,13 @@ function orderOf({ scenario, seconds }: FileCourse) {
   }
 }
 
-async function run(
-  order: FileLoadOrder,
-  usage: Pick<Usage, 'serverCpuMs' | 'databaseCpuMs'>,
-): Promise<Run> {
-  const used = () => [usage.serverCpuMs(), usage.databaseCpuMs()] as const
-  let before = used()
-  let after = before
-  const load = await loadFiles(order, {
-    measuring: () => {
-      before = used()
-    },
-    measured: () => {
-      after = used()
-    },
-  })
-  return { load, serverCpuMs: after[0] - before[0], databaseCpuMs: after[1] - before[1] }
-}
-
-function perSecond(run: Run | undefined): number {
-  return run ? run.load.succeeded / run.load.seconds : Number.NaN
-}
-
 function summariseCourses(
   { scenario, storage, server }: FileCourse,
   bareRuns: readonly Run[],
   ownRuns: readonly Run[],
 ): FileRow {
-  const rates = ownRuns.map(perSecond)
-  const bareRates = bareRuns.map(perSecond)
+  const rates = ownRuns.map((run) => rateOf(run.load))
+  const bareRates = bareRuns.map((run) => rateOf(run.load))
   const ofBare = ratioOf(rates, bareRates).median
   const loads = ownRuns.map(({ load }) => load)
   const all = [...loads, ...bareRuns.map(({ load }) => load)]

@@ -22,17 +22,10 @@ export interface LoadOrder {
   readonly failureText?: string | undefined
 }
 
-/** Figures cover the measured time unless stated otherwise. */
-export interface LoadResult {
+/** Figures of any load. They cover the measured time, errors the whole run. */
+export interface LoadFigures {
   readonly seconds: number
-  readonly issued: number
-  /** Answers with HTTP 200 and code 200. */
   readonly succeeded: number
-  /** Requests of the plan that the whole run has sent. */
-  readonly taken: number
-  /** Same as `succeeded`, for the whole run. */
-  readonly succeededInAll: number
-  /** Errors of the whole run. A plan that ends early is one. */
   readonly errors: number
   /** The first few distinct errors. */
   readonly errorSamples: readonly string[]
@@ -41,6 +34,15 @@ export interface LoadResult {
   readonly maxMs: number
   /** User and system time of the load process. */
   readonly cpuMs: number
+}
+
+/** An answer succeeds with HTTP 200 and code 200. A plan that ends early counts as an error. */
+export interface LoadResult extends LoadFigures {
+  readonly issued: number
+  /** Requests of the plan that the whole run has sent. */
+  readonly taken: number
+  /** Same as `succeeded`, for the whole run. */
+  readonly succeededInAll: number
 }
 
 export interface LoadEvents {

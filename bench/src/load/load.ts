@@ -2,18 +2,21 @@
  * The load process: receives orders over IPC, one after another. Reports the start and end of each
  * measured time, and the result.
  */
-import { type LoadOrder, type LoadResult, runLoad } from './load-run.js'
+import { type FileLoadOrder, runFileLoad } from '../files/file-load-run.js'
+import { type LoadFigures, type LoadOrder, runLoad } from './load-run.js'
 
 export type LoadMessage =
   | { readonly type: 'measuring' }
   | { readonly type: 'measured' }
-  | { readonly type: 'result'; readonly result: LoadResult }
+  | { readonly type: 'result'; readonly result: LoadFigures }
 
-process.on('message', async (order: LoadOrder) => {
-  const result = await runLoad(order, {
-    measuring: () => tell({ type: 'measuring' }),
-    measured: () => tell({ type: 'measured' }),
-  })
+const events = {
+  measuring: () => tell({ type: 'measuring' }),
+  measured: () => tell({ type: 'measured' }),
+}
+
+process.on('message', async (order: LoadOrder | FileLoadOrder) => {
+  const result = 'plan' in order ? await runLoad(order, events) : await runFileLoad(order, events)
   tell({ type: 'result', result })
 })
 

@@ -1,13 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import { atExit } from '@hermod/testkit'
+import type { FileLoadOrder } from '../files/file-load-run.js'
 import type { LoadMessage } from './load.js'
-import type { LoadEvents, LoadOrder, LoadResult } from './load-run.js'
+import type { LoadEvents, LoadFigures, LoadOrder, LoadResult } from './load-run.js'
+
+/** The result of an order. */
+type ResultOf<Order> = Order extends LoadOrder ? LoadResult : LoadFigures
 
 const noEvents: LoadEvents = { measuring: () => {}, measured: () => {} }
 
 /** Runs a load in a separate process. */
-export async function load(order: LoadOrder, events?: LoadEvents): Promise<LoadResult> {
+export async function load<Order extends LoadOrder | FileLoadOrder>(
+  order: Order,
+  events?: LoadEvents,
+): Promise<ResultOf<Order>> {
   using process = new LoadProcess()
   return await process.run(order, events)
 }
@@ -16,7 +23,10 @@ export async function load(order: LoadOrder, events?: LoadEvents): Promise<LoadR
 export class LoadProcess implements Disposable {
   readonly #child = startProcess('load')
 
-  run(order: LoadOrder, events: LoadEvents = noEvents): Promise<LoadResult> {
+  run<Order extends LoadOrder | FileLoadOrder>(
+    order: Order,
+    events: LoadEvents = noEvents,
+  ): Promise<ResultOf<Order>> {
     const child = this.#child
     return new Promise((resolve, reject) => {
       const ended = (code: number | null, signal: NodeJS.Signals | null) =>
@@ -27,7 +37,7 @@ export class LoadProcess implements Disposable {
           return
         }
         child.off('exit', ended).off('message', take)
-        resolve(message.result)
+        resolve(message.result as ResultOf<Order>)
       }
       child.on('message', take).once('exit', ended)
       child.send(order)

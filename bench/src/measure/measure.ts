@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LoadEvents, LoadResult } from '../load/load-run.js'
+import type { LoadEvents, LoadFigures, LoadResult } from '../load/load-run.js'
 import { type Echo, load, startEcho } from '../load/processes.js'
 import type { DatabaseName, Scenario, Target } from '../scenarios/scenario.js'
 import type { MeasuredBuild, Usage } from './build.js'
@@ -14,8 +14,8 @@ export interface Effort {
 }
 
 /** One server under the requests of a scenario. */
-export interface ServerRun {
-  readonly load: LoadResult
+export interface ServerRun<Load extends LoadFigures = LoadResult> {
+  readonly load: Load
   readonly serverCpuMs: number
   readonly databaseCpuMs: number
 }
@@ -110,10 +110,10 @@ async function runRound(courses: readonly Course[], round: number, seconds: numb
 }
 
 /** Records the server's usage within the measured time of a load. */
-export async function loadServer(
-  usage: Usage,
-  run: (events: LoadEvents) => Promise<LoadResult>,
-): Promise<ServerRun> {
+export async function loadServer<Load extends LoadFigures>(
+  usage: CpuUsage,
+  run: (events: LoadEvents) => Promise<Load>,
+): Promise<ServerRun<Load>> {
   const cpu = new CpuWatch(usage)
   return { load: await run(cpu), ...cpu.used }
 }
@@ -144,12 +144,15 @@ export function usedCpuMs(usage: Usage): number {
   return usage.serverCpuMs() + usage.databaseCpuMs()
 }
 
+/** CPU time of a server and its database so far. */
+type CpuUsage = Pick<Usage, 'serverCpuMs' | 'databaseCpuMs'>
+
 /** CPU time between the start and the end of the measured time. */
 class CpuWatch {
   used = { serverCpuMs: 0, databaseCpuMs: 0 }
   #before = this.used
 
-  constructor(private readonly usage: Usage) {}
+  constructor(private readonly usage: CpuUsage) {}
 
   measuring(): void {
     this.#before = this.#read()
@@ -227,6 +230,6 @@ export function missedTargets(
   ]
 }
 
-export function rateOf({ succeeded, seconds }: LoadResult): number {
+export function rateOf({ succeeded, seconds }: LoadFigures): number {
   return succeeded / seconds
 }
