@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 import { parseExactJson, stringifyExactJson } from './exact-json.js'
 
@@ -76,9 +76,21 @@ export interface CallOptions {
   readonly appId?: string | null
 }
 
+/** A request to the service, whatever carries it. */
+export interface ApiRequest {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: string | Uint8Array | undefined
+}
+
 export interface ApiOptions {
   /** Such as http://127.0.0.1:8080. */
   readonly url: string
+  /** Carries requests to a service in this process. HTTP carries those for which it returns undefined. */
+  readonly exchange?: (request: ApiRequest) => Promise<Answer> | undefined
   readonly appId: string
   readonly adminToken: string
   /**
@@ -158,13 +170,13 @@ export class Api {
   ): Promise<Answer<Data>> {
     const call = { ...this.#identity, ...options }
     const body = bodyOf(call)
-    const response = await this.#send(
+    const outgoing = {
       method,
-      pathWithQuery(path, call.query),
-      this.#headers(call, body),
+      path: pathWithQuery(path, call.query),
+      headers: this.#headers(call, body),
       body,
-    )
-    return new Answer<Data>(response.statusCode ?? 0, response.headers, await readText(response))
+    }
+    return this.options.exchange?.(outgoing) ?? this.#send(outgoing)
   }
 
   /**
@@ -291,18 +303,16 @@ export class Api {
     )
   }
 
-  #send(
-    method: string,
-    path: string,
-    headers: Record<string, string | string[]>,
-    body?: string | Uint8Array,
-  ): Promise<IncomingMessage> {
+  #send({ method, path, headers, body }: ApiRequest): Promise<Answer> {
     const { hostname, port } = new URL(this.options.url)
     const timeoutMs = this.options.timeoutMs ?? 100_000
     return new Promise((resolve, reject) => {
       const outgoing = request(
         { agent: this.#agent, hostname, port, method, path, headers, timeout: timeoutMs },
-        resolve,
+        (response) => {
+          const { statusCode = 0, headers } = response
+          readText(response).then((text) => resolve(new Answer(statusCode, headers, text)), reject)
+        },
       )
       outgoing.on('timeout', () =>
         outgoing.destroy(new Error(`${method} ${path}: no answer within ${timeoutMs} ms`)),

@@ -3,6 +3,7 @@ export {
   Answer,
   Api,
   type ApiOptions,
+  type ApiRequest,
   type CallOptions,
   type Envelope,
   type Json,
@@ -22,7 +23,7 @@ export {
 } from './backends.js'
 export { findChromium, testChromium } from './chromium.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
-export { emptyMemoryDisk } from './memory-disk.js'
+export { emptyMemoryDisk, memoryDisk } from './memory-disk.js'
 export {
   type ClusterOptions,
   findPostgres,
@@ -42,4 +43,6 @@ export {
   type TestContext,
 } from './processes/server-process.js'
 export { TempFolder } from './temp-folder.js'
+export { TokenIssuer } from './token-issuer.js'
+export { whenUnlocked } from './unlocked.js'
 export { type Patience, waitFor } from './wait.js'

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
+import { whenUnlocked } from './unlocked.js'
 
 /** Location of a server's data. */
 export interface DataPlace {
@@ -55,13 +56,13 @@ export class TokenIssuer implements AsyncDisposable {
 }
 
 async function openSqlite(path: string): Promise<TokenTable> {
-  const database = new DatabaseSync(path, { timeout: 10_000 })
+  const database = new DatabaseSync(path, { timeout: 0 })
   // The server makes its own commits durable, and moves the log into the database.
   database.exec('pragma synchronous = off; pragma wal_autocheckpoint = 0')
   const statement = database.prepare(`insert into user_tokens (${columns}) values (?, ?, ?, ?, ?)`)
   return {
     insert: async (row) => {
-      statement.run(...row)
+      await whenUnlocked(() => statement.run(...row))
     },
     [Symbol.asyncDispose]: async () => database.close(),
   }

@@ -15,9 +15,9 @@ import {
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
-  attackMs,
   Attackers,
   AttackingProcess,
+  attackMs,
   closedFor,
   expectUnharmed,
   Honest,

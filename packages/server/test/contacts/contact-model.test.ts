@@ -7,13 +7,13 @@ import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { integrityFaults, textTo } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 import { World } from '../support/model-world.js'
 import { explanations } from '../support/push/explanations.js'
-import { WatchedServer } from '../support/watched-server.js'
-import { withinTime } from '../support/within-time.js'
 
 const userCount = 3
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -205,7 +205,7 @@ const requests: Record<Call['kind'], (call: Call, ids: readonly number[]) => Req
 
 class ContactWorld extends World {
   constructor(
-    private readonly watched: WatchedServer,
+    private readonly watched: InProcessServer,
     people: Person[],
   ) {
     super(watched, people)
@@ -357,11 +357,11 @@ const burst = fc.array(
 
 for (const backend of testBackends()) {
   describe(`contacts on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let pool: PeoplePool
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       pool = new PeoplePool(watched, userCount * 20)
     })
 
@@ -374,7 +374,9 @@ for (const backend of testBackends()) {
       return world
     }
 
-    it('are what the model says after any history of calls', { timeout: 300_000 }, async () => {
+    it('contacts: any sequence of calls gives the results of the model', {
+      timeout: propertyTimeoutMs,
+    }, async () => {
       const property = fc.asyncProperty(histories, async (calls) => {
         const world = await newWorld()
         const state = newState()
@@ -383,11 +385,11 @@ for (const backend of testBackends()) {
         expect(await world.observed()).toEqual(world.expected(state))
         await world.checkEvents(state)
       })
-      await fc.assert(property, { numRuns: 60, ...withinTime })
+      await checkProperty(backend, property)
     })
 
-    it('are what some order of the calls explains, whatever several do at once', {
-      timeout: 300_000,
+    it('contacts: simultaneous calls give the results of some order of them', {
+      timeout: propertyTimeoutMs,
     }, async () => {
       const property = fc.asyncProperty(
         beginnings,
@@ -417,10 +419,10 @@ for (const backend of testBackends()) {
           await world.checkEvents(state)
         },
       )
-      await fc.assert(property, { numRuns: 60, ...withinTime })
+      await checkProperty(backend, property)
     })
 
-    it('leave nothing behind that does not agree', async () => {
+    it('contacts: the integrity check finds no fault after the model', async () => {
       expect(await integrityFaults(watched.server)).toEqual([])
     })
   })

@@ -1,5 +1,5 @@
 import type { RosterEntry } from '@hermod/protocol'
-import { anyBackend, type Json, type ServerProcess } from '@hermod/testkit'
+import { anyBackend, type Json } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
@@ -24,9 +24,9 @@ import {
   unblock,
   updateContact,
 } from '../support/contacts.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { integrityFaults, sendText, textTo } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -35,15 +35,15 @@ const dayMs = 24 * 3_600_000
 
 for (const backend of anyBackend()) {
   describe(`contacts on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let pool: PeoplePool
     let alice: Person
     let bob: Person
     let carol: Person
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
       pool = new PeoplePool(server, 150)
     })
@@ -89,7 +89,7 @@ for (const backend of anyBackend()) {
       expectRelations(a, b, [relations.stranger, relations.stranger])
 
     describe('applying', () => {
-      it('makes contacts at once where anybody may be a contact', async () => {
+      it('apply: an open user becomes a contact at once', async () => {
         expect((await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'hi' })).envelope).toEqual(
           {
             code: 200,
@@ -106,7 +106,7 @@ for (const backend of anyBackend()) {
         expect(await eventsBy(alice)).toEqual([['contact.added', [bob.id], '']])
       })
 
-      it('asks where consent is required, for as many days as the application says', async () => {
+      it('apply: a user who asks for consent gets a request, which expires after the days that the application sets', async () => {
         await changeSettings(bob, { auth_mode: authModes.consent })
         const before = Date.now()
         expect(
@@ -136,7 +136,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('compares the answer where a question is to be answered', async () => {
+      it('apply: a user with a question becomes a contact after the right answer only', async () => {
         await changeSettings(bob, {
           auth_mode: authModes.question,
           auth_question: 'Which colour?',
@@ -153,7 +153,7 @@ for (const backend of anyBackend()) {
         await areContacts(alice, bob)
       })
 
-      it('has no right answer where the user has set none', async () => {
+      it('apply: a question without an answer refuses every answer', async () => {
         await changeSettings(bob, { auth_mode: authModes.question, auth_question: 'Which colour?' })
         for (const auth_answer of [undefined, '', 'Blue'])
           expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(
@@ -161,7 +161,7 @@ for (const backend of anyBackend()) {
           )
       })
 
-      it('is refused where nobody may apply', async () => {
+      it('apply: a closed user refuses requests', async () => {
         await changeSettings(bob, { auth_mode: authModes.closed, auth_answer: 'Blue' })
         expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(
           answerCode.contact_requests_refused,
@@ -169,7 +169,7 @@ for (const backend of anyBackend()) {
         await areStrangers(alice, bob)
       })
 
-      it('is refused by oneself, an unknown user, a deleted one, a contact, and either way of a block', async () => {
+      it('apply: the caller, unknown users, deleted users, contacts and blocks are refused', async () => {
         await deletePerson(carol)
         expect((await apply(alice.api, alice.id)).envelope).toMatchObject({
           code: answerCode.invalid_parameter,
@@ -203,7 +203,7 @@ for (const backend of anyBackend()) {
         expect(answer.envelope.message).toContain(field)
       })
 
-      it('again replaces the application that waits', async () => {
+      it('apply: a second request replaces the pending one', async () => {
         await changeSettings(bob, { auth_mode: authModes.consent })
         await apply(alice.api, bob.id, { reason: 'first', alias: 'one' })
         await sql(
@@ -220,7 +220,7 @@ for (const backend of anyBackend()) {
         expect((await entryOf(alice.api, bob.id)).alias).toBe('two')
       })
 
-      it('to somebody who has applied makes contacts, whatever that somebody asks of others', async () => {
+      it('apply: two requests in opposite directions make contacts, whatever the mode of either user', async () => {
         for (const mode of [authModes.consent, authModes.question, authModes.closed]) {
           const [one, other] = (await people(2)) as [Person, Person]
           await changeSettings(other, { auth_mode: authModes.consent })
@@ -235,7 +235,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('of both at once makes contacts and leaves nothing open', async () => {
+      it('apply: simultaneous requests of both users make contacts and leave no pending request', async () => {
         for (let round = 0; round < 10; round++) {
           const [one, other] = (await people(2)) as [Person, Person]
           await Promise.all(
@@ -250,7 +250,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('several times at once makes contacts once', async () => {
+      it('apply: simultaneous requests of one user make contacts once', async () => {
         const answers = codes(
           await Promise.all(Array.from({ length: 6 }, () => apply(alice.api, bob.id))),
         )
@@ -261,7 +261,7 @@ for (const backend of anyBackend()) {
         expect(await eventsBy(alice)).toHaveLength(1)
       })
 
-      it('while being blocked ends either as contacts who block or not at all', async () => {
+      it('apply: a request at the moment of a block leaves a blocked contact or none', async () => {
         for (let round = 0; round < 10; round++) {
           const [one, other] = (await people(2)) as [Person, Person]
           const [applied, blocked] = await Promise.all([
@@ -280,7 +280,7 @@ for (const backend of anyBackend()) {
       const applyMany = (list: unknown) =>
         alice.api.call('POST', '/roster/apply/batch', { body: list })
 
-      it('checks each alone', async () => {
+      it('apply to several users: each result is independent', async () => {
         const [dave, erin, frank] = (await people(3)) as [Person, Person, Person]
         await changeSettings(bob, { auth_mode: authModes.consent })
         await changeSettings(carol, { auth_mode: authModes.closed })
@@ -328,7 +328,7 @@ for (const backend of anyBackend()) {
         expect((await contactRequests(bob.api)).map(({ reason }) => reason)).toEqual(['please'])
       })
 
-      it('takes none and 500, and not one more', async () => {
+      it('apply to several users: 0 to 500 users are accepted', async () => {
         expect((await applyMany([])).data).toEqual({ success: [], fails: [] })
         const { data } = await applyMany(Array(500).fill({ user_id: bob.id }))
         expect(data.success).toEqual([bob.id])
@@ -353,7 +353,7 @@ for (const backend of anyBackend()) {
         await apply(alice.api, bob.id, { alias: 'Bobby' })
       })
 
-      it('makes contacts when it is accepted, and can then neither be accepted nor declined', async () => {
+      it('contact request: accept makes contacts and ends the request', async () => {
         expect((await accept(bob.api, alice.id)).envelope).toEqual({
           code: 200,
           data: true,
@@ -367,7 +367,7 @@ for (const backend of anyBackend()) {
         expect(await eventsBy(bob)).toEqual([['contact.accepted', [alice.id], '']])
       })
 
-      it('makes nothing when it is declined, and another one may follow', async () => {
+      it('contact request: decline makes no contacts and allows another request', async () => {
         expect((await decline(bob.api, alice.id, { reason: 'sorry' })).envelope).toEqual({
           code: 200,
           data: true,
@@ -383,7 +383,7 @@ for (const backend of anyBackend()) {
         expect((await accept(bob.api, alice.id)).code).toBe(answerCode.ok)
       })
 
-      it('runs out', async () => {
+      it('contact request: it expires', async () => {
         await sql(
           `update contact_requests set expires_at = ${Date.now() - 1} where applicant_id = ${alice.id}`,
         )
@@ -398,7 +398,7 @@ for (const backend of anyBackend()) {
         await areContacts(alice, bob)
       })
 
-      it('is answered only by the user who received it', async () => {
+      it('contact request: only its recipient can answer', async () => {
         for (const answer of [accept, decline]) {
           for (const [caller, applicant] of [
             [alice, bob],
@@ -414,7 +414,7 @@ for (const backend of anyBackend()) {
         await areStrangers(alice, bob)
       })
 
-      it('waits while one has blocked the other', async () => {
+      it('contact request: it stays pending during a block', async () => {
         for (const [blocker, other] of [
           [alice, bob],
           [bob, alice],
@@ -427,7 +427,7 @@ for (const backend of anyBackend()) {
         await areContacts(alice, bob)
       })
 
-      it('is settled when the two become contacts otherwise', async () => {
+      it('contact request: it ends when the two users become contacts in another way', async () => {
         await connect(carol, bob)
         await connect(alice, bob)
         expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
@@ -435,7 +435,7 @@ for (const backend of anyBackend()) {
         await areContacts(alice, bob)
       })
 
-      it('accepted and declined at once ends in one of the two', async () => {
+      it('contact request: simultaneous accept and decline have one winner', async () => {
         for (let round = 0; round < 10; round++) {
           const [one] = (await people(1)) as [Person]
           await apply(one.api, bob.id)
@@ -454,7 +454,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('accepted several times at once is accepted once', async () => {
+      it('contact request: simultaneous accepts succeed once', async () => {
         const answers = codes(
           await Promise.all(Array.from({ length: 6 }, () => accept(bob.api, alice.id))),
         )
@@ -465,7 +465,7 @@ for (const backend of anyBackend()) {
         expect(await eventsBy(bob)).toHaveLength(1)
       })
 
-      it('leaves with the applicant', async () => {
+      it('contact request: deletion of the applicant removes it', async () => {
         await deletePerson(alice)
         expect(await contactRequests(bob.api)).toEqual([])
         expect((await accept(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
@@ -473,7 +473,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('the list of applications', () => {
-      it('is newest first, on pages that hold each once although some are answered meanwhile', async () => {
+      it('contact request list: newest first, each once, while requests are answered between pages', async () => {
         await changeSettings(bob, { auth_mode: authModes.consent })
         const applicants = await people(23)
         for (const { api } of applicants) await apply(api, bob.id)
@@ -503,7 +503,7 @@ for (const backend of anyBackend()) {
           )
       })
 
-      it('has applications of one instant on exactly one page', async () => {
+      it('contact request list: requests of the same millisecond appear once', async () => {
         await changeSettings(bob, { auth_mode: authModes.consent })
         const applicants = await people(7)
         await Promise.all(applicants.map(({ api }) => apply(api, bob.id)))
@@ -514,7 +514,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('tells its newest change, also an answer', async () => {
+      it('contact request list: its version changes with every answer', async () => {
         const version = async () => (await bob.api.succeed('GET', '/roster/apply/list')).version
         expect(await version()).toBe(0)
         await changeSettings(bob, { auth_mode: authModes.consent })
@@ -536,7 +536,7 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('has a page of at least one', async () => {
+      it('contact request list: the page limit is at least 1', async () => {
         const answer = await bob.api.call('GET', '/roster/apply/list', { query: { limit: 0 } })
         expect(answer.envelope).toMatchObject({
           code: answerCode.invalid_parameter,
@@ -547,7 +547,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('ending a contact', () => {
-      it('turns both sides to former, and clears what the remover kept', async () => {
+      it('remove contact: both users become former contacts and the notes of the caller are cleared', async () => {
         await connect(alice, bob)
         await updateContact(alice.api, bob.id, {
           alias: 'Bobby',
@@ -577,7 +577,7 @@ for (const backend of anyBackend()) {
         expect((await eventsBy(alice)).at(-1)).toEqual(['contact.removed', [bob.id], ''])
       })
 
-      it('is refused of somebody who is no contact', async () => {
+      it('remove contact: a stranger is refused', async () => {
         await connect(alice, bob)
         await remove(alice.api, bob.id)
         for (const [caller, peer] of [
@@ -590,7 +590,7 @@ for (const backend of anyBackend()) {
           expect((await remove(caller, peer)).code).toBe(answerCode.not_contact)
       })
 
-      it('of both at once is done by one of them', async () => {
+      it('remove contact: simultaneous removals succeed once', async () => {
         for (let round = 0; round < 5; round++) {
           const [one, other] = (await people(2)) as [Person, Person]
           await connect(one, other)
@@ -602,7 +602,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('can be followed by becoming contacts again, with what the other side kept', async () => {
+      it('remove contact: users can become contacts again, and the other user keeps its notes', async () => {
         await connect(alice, bob)
         await updateContact(bob.api, alice.id, { alias: 'Ali' })
         await remove(alice.api, bob.id)
@@ -645,7 +645,7 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('is recorded by its changed fields', async () => {
+      it('contact notes: the event names the changed fields', async () => {
         await connect(alice, bob)
         await updateContact(alice.api, bob.id, { alias: 'Bobby' })
         await updateContact(alice.api, bob.id, { ext: 'e', mute_notification: true })
@@ -659,7 +659,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('keeps all of several changes at once', async () => {
+      it('contact notes: simultaneous changes of different fields are all kept', async () => {
         await connect(alice, bob)
         const fields = [{ alias: 'a' }, { ext: 'e' }, { mute_notification: true }]
         expect(
@@ -672,7 +672,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('is of contacts only', async () => {
+      it('contact notes: strangers have none', async () => {
         await connect(alice, bob)
         await remove(alice.api, bob.id)
         await block(alice.api, carol.id)
@@ -701,7 +701,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('the contact list', () => {
-      it('has every contact on exactly one page, and all of them on one unless asked otherwise', async () => {
+      it('contact list: each contact appears once over the pages; without a limit one page has all', async () => {
         const others = await people(130)
         await connect(alice, ...others)
         const ids = others.map(({ id }) => id).sort((a, b) => a - b)
@@ -721,7 +721,7 @@ for (const backend of anyBackend()) {
         expect([...first.data, ...second.data]).toEqual(ids.filter((_, index) => index !== 60))
       })
 
-      it('is empty at first, and tells its newest change', async () => {
+      it('contact list: it starts empty and its version is that of the newest change', async () => {
         const list = () => alice.api.succeed('GET', '/roster/list')
         expect(await list()).toEqual({ code: 200, data: [], message: null, version: 0 })
         await connect(alice, bob)
@@ -744,7 +744,7 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('by name shows nicknames, and usernames where there is none', async () => {
+      it('contact list: entries show the nickname, else the username', async () => {
         await connect(alice, bob, carol)
         await bob.api.succeed('PUT', '/user/nickname', { query: { nick_name: 'Bobby' } })
         const { data } = await alice.api.succeed('GET', '/user/rosters')
@@ -764,7 +764,7 @@ for (const backend of anyBackend()) {
       const find = (list: unknown) =>
         alice.api.call<RosterEntry[]>('POST', '/roster/list', { body: { list } })
 
-      it('shows what others may see, and the relation from the side of the caller', async () => {
+      it('user lookup: it shows public fields and the relation as the caller sees it', async () => {
         await bob.api.succeed('PUT', '/user/profile', {
           body: {
             nick_name: 'Bobby',
@@ -820,7 +820,7 @@ for (const backend of anyBackend()) {
         expect(await entryOf(bob.api, bob.id)).toEqual(stranger)
       })
 
-      it('tells unknown from deleted by ID, and finds nobody by what a deleted user had', async () => {
+      it('user lookup: deleted and unknown IDs have different errors, and names of deleted users find no user', async () => {
         await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: `+49${bob.id}` } })
         await deletePerson(bob)
         const lookUp = async (path: string, query: Record<string, string | number>) =>
@@ -839,7 +839,7 @@ for (const backend of anyBackend()) {
         expect(await lookUp('/roster/mobile', { mobile: 'x' })).toBe(answerCode.invalid_parameter)
       })
 
-      it('of many answers for strangers and oneself, in their order, without unknown and deleted ones', async () => {
+      it('user lookup of several: results keep the order, include strangers and the caller, and omit unknown and deleted users', async () => {
         await deletePerson(bob)
         await connect(alice, carol)
         const [dave] = (await people(1)) as [Person]
@@ -856,7 +856,7 @@ for (const backend of anyBackend()) {
         expect((await find([])).data).toEqual([])
       })
 
-      it('knows the system by the name and the avatar that the application gives it', async () => {
+      it('user lookup: the system has the name and avatar of the application', async () => {
         const system = async () => {
           const byId = await alice.api.succeed('GET', '/roster/id', { query: { user_id: 0 } })
           const [inList] = (await find([0])).data
@@ -871,7 +871,7 @@ for (const backend of anyBackend()) {
         expect(await system()).toMatchObject({ nick_name: 'Concierge', avatar: 'bell.png' })
       })
 
-      it('takes 10,000 and not one more', async () => {
+      it('user lookup of several: at most 10,000 users', async () => {
         const others = await people(40)
         const fillers = Array.from({ length: 9_960 }, (_, index) => index + 1)
         const list = [
@@ -893,7 +893,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('does not cross applications', async () => {
+      it('user lookup: users of other applications are unknown', async () => {
         const appId = `other-${backend.name}`
         const operator = server.api.as(server.operatorToken)
         const { data } = await operator.succeed('POST', '/operator/v1/app/create', {
@@ -919,7 +919,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('the block list', () => {
-      it('holds whom the user blocked, once, and nobody else sees it', async () => {
+      it('block list: it has each blocked user once and is visible to its owner only', async () => {
         const order = [carol, bob]
         for (const { id } of [...order, ...order])
           expect((await block(alice.api, id)).envelope.data).toBe(true)
@@ -937,7 +937,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('does not end a contact', async () => {
+      it('block list: a block keeps the contact', async () => {
         await connect(alice, bob)
         await updateContact(alice.api, bob.id, { alias: 'Bobby' })
         await block(alice.api, bob.id)
@@ -956,7 +956,7 @@ for (const backend of anyBackend()) {
         await expectRelations(alice, bob, [relations.former, relations.former])
       })
 
-      it('takes nobody unknown, deleted, or oneself', async () => {
+      it('block list: unknown users, deleted users and the caller are refused', async () => {
         await deletePerson(carol)
         expect((await block(alice.api, nobody)).code).toBe(answerCode.user_not_found)
         expect((await block(alice.api, carol.id)).code).toBe(answerCode.user_deleted)
@@ -974,7 +974,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('making contacts without asking', () => {
-      it('makes all of them contacts whatever they ask of others', async () => {
+      it('add contacts: all users become contacts, whatever their modes', async () => {
         await changeSettings(bob, { auth_mode: authModes.closed })
         await block(carol.api, alice.id)
         await connect(alice, bob, carol, bob)
@@ -987,7 +987,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('makes none when one of them is not there', async () => {
+      it('add contacts: an unknown user makes the whole call fail', async () => {
         await deletePerson(carol)
         const add = async (list: unknown) =>
           (await alice.api.call('POST', '/user/add_roster', { body: { list } })).code
@@ -1000,7 +1000,7 @@ for (const backend of anyBackend()) {
         await areStrangers(alice, bob)
       })
 
-      it('is for the Admin only', async () => {
+      it('add contacts: user tokens are refused', async () => {
         const session = await server.api.newSession()
         expect(
           (await session.api.call('POST', '/user/add_roster', { body: { list: [bob.id] } })).code,
@@ -1014,7 +1014,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('at once in both directions makes contacts once', async () => {
+      it('add contacts: simultaneous calls in both directions make contacts once', async () => {
         const others = await people(6)
         await Promise.all([
           connect(alice, ...others),
@@ -1029,7 +1029,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('the number of contacts', () => {
-      it('is limited for both sides, however contacts are made', async () => {
+      it('contact limit: it holds for both users in every way to make contacts', async () => {
         await changeApp({ contact_limit: 3 })
         try {
           const others = await people(5)
@@ -1068,7 +1068,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('is kept when many apply at once', async () => {
+      it('contact limit: it holds for simultaneous requests', async () => {
         await changeApp({ contact_limit: 3 })
         try {
           const others = await people(10)
@@ -1090,7 +1090,7 @@ for (const backend of anyBackend()) {
       const send = (api: Person['api'], targets: readonly number[]) =>
         api.call('POST', '/message/send', { body: textTo(targets, 'hi') })
 
-      it('to somebody who blocked the sender is refused, at once and until unblocked', async () => {
+      it('send: a block refuses the sender immediately, until it is lifted', async () => {
         const mallory = await sender()
         expect((await send(mallory.api, [alice.id])).code).toBe(answerCode.ok)
         await block(alice.api, mallory.id)
@@ -1109,7 +1109,7 @@ for (const backend of anyBackend()) {
         expect(await mayMessage(alice.api, mallory.id, alice.id)).toBe(true)
       })
 
-      it('to somebody who refuses strangers is for contacts only, at once', async () => {
+      it('send: a user who refuses strangers gets messages of contacts only, immediately', async () => {
         const bobby = await sender()
         expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
         await changeSettings(alice, { stranger_chat: 2 })
@@ -1134,7 +1134,7 @@ for (const backend of anyBackend()) {
         expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
       })
 
-      it('follows the application where the user has set nothing', async () => {
+      it('send: the setting of the application holds for users without their own', async () => {
         const bobby = await sender()
         await changeSettings(carol, { stranger_chat: 1 })
         await changeApp({ stranger_chat_default: 2 })
@@ -1149,7 +1149,7 @@ for (const backend of anyBackend()) {
         expect((await send(bobby.api, [bob.id])).code).toBe(answerCode.ok)
       })
 
-      it('checks each of several targets alone', async () => {
+      it('send: the check of each target is independent', async () => {
         const mallory = await sender()
         await block(alice.api, mallory.id)
         await changeSettings(bob, { stranger_chat: 2 })
@@ -1165,14 +1165,14 @@ for (const backend of anyBackend()) {
         )
       })
 
-      it('with an Admin token passes over blocks and strangers', async () => {
+      it('send: an Admin token ignores blocks and the stranger setting', async () => {
         await block(alice.api, bob.id)
         await changeSettings(alice, { stranger_chat: 2 })
         await sendText(bob.api, alice.id, 'as Bob')
         await sendText(server.api.admin(), alice.id, 'as the system')
       })
 
-      it('to oneself is always allowed, and so is sending to somebody whom one blocked', async () => {
+      it('send: the sender can send to itself and to users that it blocked', async () => {
         const me = await sender()
         await changeSettings(me, { stranger_chat: 2 })
         await block(me.api, alice.id)
@@ -1181,7 +1181,7 @@ for (const backend of anyBackend()) {
         expect(await mayMessage(me.api, me.id, me.id)).toBe(true)
       })
 
-      it('what is not stored is checked all the same', async () => {
+      it('send: online-only messages are checked as well', async () => {
         const mallory = await sender()
         await block(alice.api, mallory.id)
         for (const extras of [
@@ -1197,7 +1197,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('may_message', () => {
-      it('is asked by one of the two, or with an Admin token', async () => {
+      it('may_message: one of the two users or an Admin token can call it', async () => {
         const [one, other] = [await server.api.newSession(), await server.api.newSession()]
         await block(one.api, other.id)
         expect(await mayMessage(one.api, other.id, one.id)).toBe(false)
@@ -1210,7 +1210,7 @@ for (const backend of anyBackend()) {
         )
       })
 
-      it('is about users who are there and may send', async () => {
+      it('may_message: unknown and deleted users are refused; disabled users may not message', async () => {
         await deletePerson(carol)
         const ask = async (user_id: number, roster_id: number) =>
           (await alice.api.call('GET', '/roster/may_message', { query: { user_id, roster_id } }))
@@ -1229,7 +1229,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('a deleted user', () => {
-      it('vanishes from contacts and block lists', async () => {
+      it('deleted user: it disappears from contact and block lists', async () => {
         await connect(alice, bob, carol)
         await block(alice.api, bob.id)
         await block(bob.api, alice.id)
@@ -1239,7 +1239,7 @@ for (const backend of anyBackend()) {
         expect((await alice.api.succeed('GET', '/user/rosters')).data).toHaveLength(1)
       })
 
-      it('leaves nothing when others do something with the user at the same moment', async () => {
+      it('deleted user: simultaneous calls about it leave no rows', async () => {
         const others = await people(8)
         await connect(bob, ...others.slice(0, 2))
         await Promise.all([
@@ -1254,13 +1254,13 @@ for (const backend of anyBackend()) {
       })
     })
 
-    it('keeps everything over a restart', async () => {
+    it('a restart keeps contacts, blocks, settings and requests', async () => {
       await connect(alice, bob)
       await block(alice.api, carol.id)
       await changeSettings(bob, { auth_mode: authModes.consent })
       await apply(carol.api, bob.id, { reason: 'still there' })
-      expect(await server.stop()).toEqual({ code: 0, signal: null })
-      server = await watched.startAgain()
+      await server.stop()
+      await server.startAgain()
       const as = ({ id }: Person) => server.api.admin({ userId: id })
       pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])
@@ -1271,7 +1271,7 @@ for (const backend of anyBackend()) {
       expect((await accept(as(bob), carol.id)).code).toBe(answerCode.ok)
     })
 
-    it('leaves everything in step', async () => {
+    it('the integrity check finds no fault after all tests', async () => {
       expect(await integrityFaults(server)).toEqual([])
     })
   })

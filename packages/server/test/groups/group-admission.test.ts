@@ -17,7 +17,7 @@ import {
   outcomes,
   types,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -29,7 +29,7 @@ const kickedText = 'user was kicked too often and cannot join'
 
 for (const backend of anyBackend()) {
   describe(`coming into groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let admin: Api
     let pool: PeoplePool
     let owner: Person
@@ -38,7 +38,7 @@ for (const backend of anyBackend()) {
     let guest: Person
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       admin = watched.server.api.admin()
       pool = new PeoplePool(watched.server, 120)
     })

@@ -7,9 +7,11 @@ import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
 import { operateInGroup, textToGroups } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -21,8 +23,6 @@ import {
   unreadCounts,
 } from '../support/messaging/messaging.js'
 import { system, World } from '../support/model-world.js'
-import { WatchedServer } from '../support/watched-server.js'
-import { withinTime } from '../support/within-time.js'
 
 const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -205,14 +205,14 @@ class GroupConversationWorld extends World {
   ]
 
   private constructor(
-    watched: WatchedServer,
+    watched: InProcessServer,
     people: Person[],
     private readonly groupIds: readonly number[],
   ) {
     super(watched, people)
   }
 
-  static async create(watched: WatchedServer, people: Person[]): Promise<GroupConversationWorld> {
+  static async create(watched: InProcessServer, people: Person[]): Promise<GroupConversationWorld> {
     const [first, second, third, fourth] = people as [Person, Person, Person, Person]
     const groupIds = [
       await aGroup(first, { members: [second, third] }),
@@ -508,11 +508,11 @@ const historyOfListener: fc.Arbitrary<Step[]> = fc.array(
 
 for (const backend of testBackends()) {
   describe(`conversations of groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let pool: PeoplePool
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       pool = new PeoplePool(watched, userCount * 20)
     })
 
@@ -528,9 +528,9 @@ for (const backend of testBackends()) {
       ['any history', anyHistory],
       ['a history of a member who receives nothing at times', historyOfListener],
     ])(
-      'are what the model says after every step of %s',
+      'group conversations: every step of %s gives the results of the model',
       {
-        timeout: 300_000,
+        timeout: propertyTimeoutMs,
       },
       async (_, histories) => {
         const property = fc.asyncProperty(histories, async (steps) => {
@@ -540,7 +540,7 @@ for (const backend of testBackends()) {
             await world.compare()
           }
         })
-        await fc.assert(property, { numRuns: 40, ...withinTime })
+        await checkProperty(backend, property)
         expect(await integrityFaults(watched.server)).toEqual([])
       },
     )

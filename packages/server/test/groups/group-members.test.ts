@@ -18,7 +18,7 @@ import {
   roles,
   types,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const success = 200
 
@@ -71,10 +71,10 @@ const leave = (api: Api, group_id: number) =>
 
 for (const backend of anyBackend()) {
   describe(`members of groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
     })
 
     afterAll(async () => {

@@ -3,6 +3,7 @@ import { type Api, anyBackend } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { registerPeople } from '../support/contacts.js'
 import {
   operateInGroup,
@@ -21,6 +22,7 @@ import {
   groupCall,
   types,
 } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -34,14 +36,13 @@ import {
   textTo,
   unreadCounts,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
 
 for (const backend of anyBackend()) {
   describe(`conversations of groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let people: readonly Speaker[]
     let alice: Speaker
     let bob: Speaker
@@ -50,7 +51,7 @@ for (const backend of anyBackend()) {
     let erin: Speaker
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       people = await speakers(watched.server, 20)
       ;[alice, bob, carol, dave, erin] = people as [Speaker, Speaker, Speaker, Speaker, Speaker]
     })
@@ -639,7 +640,7 @@ for (const backend of anyBackend()) {
       })
 
       it('of sent messages is exact when members send and read at once', {
-        timeout: 120_000,
+        timeout: propertyTimeoutMs,
       }, async () => {
         const readers = people.slice(0, 4)
         type Deed = {
@@ -703,7 +704,7 @@ for (const backend of anyBackend()) {
             }
           }
         })
-        await fc.assert(property, { numRuns: 25 })
+        await checkProperty(backend, property)
         expect(await integrityFaults(watched.server)).toEqual([])
       })
     })

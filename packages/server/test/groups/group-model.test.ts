@@ -6,6 +6,7 @@
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { newState, type State } from '../support/groups/group-model.js'
 import {
   aimed,
@@ -16,23 +17,18 @@ import {
 } from '../support/groups/group-model-calls.js'
 import { type Call, type Result, step } from '../support/groups/group-model-rules.js'
 import { expected, GroupWorld } from '../support/groups/group-model-world.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
 import { explanations } from '../support/push/explanations.js'
-import { WatchedServer } from '../support/watched-server.js'
-import { withinTime } from '../support/within-time.js'
-
-const runs = Number(process.env.HERMOD_TEST_RUNS ?? 60)
-const seed =
-  process.env.HERMOD_TEST_SEED === undefined ? {} : { seed: Number(process.env.HERMOD_TEST_SEED) }
-const timeoutMs = 300_000
 
 for (const backend of testBackends()) {
   describe(`groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let world: GroupWorld
+    let runs = 0
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       world = await GroupWorld.enter(watched)
     })
 
@@ -51,16 +47,18 @@ for (const backend of testBackends()) {
       return state
     }
 
-    it('are what the model says after any history of calls', { timeout: timeoutMs }, async () => {
+    it('groups: any sequence of calls gives the results of the model', {
+      timeout: propertyTimeoutMs,
+    }, async () => {
       const property = fc.asyncProperty(groupTypes, histories, async (type, calls) => {
         const state = await begin(type, calls)
         expect(await world.observed()).toEqual(expected(state))
       })
-      await fc.assert(property, { ...seed, numRuns: runs, ...withinTime })
+      runs += await checkProperty(backend, property)
     })
 
-    it('are what some order of the calls explains, whatever several do at once', {
-      timeout: timeoutMs,
+    it('groups: simultaneous calls give the results of some order of them', {
+      timeout: propertyTimeoutMs,
     }, async () => {
       const property = fc.asyncProperty(
         groupTypes,
@@ -80,12 +78,12 @@ for (const backend of testBackends()) {
           }
         },
       )
-      await fc.assert(property, { ...seed, numRuns: runs, ...withinTime })
+      runs += await checkProperty(backend, property)
     })
 
-    it('leave nothing behind that does not agree', async () => {
+    it('groups: the integrity check finds no fault after the model', async () => {
       expect(await integrityFaults(watched.server)).toEqual([])
-      console.info(`group model on ${backend.name}: ${2 * runs} histories, ${world.serial} calls`)
+      console.info(`group model on ${backend.name}: ${runs} histories, ${world.serial} calls`)
     })
   })
 }

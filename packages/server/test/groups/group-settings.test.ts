@@ -1,5 +1,5 @@
 /** What a group is like and what it is like for one member, on both databases. */
-import { anyBackend, type ServerProcess } from '@hermod/testkit'
+import { anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { registerPeople } from '../support/contacts.js'
@@ -22,7 +22,7 @@ import {
   groupMembers,
   types,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const unknownId = 1
 
@@ -48,13 +48,13 @@ const flags = [
 
 for (const backend of anyBackend()) {
   describe(`the settings of a group on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let cast: GroupCast
     let group_id: number
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
     })
 

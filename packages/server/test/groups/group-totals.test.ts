@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { anyBackend, waitFor } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Database } from '../../dist/db/database.js'
 import { postgresDialect } from '../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
@@ -15,7 +15,7 @@ import { EndedBans } from '../../dist/domain/groups/moderation/ended-bans.js'
 import { changeSettings, type Person, registerPeople } from '../support/contacts.js'
 import { type Calling, GroupStorms } from '../support/groups/group-storm.js'
 import { aGroup, expectSuccess, groupCall, groupQuery } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const timeoutMs = 240_000
 /** The task runs every minute. */
@@ -24,7 +24,7 @@ const noCache = { forget: () => {} }
 
 for (const backend of anyBackend()) {
   describe(`totals of lists of groups on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let storms: GroupStorms
     let people: readonly Person[]
     let owner: Person
@@ -32,14 +32,16 @@ for (const backend of anyBackend()) {
     let bans: EndedBans
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      // Maintenance tasks run when the test advances their intervals.
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+      watched = await InProcessServer.start(backend)
       storms = await GroupStorms.on(watched)
       ;({ people } = storms)
       owner = people[0] as Person
-      const { databaseUrl: url, server } = watched
+      const { databaseUrl: url, dataDir } = watched.place
       database = new Database(
         url === undefined
-          ? sqliteDialect(join(server.dataDir, 'hermod.db'))
+          ? sqliteDialect(join(dataDir, 'hermod.db'))
           : postgresDialect({ url, poolSize: 2, onError: () => {} }),
       )
       bans = new EndedBans({
@@ -54,6 +56,7 @@ for (const backend of anyBackend()) {
     afterAll(async () => {
       await database?.[Symbol.asyncDispose]()
       await watched?.[Symbol.asyncDispose]()
+      vi.useRealTimers()
     })
 
     const idsOf = (of: readonly Person[]) => of.map(({ id }) => id)
@@ -182,11 +185,11 @@ for (const backend of anyBackend()) {
       expect(await list(foreign)).toBe(0)
     })
 
-    // The maintenance task comes once a minute.
-    it('the service clears bans that have ended', async () => {
+    it('the maintenance task of the service clears bans that have ended', async () => {
       const group = await aGroup(owner, { members: people.slice(1, 4) })
       expectSuccess(await ban(group, idsOf(people.slice(1, 4))))
       await endBans(group, people.slice(1, 3))
+      await vi.advanceTimersByTimeAsync(60_000)
       const isCleared = async () => (await countedBans(group)) === 1
       await waitFor(isCleared, { what: 'the bans to be cleared', ...patience })
       expect(await bannedTotal(group)).toBe(1)

@@ -1,6 +1,6 @@
 /** Making, reading, passing on and dissolving groups, and the limits of an application, on both databases. */
 import type { GroupMemberInfo, GroupSummary } from '@hermod/protocol'
-import { Api, anyBackend, type ServerProcess } from '@hermod/testkit'
+import { Api, anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from '../support/contacts.js'
@@ -15,18 +15,18 @@ import {
   outcomes,
   types,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const unknownId = 1
 const dayMs = 24 * 3_600_000
 
 for (const backend of anyBackend()) {
   describe(`groups on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
     })
 

@@ -13,6 +13,7 @@ import {
   speakers,
 } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { messageEvents, operate } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -23,7 +24,6 @@ import {
   unreadCounts,
 } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const timeoutMs = 120_000
 
@@ -33,10 +33,10 @@ const receiptText = ({ reader, users, message }: RecordedReceipt) =>
 
 for (const backend of anyBackend()) {
   describe(`acknowledgements on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
     })
 
     afterAll(async () => {

@@ -3,10 +3,12 @@
  * E9, E13). A failure prints the shortest history that shows it.
  */
 import type { Message } from '@hermod/protocol'
-import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
+import { type Api, sharedPassword, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import type { Person } from '../support/contacts.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { addUsers, anApplication, broadcast } from '../support/messaging/broadcasts.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
@@ -19,7 +21,6 @@ import {
   unreadCounts,
 } from '../support/messaging/messaging.js'
 import { World } from '../support/model-world.js'
-import { withinTime } from '../support/within-time.js'
 
 /** Messages and cursors name users by their IDs, and the system by this one. */
 const systemId = 0
@@ -102,7 +103,7 @@ class BroadcastWorld extends World {
     super({ api: admin }, people)
   }
 
-  static async begin(server: ServerProcess): Promise<BroadcastWorld> {
+  static async begin(server: InProcessServer): Promise<BroadcastWorld> {
     const admin = await anApplication(server)
     return new BroadcastWorld(admin, await addUsers(admin, 3, 'first'))
   }
@@ -260,7 +261,7 @@ class BroadcastWorld extends World {
     const names = Array.from({ length: fresh }, () => `user_${++this.#texts}_`)
     await Promise.all([
       ...[...leaving].map((user) => user.api.succeed('POST', '/user/delete', { body: {} })),
-      ...names.map(async (name) => newcomers.push(...(await addUsers(this.admin, 1, name)))),
+      ...names.map(async (name) => newcomers.push(await this.#register(name))),
       ...steps.map(async (each) => {
         const content = `text ${++this.#texts}`
         if (each.what === 'broadcast') {
@@ -278,6 +279,12 @@ class BroadcastWorld extends World {
     for (const { id } of leaving) this.#gone.add(id)
     await this.#learn(sent, { witness, staying, newcomers, leaving: leaving.size })
     this.people.push(...newcomers)
+  }
+
+  async #register(username: string): Promise<Person> {
+    const body = { username, password: sharedPassword }
+    const { data } = await this.admin.succeed('POST', '/user/register/v2', { body })
+    return { id: data.user_id, username, api: this.admin.admin({ userId: data.user_id }) }
   }
 
   /** Finds out what a burst has made of broadcasts and newcomers, and that it is one order of both. */
@@ -341,15 +348,17 @@ class BroadcastWorld extends World {
 
 for (const backend of testBackends()) {
   describe(`broadcasts on ${backend.name}`, () => {
-    let server: ServerProcess
+    let server: InProcessServer
 
     beforeAll(async () => {
-      server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      server = await InProcessServer.start(backend)
     })
 
     afterAll(() => server?.[Symbol.asyncDispose]())
 
-    it('are what the model says after any history of calls', { timeout: 600_000 }, async () => {
+    it('broadcasts: any sequence of calls gives the results of the model', {
+      timeout: propertyTimeoutMs,
+    }, async () => {
       const property = fc.asyncProperty(
         fc.array(step, { minLength: 5, maxLength: 50, size: 'max' }),
         async (steps) => {
@@ -362,7 +371,7 @@ for (const backend of testBackends()) {
           for (const user of world.present) await world.compare(user)
         },
       )
-      await fc.assert(property, { numRuns: 40, ...withinTime })
+      await checkProperty(backend, property)
       expect(await integrityFaults(server)).toEqual([])
       if (process.env.HERMOD_SHOW_COUNTS) process.stderr.write(`${JSON.stringify(calls)}\n`)
     })

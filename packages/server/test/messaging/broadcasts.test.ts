@@ -1,8 +1,9 @@
 /** Messages to everybody (rule E9, decision page 028), through the API. */
-import { Api, anyBackend, type ServerProcess, waitFor } from '@hermod/testkit'
+import { type Api, anyBackend, sharedPassword, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import type { Person } from '../support/contacts.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import {
   addUsers,
   anApplication,
@@ -25,14 +26,13 @@ import {
   sendText,
   unreadCounts,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const system = 0
 
 for (const backend of anyBackend()) {
   describe(`broadcasts on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     /** Of an application of the test's own. */
     let admin: Api
     let appId: string
@@ -41,7 +41,7 @@ for (const backend of anyBackend()) {
     let bot: Person
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
     })
 
@@ -183,7 +183,7 @@ for (const backend of anyBackend()) {
       })
 
       it('is for an Admin token only', async () => {
-        const { api } = await admin.login({ ...alice, password: 'correct horse' })
+        const { api } = await admin.sessionOf({ ...alice, password: sharedPassword })
         expect((await call(broadcastBody('hello'), api)).code).toBe(answerCode.no_permission)
         expect((await call(broadcastBody('hello', { from_user_id: alice.id }), api)).code).toBe(
           answerCode.no_permission,
@@ -696,7 +696,7 @@ for (const backend of anyBackend()) {
         await broadcast(admin, 'one', { from_user_id: bot.id })
         const message = await newestId(alice.api, bot.id)
         const token = async (user: Person) =>
-          (await admin.login({ ...user, password: 'correct horse' })).api
+          (await admin.sessionOf({ ...user, password: sharedPassword })).api
         const [asBot, asAlice] = [await token(bot), await token(alice)]
         const late = await token(await addUser('late'))
         const tries = [
@@ -821,12 +821,8 @@ for (const backend of anyBackend()) {
     it('survive a restart', async () => {
       await broadcast(admin, 'one')
       await acknowledge(bob.api, { peer: system })
-      expect(await server.stop()).toEqual({ code: 0, signal: null })
-      server = await server.startAgain()
-      watched.server = server
-      const again = new Api({ ...admin.options, url: server.api.options.url })
-      alice = { ...alice, api: again.admin({ userId: alice.id }) }
-      bob = { ...bob, api: again.admin({ userId: bob.id }) }
+      await server.stop()
+      await server.startAgain()
       await waitFor(async () => (await unreadCounts(alice.api))[system] === 1, {
         what: 'the server',
         timeoutMs: 5_000,

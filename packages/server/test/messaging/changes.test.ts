@@ -1,13 +1,15 @@
 /** Following the changes of a conversation (decision page 027). */
-import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
+import { type Api, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { answerCode } from '../support/answer-codes.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
 import type { Sql } from '../support/database/sql.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import {
   type ChangePage,
   ChangeReader,
@@ -23,8 +25,6 @@ import {
   sendText,
 } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
-import { WatchedServer } from '../support/watched-server.js'
-import { withinTime } from '../support/within-time.js'
 
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
@@ -72,15 +72,15 @@ async function known(api: Api, peer: number): Promise<KnownMessage[]> {
 
 for (const backend of testBackends()) {
   describe(`changes of a conversation on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let sql: Sql
     let reader: ChangeReader
     let retention: Retention
     let people: PeoplePool
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
       sql = watched.sql
       people = new PeoplePool(server, 60)
@@ -100,8 +100,8 @@ for (const backend of testBackends()) {
     const conversationOf = (a: number, b: number) =>
       `low_id = ${Math.min(a, b)} and high_id = ${Math.max(a, b)}`
 
-    it('are each message once, at the number of its latest change, from any position on', {
-      timeout: 300_000,
+    it('changes: from any position each message appears once, at its latest change', {
+      timeout: propertyTimeoutMs,
     }, async () => {
       const property = fc.asyncProperty(
         fc.array(step, { maxLength: 20, size: 'max' }),
@@ -147,10 +147,10 @@ for (const backend of testBackends()) {
           expect(replica.messages).toEqual(await known(bob.api, alice.id))
         },
       )
-      await fc.assert(property, { numRuns: 25, ...withinTime })
+      await checkProperty(backend, property)
     })
 
-    it('leave every copy equal to the history whatever many callers do at once', {
+    it('changes: every replica equals the history after simultaneous calls', {
       timeout: 300_000,
     }, async () => {
       const [alice, bob, carol] = (await people.take(3)) as [Person, Person, Person]
@@ -218,7 +218,7 @@ for (const backend of testBackends()) {
       expect(await integrityFaults(server)).toEqual([])
     })
 
-    it('show a reader nothing of what is hidden, and say what is', async () => {
+    it('changes: hidden messages are left out and their position is reported', async () => {
       const [alice, bob] = await pair()
       const first = await sendText(alice.api, bob.id, 'first')
       const second = await sendText(alice.api, bob.id, 'second')
@@ -241,7 +241,7 @@ for (const backend of testBackends()) {
       ])
     })
 
-    it('show a member of a group what history shows', async () => {
+    it('changes: a group member sees the same as in the history', async () => {
       const [alice, bob] = await pair()
       const group = await aGroup(alice)
       const before = await sendText(alice.api, group, 'before', { type: 2 })

@@ -7,7 +7,9 @@ import { type Answer, type Json, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -22,8 +24,6 @@ import {
   unreadCounts,
 } from '../support/messaging/messaging.js'
 import { system, World } from '../support/model-world.js'
-import { WatchedServer } from '../support/watched-server.js'
-import { withinTime } from '../support/within-time.js'
 
 const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -36,14 +36,14 @@ class ConversationWorld extends World {
   readonly number = ++histories
 
   constructor(
-    private readonly watched: WatchedServer,
+    private readonly watched: InProcessServer,
     people: Person[],
   ) {
     super(watched, people)
   }
 
   async restart(): Promise<void> {
-    expect(await this.watched.server.stop()).toEqual({ code: 0, signal: null })
+    await this.watched.stop()
     await this.watched.startAgain()
   }
 }
@@ -829,11 +829,11 @@ async function checkCrowd(crowd: Crowd, world: World): Promise<void> {
 
 for (const backend of testBackends()) {
   describe(`conversations on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let pool: PeoplePool
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       pool = new PeoplePool(watched, userCount * 25)
     })
 
@@ -845,7 +845,9 @@ for (const backend of testBackends()) {
       return new ConversationWorld(watched, await pool.take(userCount))
     }
 
-    it('are what the model says after any history of calls', { timeout: 300_000 }, async () => {
+    it('conversations: any sequence of calls gives the results of the model', {
+      timeout: propertyTimeoutMs,
+    }, async () => {
       const commands = fc.commands([command], { maxCommands: 40, size: 'max' })
       const property = fc.asyncProperty(commands, async (calls) => {
         const world = await newWorld()
@@ -858,11 +860,11 @@ for (const backend of testBackends()) {
           await compareList(model, world, reader, 20)
         }
       })
-      await fc.assert(property, { numRuns: 100, ...withinTime })
+      await checkProperty(backend, property)
     })
 
-    it('keep every answered message and every mark whatever many clients do at once', {
-      timeout: 300_000,
+    it('conversations: simultaneous calls lose no answered message and no read position', {
+      timeout: propertyTimeoutMs,
     }, async () => {
       const property = fc.asyncProperty(scripts, async (actions) => {
         const world = await newWorld()
@@ -871,10 +873,10 @@ for (const backend of testBackends()) {
         await checkCrowd(crowd, world)
         expect(await integrityFaults(watched.server)).toEqual([])
       })
-      await fc.assert(property, { numRuns: 20, ...withinTime })
+      await checkProperty(backend, property)
     })
 
-    it('leave nothing behind that does not agree', async () => {
+    it('conversations: the integrity check finds no fault after the model', async () => {
       expect(await integrityFaults(watched.server)).toEqual([])
     })
   })

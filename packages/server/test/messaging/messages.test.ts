@@ -1,7 +1,8 @@
 import { errorCatalogue, type Message } from '@hermod/protocol'
-import { type Api, anyBackend, type ServerProcess, type Session } from '@hermod/testkit'
+import { type Api, anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import {
   acknowledge,
   aDeletedUser,
@@ -19,7 +20,6 @@ import {
   unreadCounts,
 } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -27,11 +27,11 @@ const maxBytes = 65_536
 
 for (const backend of anyBackend()) {
   describe(`messages on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
     })
 
@@ -53,8 +53,8 @@ for (const backend of anyBackend()) {
     const send = (api: Api, body: SendExtras) => api.call('POST', '/message/send', { body })
 
     async function restart(): Promise<void> {
-      expect(await server.stop()).toEqual({ code: 0, signal: null })
-      server = await watched.startAgain()
+      await server.stop()
+      await server.startAgain()
     }
 
     describe('sending', () => {
@@ -1401,7 +1401,7 @@ for (const backend of anyBackend()) {
         await watched.sql.run(
           `update conversations set last_msg_id = last_msg_id + ${hour} where last_msg_id = ${id}`,
         )
-        server = await watched.startAgain()
+        await server.startAgain()
         const api = server.api.as(bob.token)
         const next = await sendText(api, alice.id, 'from now')
         expect(next).toBeGreaterThan(id + hour)

@@ -1,9 +1,10 @@
-import { anyBackend, type ServerProcess, type Session } from '@hermod/testkit'
+import { anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import type { Sql } from '../support/database/sql.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { messageEvents, operate, recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -19,16 +20,15 @@ import {
   textTo,
   unreadCounts,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 for (const backend of anyBackend()) {
   describe(`recalling on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
       sql = watched.sql
     })

@@ -8,9 +8,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { answerCode } from '../support/answer-codes.js'
+import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import type { Person } from '../support/contacts.js'
 import { operateInGroup, sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { addUsers, anApplication, broadcast, newestId } from '../support/messaging/broadcasts.js'
 import { ChangeReader } from '../support/messaging/change-reader.js'
 import { keepHistory, Retention } from '../support/messaging/history-retention.js'
@@ -25,8 +27,6 @@ import {
   sendText,
   unreadCounts,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
-import { withinTime } from '../support/within-time.js'
 
 const systemId = 0
 const hourMs = 3_600_000
@@ -352,12 +352,12 @@ class RetentionWorld {
 
 for (const backend of testBackends()) {
   describe(`history with an end on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let retention: Retention
     let changes: ChangeReader
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       retention = new Retention(watched.place)
       changes = new ChangeReader(watched.place)
     })
@@ -368,7 +368,9 @@ for (const backend of testBackends()) {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    it('is what the model says after any history of calls', { timeout: 600_000 }, async () => {
+    it('retention: any sequence of calls gives the results of the model', {
+      timeout: propertyTimeoutMs,
+    }, async () => {
       const property = fc.asyncProperty(
         fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }),
         async (steps) => {
@@ -390,7 +392,7 @@ for (const backend of testBackends()) {
           expect(await integrityFaults(watched.server)).toEqual([])
         },
       )
-      await fc.assert(property, { numRuns: 40, ...withinTime })
+      await checkProperty(backend, property)
       if (process.env.HERMOD_SHOW_COUNTS) process.stderr.write(`${JSON.stringify(counts)}\n`)
     })
   })

@@ -9,9 +9,9 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { holdWrites } from '../support/messaging/held-writes.js'
 import { contents, sendText, textTo } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const timeoutMs = 30_000
 const refused = 'refused by the database'
@@ -29,11 +29,11 @@ const triggers = {
 
 for (const backend of testBackends('durable')) {
   describe(`sends that are stored together on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let api: Api
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       api = watched.server.api
       for (const statement of triggers[backend.name as keyof typeof triggers])
         await watched.sql.run(statement)

@@ -6,11 +6,11 @@ import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { block, registerPeople, updateContact } from '../support/contacts.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, types } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { broadcast, newestId } from '../support/messaging/broadcasts.js'
 import { recall } from '../support/messaging/message-operations.js'
 import { acknowledge, notify, sendText } from '../support/messaging/messaging.js'
 import { MessagePushes, type Receiver } from '../support/push/message-pushes.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const hour = (offset: number) => (new Date().getUTCHours() + offset + 24) % 24
 let names = 0
@@ -25,14 +25,14 @@ async function isPast(messages: readonly number[]): Promise<void> {
 
 for (const backend of anyBackend()) {
   describe(`pushes of messages on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let simulator: PushSimulator
     let pushes: MessagePushes
     let ann: Session
 
     beforeAll(async () => {
       simulator = await PushSimulator.start()
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       pushes = new MessagePushes(watched.server, simulator, watched.sql)
       await pushes.setCertificates(['ios_gw'])
       ann = await pushes.user()

@@ -3,18 +3,18 @@ import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import type { Sql } from '../support/database/sql.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const tagsPerUser = 100
 
 for (const backend of anyBackend()) {
   describe(`push preferences on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let api: Api
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       api = watched.server.api
       sql = watched.sql
     })
@@ -35,7 +35,7 @@ for (const backend of anyBackend()) {
         return caller.call('POST', '/user/push/alias', { body: { alias, push_token } })
       }
 
-      it('belongs to one user at a time, who may set it again', async () => {
+      it('alias: it belongs to one user, who can set it again', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         const alias = newAlias()
         expect((await setAlias(alice, alias)).envelope).toEqual({
@@ -51,7 +51,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('takes the place of the one before, also of one from registration, which is free again', async () => {
+      it('alias: a new one replaces the previous one, which becomes free', async () => {
         const [old, current] = [newAlias(), newAlias()]
         const body = { username: `registered_${aliases}`, password: 'correct horse', alias: old }
         const { data } = await api.succeed('POST', '/user/register/push', { body })
@@ -68,7 +68,7 @@ for (const backend of anyBackend()) {
         expect((await setAlias(bob, current)).code).toBe(answerCode.push_alias_taken)
       })
 
-      it('wanted by several users at once goes to exactly one', async () => {
+      it('alias: simultaneous sets by several users have one winner', async () => {
         const sessions = await Promise.all(Array.from({ length: 6 }, () => api.newSession()))
         const alias = newAlias()
         const codes = await Promise.all(
@@ -80,7 +80,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('is one after several were set at once', async () => {
+      it('alias: simultaneous sets by one user leave one alias', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         const wanted = Array.from({ length: 5 }, newAlias)
         await Promise.all(wanted.map((alias) => setAlias(alice, alias)))
@@ -95,7 +95,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('is bound with a push token of the own devices or settings only', async () => {
+      it('alias: only push tokens of the devices and settings of the caller can bind it', async () => {
         const user = await api.register()
         const alice = await api.login(user, 'phone')
         const body = {
@@ -126,7 +126,7 @@ for (const backend of anyBackend()) {
         expect((await setAlias(bob, newAlias(), '')).code).toBe(200)
       })
 
-      it('is taken away by "", and is free again', async () => {
+      it('alias: "" removes it and makes it free', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         for (const session of [alice, bob]) {
           expect((await setAlias(session, 'wanderer')).code).toBe(200)
@@ -152,7 +152,7 @@ for (const backend of anyBackend()) {
       const storedBadge = async ({ id }: Session) =>
         (await sql.run(`select badge from user_badges where user_id = ${id}`))[0]?.badge
 
-      it('is the number that was set last, of that user only', async () => {
+      it('badge: it is the last number set, for that user only', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         for (const badge of [7, 2 ** 31 - 1, 0, 3]) {
           const answer = await alice.api.call('POST', '/user/push/badge', { body: { badge } })
@@ -189,7 +189,7 @@ for (const backend of anyBackend()) {
         return (await caller.succeed<string[]>('GET', path)).data
       }
 
-      it('are listed in order, each once, however often they were added', async () => {
+      it('tags: the list is ordered and has each tag once', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         expect(await tagsOf(alice)).toEqual([])
         expect(
@@ -204,7 +204,7 @@ for (const backend of anyBackend()) {
         expect(await tagsOf(bob)).toEqual([])
       })
 
-      it('are removed where they are there', async () => {
+      it('tags: remove ignores missing tags', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         for (const session of [alice, bob]) await add(session, ['one', 'two', 'three'])
         expect((await remove(alice, ['two', 'two', 'unknown', 'ONE'])).envelope).toEqual({
@@ -216,7 +216,7 @@ for (const backend of anyBackend()) {
         expect(await tagsOf(bob)).toEqual(['one', 'three', 'two'])
       })
 
-      it('are removed all together', async () => {
+      it('tags: clear removes all', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         for (const session of [alice, bob]) await add(session, ['one', 'two'])
         for (let time = 1; time <= 2; time++) {
@@ -227,7 +227,7 @@ for (const backend of anyBackend()) {
         expect(await tagsOf(bob)).toEqual(['one', 'two'])
       })
 
-      it('are at most 100; what would exceed that adds nothing', async () => {
+      it('tags: at most 100; a call that would exceed it adds none', async () => {
         const alice = await api.newSession()
         expect(await add(alice, numbered(tagsPerUser + 1))).toMatchObject({
           code: answerCode.push_tag_limit_reached,
@@ -247,7 +247,7 @@ for (const backend of anyBackend()) {
         expect((await add(alice, ['y'])).code).toBe(200)
       })
 
-      it('are at most 100 also when they are added at once', async () => {
+      it('tags: at most 100 after simultaneous calls', async () => {
         const alice = await api.newSession()
         const answers = await Promise.all(
           Array.from({ length: 14 }, (_, index) => add(alice, numbered(10, `batch_${index}`))),
@@ -259,7 +259,7 @@ for (const backend of anyBackend()) {
         expect(await tagsOf(alice)).toHaveLength(tagsPerUser)
       })
 
-      it('have 1 to 64 characters', async () => {
+      it('tags: 1 to 64 characters', async () => {
         const alice = await api.newSession()
         const longest = '😀'.repeat(64)
         expect((await add(alice, [longest, 'x'])).code).toBe(200)

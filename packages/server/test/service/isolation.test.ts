@@ -13,7 +13,7 @@ import {
 import { type Answer, isFullRun, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { type Target, intrusionsInto } from '../support/walk/walk-intrusions.js'
+import { intrusionsInto, type Target } from '../support/walk/walk-intrusions.js'
 import { type MarkedWorld, type Marker, markedWorld } from '../support/walk/walk-markers.js'
 import { snapshot } from '../support/walk/walk-snapshot.js'
 import {

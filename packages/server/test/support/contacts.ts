@@ -1,6 +1,7 @@
 /** How tests make contacts, and how they look at them. */
 import type { RosterApplication, RosterEntry } from '@hermod/protocol'
-import type { Answer, Api, ServerProcess } from '@hermod/testkit'
+import type { Answer, Api } from '@hermod/testkit'
+import type { TestServer } from './watched-server.js'
 
 export const relations = { contact: 0, former: 1, stranger: 2, blocked: 3 } as const
 export const authModes = { open: 0, consent: 1, question: 2, closed: 3 } as const
@@ -18,7 +19,7 @@ export interface Person {
 let batches = 0
 
 export async function registerPeople(
-  server: Pick<ServerProcess, 'api'>,
+  server: Pick<TestServer, 'api'>,
   count: number,
 ): Promise<Person[]> {
   const batch = ++batches
@@ -36,7 +37,7 @@ export class PeoplePool {
   #people: Person[] = []
 
   constructor(
-    private readonly server: Pick<ServerProcess, 'api'>,
+    private readonly server: Pick<TestServer, 'api'>,
     private readonly batch: number,
   ) {}
 

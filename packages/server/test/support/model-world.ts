@@ -34,12 +34,12 @@ export class World {
     return api.admin(user === system ? inGroup : { ...inGroup, userId: this.id(user) })
   }
 
-  /** Calls with the user's own token, which is asked for once. */
+  /** Calls with a token of the user. */
   session(user: number): Promise<Api> {
     return this.#withToken(user)
   }
 
-  /** The same with a token that belongs to a device, so that what it reads is delivered. */
+  /** Calls with a token of a device of the user: what it reads is delivered. */
   device(user: number): Promise<Api> {
     return this.#withToken(user, 'phone')
   }
@@ -53,7 +53,9 @@ export class World {
 
   async #login(user: number, device?: string): Promise<string> {
     const account = { ...this.#person(user), password: sharedPassword }
-    return (await this.service.api.login(account, device)).token
+    const { api } = this.service
+    return (await (device === undefined ? api.sessionOf(account) : api.login(account, device)))
+      .token
   }
 
   #person(user: number): Person {

@@ -7,8 +7,23 @@ import {
 } from '@hermod/testkit'
 import { type DataPlace, openSql, type Sql } from './database/sql.js'
 
-/** A server on an empty database, and another hand in its data. Its answers and its statements are checked. */
-export class WatchedServer implements AsyncDisposable {
+/** A server of tests, in a process of its own or in this one. */
+export type TestServer = Pick<
+  ServerProcess,
+  'api' | 'appId' | 'adminToken' | 'operatorToken' | 'dataDir' | 'url'
+>
+
+/** A server and a connection to its database. */
+export interface Watched {
+  readonly server: TestServer
+  readonly api: Api
+  readonly sql: Sql
+  /** Where the data is, for a connection of one's own. */
+  readonly place: DataPlace
+}
+
+/** A server on an empty database, and a connection to it. Its answers and its statements are checked. */
+export class WatchedServer implements Watched, AsyncDisposable {
   private constructor(
     /** The process that runs now. */
     public server: ServerProcess,

@@ -6,12 +6,12 @@ import {
   type Api,
   anyBackend,
   type Json,
-  type ServerProcess,
   type Session,
   type TokenData,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const password = 'correct horse'
 const beyondUsernames = 'username must consist of letters, digits, underscores and CJK ideographs'
@@ -39,17 +39,15 @@ const freshSettings = {
 
 for (const backend of anyBackend()) {
   describe(`accounts on ${backend.name}`, () => {
-    let server: ServerProcess
+    let server: InProcessServer
     let api: Api
     let admin: Api
 
     beforeAll(async () => {
-      server = await backend.startServer({
-        env: {
-          HERMOD_CHECK_ANSWERS: 'on',
-          HERMOD_RESERVED_USERNAME_PREFIXES: 'official_,系统',
-          HERMOD_DEVICES_PER_USER: String(devicesPerUser),
-        },
+      server = await InProcessServer.start(backend, {
+        HERMOD_CHECK_ANSWERS: 'on',
+        HERMOD_RESERVED_USERNAME_PREFIXES: 'official_,系统',
+        HERMOD_DEVICES_PER_USER: String(devicesPerUser),
       })
       api = server.api
       admin = server.api.admin()
@@ -100,12 +98,12 @@ for (const backend of anyBackend()) {
     }
 
     describe('registration', () => {
-      it('answers the settings of a fresh user', async () => {
+      it('register: the answer has the default settings', async () => {
         const { data } = (await register({ username: newName() })).envelope
         expect(data).toEqual({ ...freshSettings, id: data.user_id, user_id: data.user_id })
       })
 
-      it('gives IDs that are positive, exact in any JSON parser and grow', async () => {
+      it('register: IDs are positive, below 2^53 and ascending', async () => {
         const ids: number[] = []
         for (let count = 0; count < 5; count++) ids.push((await api.register()).id)
         expect(ids.every((id) => Number.isSafeInteger(id) && id > 0)).toBe(true)
@@ -184,14 +182,14 @@ for (const backend of anyBackend()) {
           ])
       })
 
-      it('names what is wrong with username and password together', async () => {
+      it('register: one error names the faults of username and password', async () => {
         const { envelope } = await register({ username: '7', password: 'x' })
         expect(envelope.message).toBe(
           'invalid request parameter: username must contain a character that is not a digit; password must have 6 to 128 characters',
         )
       })
 
-      it('refuses a name that is taken, in any case, with an error that the operation declares', async () => {
+      it('register: a taken name is refused in any letter case, with a declared error', async () => {
         const username = newName('Taken')
         const first = await register({ username })
         for (const again of [username, username.toLowerCase(), username.toUpperCase()]) {
@@ -208,7 +206,7 @@ for (const backend of anyBackend()) {
         expect(registerUserForPush.errors).toContain('user_exists')
       })
 
-      it('lets exactly one of several take a name at once', async () => {
+      it('register: simultaneous registrations of one name have one winner', async () => {
         const app = await newApp()
         const variants = ['racer', 'RACER', 'Racer', 'raceR']
         const calls = [...variants, ...variants].map((username, index) =>
@@ -229,7 +227,7 @@ for (const backend of anyBackend()) {
     describe('registration with push', () => {
       const path = '/user/register/push'
 
-      it('is a plain one without what pushes need', async () => {
+      it('register with push: without push fields it is a plain registration', async () => {
         const { data } = (
           await register(
             { username: newName(), alias: undefined, device_guid: '', push_token: '' },
@@ -239,14 +237,14 @@ for (const backend of anyBackend()) {
         expect(data).toEqual({ ...freshSettings, id: data.user_id, user_id: data.user_id })
       })
 
-      it('binds no alias that is empty', async () => {
+      it('register with push: an empty alias is not bound', async () => {
         for (let time = 0; time < 2; time++)
           expect((await register({ username: newName(), alias: '' }, path)).envelope).toMatchObject(
             { code: 200 },
           )
       })
 
-      it('opens a device and answers its push token, which stays that of the device', async () => {
+      it('register with push: it creates a device and answers its lasting push token', async () => {
         const { data } = (await register({ username: newName(), device_guid: 'phone' }, path))
           .envelope
         expect(data.push_token).not.toBe('')
@@ -258,7 +256,7 @@ for (const backend of anyBackend()) {
         ).not.toBe(data.push_token)
       })
 
-      it('binds the push token that the device brings', async () => {
+      it('register with push: the push token of the device is bound', async () => {
         const brought = `push_${newName()}`
         const { data } = (
           await register({ username: newName(), device_guid: 'phone', push_token: brought }, path)
@@ -269,7 +267,7 @@ for (const backend of anyBackend()) {
         )
       })
 
-      it('with an alias that another user has leaves no trace', async () => {
+      it('register with push: a taken alias creates no user', async () => {
         const app = await newApp()
         const registerHere = (username: string, alias: string) =>
           api.call('POST', path, {
@@ -287,7 +285,7 @@ for (const backend of anyBackend()) {
         expect(await usernamesOf(app)).toEqual(['first', 'second'])
       })
 
-      it('with a name that is taken leaves the alias free', async () => {
+      it('register with push: a taken name leaves the alias free', async () => {
         const [username, alias] = [newName(), newName('alias')]
         await register({ username }, path)
         expect(await register({ username, alias }, path)).toMatchObject({
@@ -296,7 +294,7 @@ for (const backend of anyBackend()) {
         expect(await register({ username: newName(), alias }, path)).toMatchObject({ code: 200 })
       })
 
-      it('gives an alias to exactly one of several at once', async () => {
+      it('register with push: simultaneous registrations with one alias have one winner', async () => {
         const app = await newApp()
         const calls = Array.from({ length: 6 }, (_, index) =>
           api.call('POST', path, {
@@ -312,7 +310,7 @@ for (const backend of anyBackend()) {
         expect(await usernamesOf(app)).toHaveLength(1)
       })
 
-      it('knows aliases per application and with regard to case', async () => {
+      it('register with push: aliases are per application and case-sensitive', async () => {
         const alias = newName('alias')
         const { appId } = await newApp()
         expect(await register({ username: newName(), alias }, path)).toMatchObject({ code: 200 })
@@ -324,7 +322,7 @@ for (const backend of anyBackend()) {
         ).toMatchObject({ code: 200 })
       })
 
-      it('ignores the sign of an application without a registration secret', async () => {
+      it('register with push: applications without a registration secret ignore the sign', async () => {
         expect(await register({ username: newName(), sign: 'nonsense' }, path)).toMatchObject({
           code: 200,
         })
@@ -340,7 +338,7 @@ for (const backend of anyBackend()) {
         app = await newApp()
       })
 
-      it('checks every entry alone and answers in order', async () => {
+      it('register batch: each entry is checked independently, results keep the order', async () => {
         await registerAll([{ username: 'early', password }])
         const { status, envelope } = await registerAll([
           { username: 'first', password },
@@ -431,7 +429,7 @@ for (const backend of anyBackend()) {
         expect(await usernamesOf(app)).toEqual(before)
       })
 
-      it('gives every name to exactly one of two batches at once', async () => {
+      it('register batch: each name goes to one of two simultaneous batches', async () => {
         const list = Array.from({ length: 8 }, (_, index) => ({
           username: `twin_${index}`,
           password,
@@ -457,7 +455,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('a login', () => {
-      it('by ID, username and login name gives the same user, in any case of the name', async () => {
+      it('login: ID, username and login name find the same user, in any letter case', async () => {
         const user = await api.register(newName('Case'))
         const lower = user.username.toLowerCase()
         const logins = [
@@ -480,7 +478,7 @@ for (const backend of anyBackend()) {
         expect(new Set(logins.map(({ data }) => data.token)).size).toBe(logins.length)
       })
 
-      it('answers the Token record, with a push token only for a device', async () => {
+      it('login: the answer has a push token for devices only', async () => {
         const user = await api.register()
         const plain = (await logIn(user)).data
         expect(plain).toEqual({
@@ -504,7 +502,7 @@ for (const backend of anyBackend()) {
         )
       })
 
-      it('gives file credentials that are the user’s own and stay', async () => {
+      it('login: file credentials belong to the user and stay the same', async () => {
         const [user, other] = [await api.register(), await api.register()]
         const [first, second, others] = [
           (await logIn(user)).data,
@@ -519,7 +517,7 @@ for (const backend of anyBackend()) {
         expect(new Set([...credentials(first), ...credentials(others)]).size).toBe(4)
       })
 
-      it('with a wrong password says so and gives nothing', async () => {
+      it('login: a wrong password is refused without data', async () => {
         const user = await api.register()
         for (const wrong of [
           'x',
@@ -589,7 +587,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('does not find a user by the ID as a name', async () => {
+      it('login: an ID given as a name finds no user', async () => {
         const user = await api.register()
         const login = await api.call('POST', '/token/login', {
           body: { login_name: String(user.id), password },
@@ -602,7 +600,7 @@ for (const backend of anyBackend()) {
       const open = async (user: Account, deviceGuid: string) =>
         (await logIn(user, { device_guid: deviceGuid })).data
 
-      it('is the same by its GUID, per user', async () => {
+      it('device: the GUID identifies it, per user', async () => {
         const [user, other] = [await api.register(), await api.register()]
         const [phone, again, tablet, others] = [
           await open(user, 'phone'),
@@ -619,7 +617,7 @@ for (const backend of anyBackend()) {
         ).toEqual([200, 200, 200, 200])
       })
 
-      it('is made once by several first logins at once', async () => {
+      it('device: simultaneous first logins create it once', async () => {
         const user = await api.register()
         const logins = await Promise.all(Array.from({ length: 6 }, () => open(user, 'phone')))
         expect(new Set(logins.map(({ push_token: pushToken }) => pushToken)).size).toBe(1)
@@ -629,7 +627,7 @@ for (const backend of anyBackend()) {
         )
       })
 
-      it('gives way when there are too many and it is unused for longest; its tokens end at once, those of the others stay', async () => {
+      it('device: the least recently used one above the limit is removed with its tokens; other tokens stay', async () => {
         const user = await api.register()
         const plain = (await logIn(user)).data
         const first = await open(user, 'first')
@@ -649,7 +647,7 @@ for (const backend of anyBackend()) {
         expect(await codeOfToken(second.token)).toBe(200)
       })
 
-      it('may have any GUID of up to 128 characters', async () => {
+      it('device: the GUID is any text of up to 128 characters', async () => {
         const user = await api.register()
         for (const guid of ['😀'.repeat(128), "'; --", '\u{10ffff}'])
           expect(await open(user, guid)).toMatchObject({ push_token: expect.any(String) })
@@ -672,7 +670,7 @@ for (const backend of anyBackend()) {
       const profileOf = async (session: Session) =>
         (await session.api.succeed('GET', '/user/profile')).data
 
-      it('of a fresh user is empty', async () => {
+      it('profile: a new user has an empty one', async () => {
         const session = await api.newLogin()
         expect(await profileOf(session)).toEqual({
           ...fresh,
@@ -717,7 +715,7 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('holds any text up to its length', async () => {
+      it('profile: fields hold any text up to their length', async () => {
         const session = await api.newLogin()
         const texts = {
           nick_name: '😀'.repeat(256),
@@ -734,7 +732,7 @@ for (const backend of anyBackend()) {
         expect(await profileOf(session)).toMatchObject(texts)
       })
 
-      it('keeps all of several changes at once', async () => {
+      it('profile: simultaneous changes of different fields are all kept', async () => {
         const session = await api.newLogin()
         const changes = { description: 'd', nick_name: 'n', private_info: 'p', public_info: 'q' }
         const calls = Object.entries(changes).map(([name, value]) =>
@@ -744,7 +742,7 @@ for (const backend of anyBackend()) {
         expect(await profileOf(session)).toMatchObject(changes)
       })
 
-      it('is read and changed by the Admin for the user in the header', async () => {
+      it('profile: the Admin reads and changes it for the user of the header', async () => {
         const [session, other] = [await api.newLogin(), await api.newLogin()]
         const onBehalf = api.admin({ userId: session.id })
         await onBehalf.succeed('PUT', '/user/profile', { body: { nick_name: 'by the Admin' } })
@@ -785,7 +783,7 @@ for (const backend of anyBackend()) {
         expect(data.filter(({ success }: Json) => success)).toHaveLength(all.length)
       })
 
-      it('is oldest first, 50 a page', async () => {
+      it('user list: oldest first, 50 per page by default', async () => {
         const { data } = (await list({})).envelope
         expect(data).toHaveLength(50)
         expect(data[0]).toEqual({ status: 0, user_id: expect.any(Number), username: 'member_000' })
@@ -793,7 +791,7 @@ for (const backend of anyBackend()) {
         expect(await namesOf({ page_num: 5 })).toEqual(all.slice(200))
       })
 
-      it('has every user on exactly one page, whatever their size', async () => {
+      it('user list: each user appears once, for every page size', async () => {
         for (const size of [7, 100, 200]) {
           const pages: string[] = []
           for (let page = 1; page <= Math.ceil(all.length / size) + 1; page++)
@@ -802,19 +800,19 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('cuts a page to 200', async () => {
+      it('user list: at most 200 per page', async () => {
         for (const size of [201, 2_147_483_647]) {
           expect(await namesOf({ page_size: size })).toEqual(all.slice(0, 200))
           expect(await namesOf({ page_size: size, page_num: 2 })).toEqual(all.slice(200))
         }
       })
 
-      it('ends', async () => {
+      it('user list: pages after the last one are empty', async () => {
         for (const page of [6, 1_000_000, 2_147_483_647])
           expect(await namesOf({ page_num: page, page_size: 200 })).toEqual([])
       })
 
-      it('has no page and no size below 1', async () => {
+      it('user list: page and size are at least 1', async () => {
         const { envelope } = await list({ page_num: 0, page_size: -1 })
         expect(envelope.message).toMatch(
           /^invalid request parameter: page_num must .*; page_size must /,
@@ -826,7 +824,7 @@ for (const backend of anyBackend()) {
           })
       })
 
-      it('shows who is disabled and nobody of another application', async () => {
+      it('user list: it shows disabled users and no users of other applications', async () => {
         const [first, second] = (await list({ page_size: 2 })).data
         await api.succeed('PUT', '/user/disable', {
           ...app,
@@ -847,7 +845,7 @@ for (const backend of anyBackend()) {
       const enable = (list: readonly unknown[]) =>
         admin.call('PUT', '/user/enable', { body: { list } })
 
-      it('ends their tokens at once and keeps them out until they are enabled', async () => {
+      it('disable users: tokens end immediately and logins are refused until enabled', async () => {
         const [first, second, bystander] = [
           await api.newLogin(),
           await api.login(await api.register(), 'phone'),
@@ -891,7 +889,7 @@ for (const backend of anyBackend()) {
         expect(await logIn(second)).toMatchObject({ code: answerCode.user_disabled })
       })
 
-      it('changes nothing when one of them is unknown, whom it names', async () => {
+      it('disable users: an unknown user is named and no user changes', async () => {
         const session = await api.newLogin()
         for (const [list, unknown] of [
           [[session.id, 1, 2], '1, 2'],
@@ -911,7 +909,7 @@ for (const backend of anyBackend()) {
         expect(await logIn(session)).toMatchObject({ code: answerCode.user_disabled })
       })
 
-      it('may be repeated, and name a user twice', async () => {
+      it('disable users: repeats and duplicates are accepted', async () => {
         const user = await api.register()
         for (const [call, code] of [
           [enable, 200],
@@ -936,7 +934,7 @@ for (const backend of anyBackend()) {
         expect(await logIn(user)).toMatchObject({ code: answerCode.user_disabled })
       })
 
-      it('leaves no token of a login that was under way', async () => {
+      it('disable users: a simultaneous login leaves no valid token', async () => {
         const user = await api.register()
         const logins = Array.from({ length: 8 }, () => logIn(user, { device_guid: 'phone' }))
         const [, ...answers] = await Promise.all([disable([user.id]), ...logins])
@@ -948,7 +946,7 @@ for (const backend of anyBackend()) {
       })
     })
 
-    it('leave every derived fact in step with its log', async () => {
+    it('the integrity check finds no fault after all tests', async () => {
       const { data } = await api.as(server.operatorToken).succeed('POST', '/operator/v1/check')
       expect(data.faults).toEqual([])
     })

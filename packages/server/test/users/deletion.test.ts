@@ -5,7 +5,6 @@ import {
   type Api,
   anyBackend,
   type Json,
-  type ServerProcess,
   type Session,
   waitFor,
 } from '@hermod/testkit'
@@ -20,6 +19,7 @@ import {
   groupEventsOf,
   types,
 } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { broadcast } from '../support/messaging/broadcasts.js'
 import {
   acknowledge,
@@ -28,7 +28,6 @@ import {
   peers,
   sendText,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const password = 'correct horse'
 
@@ -105,15 +104,15 @@ const ownerColumns = ['user_id', 'peer_id', 'applicant_id', 'invitee_id', 'invit
 
 for (const backend of anyBackend()) {
   describe(`deletion of a user on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let api: Api
     let alice: Session
     let bob: Session
     let carol: Session
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
       api = server.api
     })
@@ -132,7 +131,7 @@ for (const backend of anyBackend()) {
 
     async function tables(): Promise<string[]> {
       const rows = await query(
-        watched.databaseUrl === undefined
+        watched.place.databaseUrl === undefined
           ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
           : "select table_name as name from information_schema.tables where table_schema = 'public'",
       )

@@ -10,19 +10,19 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import type { Sql } from '../support/database/sql.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const devicesPerUser = 20
 
 for (const backend of anyBackend()) {
   describe(`devices on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let api: Api
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       api = watched.server.api
       sql = watched.sql
     })
@@ -88,13 +88,13 @@ for (const backend of anyBackend()) {
     }
 
     describe('the list', () => {
-      it('of a user who never named a device is empty', async () => {
+      it('device list: a user without devices has an empty one', async () => {
         const { api: caller } = await api.newLogin()
         const envelope = await caller.succeed('GET', '/user/device/list')
         expect(envelope).toEqual({ code: 200, data: [], message: null, version: 0 })
       })
 
-      it('holds the own devices by serial number, as their last login described them', async () => {
+      it('device list: own devices by serial number, described by their last login', async () => {
         const user = await api.register()
         const logIn = (device_guid: string, agent: string) =>
           api.succeed('POST', '/token/id', {
@@ -112,7 +112,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('has a version that grows with every change and with nothing else', async () => {
+      it('device list: its version grows with each change only', async () => {
         const user = await api.register()
         const caller = api.admin({ userId: user.id })
         const logIn = (device_guid: string, agent: string) =>
@@ -140,7 +140,7 @@ for (const backend of anyBackend()) {
       })
     })
 
-    it('an empty serial number of a kick is refused, and nobody is logged out', async () => {
+    it('kick: an empty serial number is refused and ends no token', async () => {
       const [first, second] = await withDevices(2)
       if (!first || !second) throw new Error('no sessions')
       for (const options of [{ query: { device_sn: '' } }, { body: { device_sn: '' } }])
@@ -152,7 +152,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('a serial number', () => {
-      it('is that of the GUID and never given again', async () => {
+      it('serial number: a GUID keeps its number, and numbers are never reused', async () => {
         const [first, second] = await withDevices(2)
         if (!first || !second) throw new Error('no sessions')
         await api.login(first, 'guid 1')
@@ -163,7 +163,7 @@ for (const backend of anyBackend()) {
         expect(await serialsOf(first.api)).toEqual([1, 3, 4])
       })
 
-      it('is one for all logins at once with the same new GUID', async () => {
+      it('serial number: simultaneous logins with one new GUID get the same number', async () => {
         const user = await api.register()
         const sessions = await Promise.all(
           Array.from({ length: 8 }, () => api.login(user, 'phone')),
@@ -175,7 +175,7 @@ for (const backend of anyBackend()) {
         ).toHaveLength(1)
       })
 
-      it('is another for each of several new GUIDs at once', async () => {
+      it('serial number: simultaneous logins with different GUIDs get different numbers', async () => {
         const user = await api.register()
         const sessions = await Promise.all(
           Array.from({ length: 6 }, (_, index) => api.login(user, `guid ${index}`)),
@@ -185,7 +185,7 @@ for (const backend of anyBackend()) {
       })
     })
 
-    it('at most 20 stay: the longest unused one gives way, with its tokens and bindings', async () => {
+    it('device limit: of more than 20 the least recently used one is removed with its tokens and bindings', async () => {
       const sessions = await withDevices(devicesPerUser)
       const [first, second, third] = sessions as [LoginSession, LoginSession, LoginSession]
       const secondAgain = await api.login(second, 'guid 2')
@@ -243,14 +243,14 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('works for the own one', async () => {
+      it('remove device: a device can remove itself', async () => {
         const [session] = (await withDevices(1)) as [LoginSession]
         await session.api.succeed('DELETE', '/user/device/remove', { query: { device_sn: 1 } })
         expect(await codesOfTokens([session])).toEqual([answerCode.token_expired])
         expect(await serialsOf(api.admin({ userId: session.id }))).toEqual([])
       })
 
-      it('leaves no token of a login that was under way', async () => {
+      it('remove device: a simultaneous login leaves no valid token', async () => {
         const [session] = (await withDevices(1)) as [LoginSession]
         const caller = api.admin({ userId: session.id })
         const removal = caller.succeed('POST', '/user/device/remove', { query: { device_sn: 1 } })
@@ -293,7 +293,7 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('without a device ends all tokens of the user, also those tied to none', async () => {
+      it('kick: without a device it ends all tokens of the user', async () => {
         const sessions = await withDevices(2)
         const [first] = sessions as [LoginSession]
         const [plain, other] = [await api.login(first), await api.newLogin()]
@@ -310,7 +310,7 @@ for (const backend of anyBackend()) {
         expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, ''])
       })
 
-      it('and removing by an Admin token names nobody as the one who did it', async () => {
+      it('kick and remove: events of an Admin token have no actor', async () => {
         const [first] = (await withDevices(2)) as [LoginSession]
         const admin = api.admin({ userId: first.id })
         await admin.succeed('PUT', '/user/kick', { query: { device_sn: 2 } })
@@ -352,7 +352,7 @@ for (const backend of anyBackend()) {
         },
       )
 
-      it('takes it away from the device of any user that had it, under any certificate', async () => {
+      it('bind push token: the previous device loses it, whatever its user and certificate', async () => {
         const [first] = (await withDevices(2)) as [LoginSession]
         const [other] = (await withDevices(1)) as [LoginSession]
         const token = `moving of ${first.id}`
@@ -368,7 +368,7 @@ for (const backend of anyBackend()) {
         expect(await bindingsOf(other)).toEqual([`${other.id}/1/another/${token}`])
       })
 
-      it('by several devices at once leaves it with exactly one', async () => {
+      it('bind push token: simultaneous binds leave it with one device', async () => {
         const sessions = [...(await withDevices(3)), ...(await withDevices(3))]
         const token = `wanted of ${sessions[0]?.id}`
         const answers = await Promise.all(
@@ -417,7 +417,7 @@ for (const backend of anyBackend()) {
       })
     })
 
-    it('that the user does not have are unknown to every operation', async () => {
+    it('every operation refuses serial numbers that the user does not have', async () => {
       const [first] = (await withDevices(2)) as [LoginSession]
       await withDevices(3)
       await first.api.succeed('POST', '/user/device/remove', { query: { device_sn: 2 } })
@@ -441,7 +441,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('the online status', () => {
-      it('of a user without a connection is offline', async () => {
+      it('online status: a user without a connection is offline', async () => {
         const { api: caller, id } = await api.newLogin()
         expect((await caller.succeed('GET', '/user/online_status')).data).toEqual({ online: false })
         expect(
@@ -449,7 +449,7 @@ for (const backend of anyBackend()) {
         ).toEqual({ online: false })
       })
 
-      it('of nobody is refused', async () => {
+      it('online status: an unknown user is refused', async () => {
         expect((await api.admin({ userId: 1 }).call('GET', '/user/online_status')).code).toBe(
           answerCode.user_not_found,
         )

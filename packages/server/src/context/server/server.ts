@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
+import type { Executor } from '../../pipeline/executor.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
 import { Readiness } from './readiness.js'
 import { startTransports } from './transports.js'
@@ -11,6 +12,8 @@ import { createWorkers } from './workers.js'
 export interface RunningServer {
   /** The URL of the operations. */
   readonly url: string
+  /** Runs calls of this process. */
+  readonly executor: Executor
   /** The app that was created because the store was empty; shown once. */
   readonly first: FirstApp | null
   /** Refuses new work, finishes accepted work, and stops. */
@@ -31,7 +34,8 @@ export function startService(
       each.stop(),
     )
     const first = await prepareApps(context, { config, secrets })
-    const { bus, clock, database, domains, metrics, providers, services, stores } = context
+    const { bus, clock, database, domains, executor, metrics, providers, services, stores } =
+      context
     // Without a certificate the providers are not needed; setting the first one loads them.
     if (await services.push.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
@@ -55,7 +59,7 @@ export function startService(
     const notReadyReason = await readiness.notReadyReason()
     if (notReadyReason !== null)
       log.error({ reason: notReadyReason }, 'the service is not ready; what can be read is served')
-    return { url, first, stop: () => parts.stop() }
+    return { url, executor, first, stop: () => parts.stop() }
   })
 }
 

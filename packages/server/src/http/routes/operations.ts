@@ -174,8 +174,9 @@ function answerer(
   }
 }
 
-function credentialsOf(
-  { headers }: IncomingMessage,
+/** Reads the credentials of a call from its headers, and from its query where the operation takes them there. */
+export function credentialsOf(
+  { headers }: Pick<IncomingMessage, 'headers'>,
   operation: Operation,
   query: QueryParameters,
 ): Credentials {

@@ -2,8 +2,9 @@
 import { anyBackend, type LoginSession } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { InProcessServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'
-import { CoreService, type TestCoreChannel } from '../../support/push/core-channel.js'
+import type { TestCoreChannel } from '../../support/push/core-channel.js'
 import { PushWorld } from '../../support/push/push-world.js'
 
 const message = { title: 'News', body: 'There is something new.' }
@@ -16,13 +17,13 @@ const token = () => `device-${++names}`
 for (const backend of anyBackend()) {
   describe(`pushes to connected devices on ${backend.name}`, () => {
     let simulator: PushSimulator
-    let service: CoreService
+    let service: InProcessServer
     let core: TestCoreChannel
     let world: PushWorld
 
     beforeAll(async () => {
       simulator = await PushSimulator.start()
-      service = await CoreService.start(backend)
+      service = await InProcessServer.start(backend)
       core = service.core
       world = new PushWorld(service, simulator)
       await world.setCertificates(['vendor_x'])

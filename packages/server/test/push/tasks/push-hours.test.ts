@@ -2,8 +2,8 @@
 import { anyBackend, type Session } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { InProcessServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'
-import { CoreService } from '../../support/push/core-channel.js'
 import { PushWorld } from '../../support/push/push-world.js'
 
 /** Time zone, hours from and to, and by time whether they are on; in the order of time, since the clock of a service goes on only. */
@@ -90,14 +90,14 @@ const hours: [string, number, number, Readonly<Record<string, boolean>>][] = [
 for (const backend of anyBackend()) {
   describe(`pushes of messages by the hour on ${backend.name}`, () => {
     let simulator: PushSimulator
-    let service: CoreService
+    let service: InProcessServer
     let world: PushWorld
     let quiet: Session
     let silent: Session
 
     beforeAll(async () => {
       simulator = await PushSimulator.start()
-      service = await CoreService.start(backend)
+      service = await InProcessServer.start(backend)
       world = new PushWorld(service, simulator)
       await world.setCertificates(['vendor_n'])
       quiet = await world.user({ vendor_n: 'device-of-quiet' })

@@ -1,5 +1,6 @@
 /** Another connection to the database: for errors that no call can make, and for a look at what is stored. */
 import { join } from 'node:path'
+import { whenUnlocked } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 
@@ -28,9 +29,9 @@ export async function openSql({ dataDir, databaseUrl }: DataPlace): Promise<Sql>
 }
 
 function openSqlite(path: string): Sql {
-  const database = new DatabaseSync(path, { timeout: 10_000 })
+  const database = new DatabaseSync(path, { timeout: 0 })
   return {
-    run: async (statement) => database.prepare(statement).all() as SqlRow[],
+    run: (statement) => whenUnlocked(() => database.prepare(statement).all() as SqlRow[]),
     [Symbol.asyncDispose]: async () => database.close(),
   }
 }

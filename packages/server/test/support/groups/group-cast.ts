@@ -1,7 +1,8 @@
 /** A group with a user of every role, and every caller about it. */
-import type { Answer, Api, ServerProcess } from '@hermod/testkit'
+import { type Answer, type Api, sharedPassword } from '@hermod/testkit'
 import { answerCode } from '../answer-codes.js'
 import { type Person, registerPeople } from '../contacts.js'
+import type { TestServer } from '../watched-server.js'
 import { aGroup, type GroupOptions } from './groups.js'
 
 const roles = ['owner', 'admin', 'member', 'outsider'] as const
@@ -39,7 +40,7 @@ export interface GroupCast extends Readonly<Record<Role, Person>> {
 
 /** @param more further parameters of /group/create */
 export async function aCast(
-  server: ServerProcess,
+  server: TestServer,
   more: GroupOptions['more'] = {},
 ): Promise<GroupCast> {
   const people = await registerPeople(server, roles.length)
@@ -49,7 +50,7 @@ export async function aCast(
   const callers = async () => {
     const byToken = await Promise.all(
       people.map(({ id, username }) =>
-        server.api.login({ id, username, password: 'correct horse' }),
+        server.api.sessionOf({ id, username, password: sharedPassword }),
       ),
     )
     const apis = byToken.map(({ api }, index) => [roles[index], api])

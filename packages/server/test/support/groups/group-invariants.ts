@@ -4,7 +4,7 @@ import type { Api } from '@hermod/testkit'
 import { answerCode } from '../answer-codes.js'
 import type { Person } from '../contacts.js'
 import type { SqlRow } from '../database/sql.js'
-import type { WatchedServer } from '../watched-server.js'
+import type { Watched } from '../watched-server.js'
 import { type GroupEvent, groupEventsOf } from './groups.js'
 
 /** Those that can still be answered. */
@@ -80,7 +80,7 @@ export class GroupWatch {
   readonly #versions = new Map<number, number>()
   readonly #memberIds = new Map<number, string>()
 
-  constructor(private readonly watched: WatchedServer) {}
+  constructor(private readonly watched: Watched) {}
 
   /**
    * @param people whose lists of groups are compared with the groups' lists of members

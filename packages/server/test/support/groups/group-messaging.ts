@@ -1,15 +1,16 @@
 /** How tests send to groups, and what they find about it beside the answers. */
-import type { Answer, Api, Json, ServerProcess, Session } from '@hermod/testkit'
+import type { Answer, Api, Json, Session } from '@hermod/testkit'
 import { registerPeople } from '../contacts.js'
 import type { Sql } from '../database/sql.js'
 import { operate, type operationTypes } from '../messaging/message-operations.js'
 import { type SendExtras, textTo } from '../messaging/messaging.js'
 import { recordedEvents } from '../messaging/recorded-events.js'
+import type { TestServer } from '../watched-server.js'
 
 /** A user who calls with an own token. */
 export type Speaker = Pick<Session, 'id' | 'api'>
 
-export async function speakers(server: ServerProcess, count: number): Promise<Speaker[]> {
+export async function speakers(server: TestServer, count: number): Promise<Speaker[]> {
   const people = await registerPeople(server, count)
   return Promise.all(
     people.map(async ({ id }) => {

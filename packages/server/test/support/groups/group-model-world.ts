@@ -3,7 +3,7 @@ import { type ErrorName, errorCatalogue, type UserResult } from '@hermod/protoco
 import { type Answer, type Api, type Json, sharedPassword } from '@hermod/testkit'
 import { type Person, registerPeople } from '../contacts.js'
 import { system, World } from '../model-world.js'
-import type { WatchedServer } from '../watched-server.js'
+import type { Watched } from '../watched-server.js'
 import {
   type Ban,
   count,
@@ -37,14 +37,14 @@ export class GroupWorld extends World implements Names {
   qrInfo = 'none'
   /** How many calls there were. */
   serial = 0
-  readonly #watched: WatchedServer
+  readonly #watched: Watched
 
-  private constructor(watched: WatchedServer, people: Person[]) {
+  private constructor(watched: Watched, people: Person[]) {
     super(watched, people)
     this.#watched = watched
   }
 
-  static async enter(watched: WatchedServer): Promise<GroupWorld> {
+  static async enter(watched: Watched): Promise<GroupWorld> {
     const world = new GroupWorld(watched, await registerPeople(watched, userCount + 1))
     const sessions = await Promise.all(world.people.map((_, user) => world.session(user)))
     await (sessions[deletedUser] as Api).succeed('POST', '/user/delete', {

@@ -1,6 +1,7 @@
 /** How tests send to everybody, and make applications in which they are alone. */
-import { Api, type ServerProcess, sharedPassword } from '@hermod/testkit'
+import { Api } from '@hermod/testkit'
 import type { Person } from '../contacts.js'
+import type { TestServer } from '../watched-server.js'
 import { historyPage, unreadCounts } from './messaging.js'
 
 /** What a broadcast may say beside its content. */
@@ -35,23 +36,16 @@ export async function unreadOf(api: Api, peer: number): Promise<number> {
 }
 
 /** An application without users, on the same server; its Admin. */
-export async function anApplication(server: ServerProcess): Promise<Api> {
+export async function anApplication(server: TestServer): Promise<Api> {
   const operator = server.api.as(server.operatorToken)
   const { data } = await operator.succeed('POST', '/operator/v1/app/create')
-  const { url } = server.api.options
-  return new Api({ url, appId: data.app_id, adminToken: data.admin_token }).admin()
+  const { options } = server.api
+  return new Api({ ...options, appId: data.app_id, adminToken: data.admin_token }).admin()
 }
 
 /** Users of an application, who call by its Admin; their names begin alike. */
 export async function addUsers(admin: Api, count: number, prefix = 'user'): Promise<Person[]> {
-  const list = Array.from({ length: count }, (_, index) => ({
-    username: `${prefix}_${index}`,
-    password: sharedPassword,
-  }))
-  const { data } = await admin.succeed('POST', '/user/register/batch', { body: { list } })
-  return data.map(({ user_id: id, username }: { user_id: number; username: string }) => ({
-    id,
-    username,
-    api: admin.admin({ userId: id }),
-  }))
+  const names = Array.from({ length: count }, (_, index) => `${prefix}_${index}`)
+  const accounts = await admin.addUsers(names)
+  return accounts.map(({ id, username }) => ({ id, username, api: admin.admin({ userId: id }) }))
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { whenUnlocked } from '@hermod/testkit'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 
@@ -17,15 +18,15 @@ export async function holdWrites(
 ): Promise<HeldWrites> {
   const release = once(
     databaseUrl === undefined
-      ? holdEmbedded(join(dataDir, 'hermod.db'))
+      ? await holdEmbedded(join(dataDir, 'hermod.db'))
       : await holdPostgres(databaseUrl, table),
   )
   return { release, [Symbol.asyncDispose]: release }
 }
 
-function holdEmbedded(path: string): () => Promise<void> {
-  const database = new DatabaseSync(path, { timeout: 10_000 })
-  database.exec('begin immediate')
+async function holdEmbedded(path: string): Promise<() => Promise<void>> {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  await whenUnlocked(() => database.exec('begin immediate'))
   return async () => database.close()
 }
 

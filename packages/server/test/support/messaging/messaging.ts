@@ -1,7 +1,7 @@
 /** How tests send, and how they read everything back. */
 import type { ConversationEntry, Message, MessagePage } from '@hermod/protocol'
-import type { Api, Json, ServerProcess } from '@hermod/testkit'
-import type { WatchedServer } from '../watched-server.js'
+import type { Api, Json } from '@hermod/testkit'
+import type { TestServer, Watched } from '../watched-server.js'
 
 /** What a send may say beside its targets and its content. */
 export type SendExtras = Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ const longestHistoryPage = 100
 const maxPages = 1_000
 
 /** A user as if /user/delete had been called before the server looked at the user. @returns the ID */
-export async function aDeletedUser({ api, sql, server }: WatchedServer): Promise<number> {
+export async function aDeletedUser({ api, sql, server }: Watched): Promise<number> {
   const { id } = await api.register()
   await sql.run(
     `update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`,
@@ -150,7 +150,7 @@ export async function deleteConversation(api: Api, peer: number): Promise<void> 
 }
 
 /** What the operator's integrity check says is wrong. */
-export async function integrityFaults(server: ServerProcess): Promise<Json[]> {
+export async function integrityFaults(server: TestServer): Promise<Json[]> {
   const { data } = await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/check')
   return data.faults
 }

@@ -1,9 +1,5 @@
-/** A service in this process whose connected devices and clock the test decides. */
-import { Api, type Backend, type Session, TempFolder } from '@hermod/testkit'
-import { loadConfig } from '../../../dist/config/config.js'
-import { type RunningServer, startService } from '../../../dist/context/server/server.js'
-import type { Clock } from '../../../dist/lib/clock.js'
-import { createLog } from '../../../dist/observability/log.js'
+/** The channel to connected devices, which the test connects. */
+import type { Session } from '@hermod/testkit'
 import type { ConnectedDevice, CoreChannel } from '../../../dist/push/core-channel.js'
 import type { PushNotification } from '../../../dist/push/sender.js'
 
@@ -81,75 +77,5 @@ export class TestCoreChannel implements CoreChannel {
       throw new Error('the answer is lost')
     }
     return true
-  }
-}
-
-/** Goes as fast as that of the machine, from where the test sets it. */
-export class TestClock implements Clock {
-  #ahead = 0
-
-  /** @param time milliseconds since 1970; must not be earlier than before */
-  set(time: number): void {
-    this.#ahead = time - Date.now()
-  }
-
-  now = (): number => Date.now() + this.#ahead
-}
-
-/** Runs in this process and can be called as one that does not. */
-export class CoreService implements AsyncDisposable {
-  readonly core = new TestCoreChannel()
-  readonly clock = new TestClock()
-  readonly appId = 'test'
-  readonly operatorToken = `hmo_${'b'.repeat(48)}`
-  readonly #adminToken = `hma_${'a'.repeat(48)}`
-  readonly #folder = new TempFolder('core')
-  #database: AsyncDisposable | undefined
-  #running: RunningServer | undefined
-  #api: Api | undefined
-
-  static async start(backend: Backend): Promise<CoreService> {
-    const service = new CoreService()
-    try {
-      await service.#start(backend)
-    } catch (error) {
-      await service[Symbol.asyncDispose]()
-      throw error
-    }
-    return service
-  }
-
-  get api(): Api {
-    if (!this.#api) throw new Error('it does not run')
-    return this.#api
-  }
-
-  async #start(backend: Backend): Promise<void> {
-    const database = await backend.createDatabase()
-    this.#database = database
-    const loaded = loadConfig({
-      HERMOD_HOST: '127.0.0.1',
-      HERMOD_PORT: '0',
-      HERMOD_DATA_DIR: this.#folder.path,
-      ...(database.url !== undefined && { HERMOD_DATABASE_URL: database.url }),
-      HERMOD_RATE_LIMIT: 'off',
-      HERMOD_CHECK_ANSWERS: 'on',
-      HERMOD_BOOTSTRAP_APP_ID: this.appId,
-      HERMOD_BOOTSTRAP_ADMIN_TOKEN: this.#adminToken,
-      HERMOD_OPERATOR_TOKEN: this.operatorToken,
-    })
-    this.#running = await startService(loaded, createLog('silent'), {
-      core: this.core,
-      clock: this.clock,
-    })
-    const { url } = this.#running
-    this.#api = new Api({ url, appId: this.appId, adminToken: this.#adminToken })
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#api?.close()
-    await this.#running?.stop()
-    await this.#database?.[Symbol.asyncDispose]()
-    this.#folder[Symbol.dispose]()
   }
 }

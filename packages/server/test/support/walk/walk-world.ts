@@ -6,9 +6,9 @@ import {
   type CallOptions,
   type Envelope,
   type Json,
-  type ServerProcess,
   sharedPassword,
 } from '@hermod/testkit'
+import type { TestServer } from '../watched-server.js'
 
 /** Parameters by name, wherever the contract puts them. */
 export type Params = Readonly<Record<string, unknown>>
@@ -39,7 +39,7 @@ export const placeholderId = 1
 const strangersPerBatch = 25
 
 export class WalkWorld {
-  readonly server: ServerProcess
+  readonly server: TestServer
   readonly operator: Identity
   readonly here: Tenant
   readonly there: Tenant
@@ -53,7 +53,7 @@ export class WalkWorld {
   #strangers: number[] = []
 
   private constructor(
-    server: ServerProcess,
+    server: TestServer,
     planned: ReadonlySet<string>,
     tenants: Pick<WalkWorld, 'here' | 'there' | 'closed'>,
   ) {
@@ -66,7 +66,7 @@ export class WalkWorld {
     this.closed = tenants.closed
   }
 
-  static async create(server: ServerProcess): Promise<WalkWorld> {
+  static async create(server: TestServer): Promise<WalkWorld> {
     const { paths } = JSON.parse((await server.api.call('GET', '/openapi.json')).text) as Json
     const documented = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path))
     const planned = documented
