@@ -11,7 +11,13 @@ import {
   StubbedPipeline,
   subject,
 } from '../support/walk/stubbed-pipeline.js'
-import { callers, identityOf, type Verdict, verdictOn } from '../support/walk/walk-callers.js'
+import {
+  callers,
+  identityOf,
+  principalOf,
+  type Verdict,
+  verdictOn,
+} from '../support/walk/walk-callers.js'
 import { intrusionsInto } from '../support/walk/walk-intrusions.js'
 import type { Params } from '../support/walk/walk-world.js'
 
@@ -58,6 +64,35 @@ it.each(all)(
     expect(refused).toBeGreaterThan(0)
   },
 )
+
+it('every declared caller: reaches the handler as the principal that its headers name', async () => {
+  const reached = new Set<string>()
+  for (const { id, operation } of all) {
+    const params = sampleParams(operation)
+    for (const [name, credentials] of Object.entries(callers)) {
+      const verdict = verdictOn(operation, credentials)
+      if (verdict === null || 'refused' in verdict || verdict.error !== undefined) continue
+      const identity = identityOf(credentials, identities, { subject, params })
+      const { principal, error, message } = await pipeline.call(operation, identity, params)
+      // Sample parameters may contradict each other, which the pipeline checks after the caller.
+      if (error === 'invalid_parameter' && !message.includes('header')) continue
+      if (error === 'no_permission' && operation.claims.length > 0) continue
+      expect(error, `${id} by ${name}: ${message}`).toBeNull()
+      reached.add(id)
+      const [kind] = principalOf(operation, credentials).split(',')
+      expect(principal, `${id} by ${name}`).toMatchObject({ kind })
+      if (kind === 'operator') continue
+      expect(principal, `${id} by ${name}`).toMatchObject({ appId: identity.appId })
+      if (kind === 'user') expect(principal, name).toMatchObject({ userId: subject.id })
+      if (kind === 'admin')
+        expect(principal, `${id} by ${name}`).toMatchObject({
+          userId: identity.userId ?? null,
+          adminOf: identity.groupId ?? null,
+        })
+    }
+  }
+  expect(reached.size).toBeGreaterThan(150)
+})
 
 const claims = all.flatMap(({ id, operation }) =>
   callerRules[operation.callers].tokens.some((kind) => kind === 'user')

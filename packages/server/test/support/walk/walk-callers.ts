@@ -76,6 +76,17 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
   return operation.right === undefined ? reaches : null
 }
 
+/** The principal that a caller who is let through becomes, in words: equal words are equal principals. */
+export function principalOf(
+  { callers }: Operation,
+  { token, user = 'nobody', group = 'nobody' }: Credentials,
+): string {
+  const isOpen = callerRules[callers].tokens.some((each) => each === 'none')
+  if (isOpen && token !== 'admin valid') return 'anonymous'
+  const [kind = ''] = token.split(' ')
+  return kind === 'admin' ? `admin, user ${user}, group ${group}` : kind
+}
+
 /** An Admin token as an admin of the group that the call is about. */
 function verdictOnAdminOfGroup({ right }: Operation): Verdict {
   return right !== undefined && groupRights[right].from === 'owner'
