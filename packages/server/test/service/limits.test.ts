@@ -174,7 +174,7 @@ for (const backend of anyBackend()) {
         const rate = { HERMOD_USER_FILE_RATE: '500000', HERMOD_USER_FILE_BURST: String(megabyte) }
         await using server = await backend.startServer(limits(rate))
         const alice = await server.api.newSession()
-        await sendFile(alice.api, { to_id: alice.id }, fileOf(5 * megabyte))
+        await sendFile(alice.api, { to_id: alice.id }, fileOf(2.5 * megabyte))
         const ticket = await ticketTo(alice.api, alice)
         const answer = await upload(server.api, ticket, fileOf(1))
         expect(answer.code).toBe(answerCode.too_many_requests)

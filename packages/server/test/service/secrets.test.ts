@@ -3,7 +3,9 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  anyBackend,
   type Backend,
+  isFullRun,
   type Json,
   type ServerProcess,
   startServer,
@@ -100,23 +102,7 @@ for (const backend of testBackends('durable')) {
       return (await operate('check')).faults
     }
 
-    it('are nowhere in clear', async () => {
-      await start()
-      await setSecret()
-      expect(await registerSigned('signed')).toBe(200)
-      expect(await registerUnsigned('unsigned')).toBe(answerCode.registration_signature_invalid)
-      await withSql(async (sql) => {
-        const stored = JSON.stringify(await sql.run('select * from apps'))
-        expect(stored).toMatch(/"hs1:[\w-]{8}:[\w-]{16}:[\w-]+"/)
-        expect(stored).not.toContain(secret)
-      })
-      await server.stop()
-      const files = readdirSync(folder.path, { recursive: true, withFileTypes: true })
-      for (const file of files.filter((each) => each.isFile()))
-        expect(readFileSync(join(file.parentPath, file.name), 'latin1')).not.toContain(secret)
-    })
-
-    it('get a new key in the data folder while the service runs, and the old one ends when it is retired', async () => {
+    it('rotation of a running service: seals with the new key, retire ends the old one', async () => {
       await start()
       await setSecret()
       const people = await Promise.all([1, 2, 3].map(() => server.api.register()))
@@ -164,20 +150,7 @@ for (const backend of testBackends('durable')) {
       expect(await faults()).toEqual([])
     })
 
-    it('get a new key without a running service', async () => {
-      await start()
-      await setSecret()
-      const [oldKey] = keyLines()
-      await server.stop()
-      expect(await hermod('secret rotate')).toMatchObject({ code: 0 })
-      expect(await hermod('secret retire')).toMatchObject({ code: 0 })
-      expect(keyLines()).toHaveLength(1)
-      expect(keyLines()[0]).not.toBe(oldKey)
-      await start()
-      expect(await registerSigned('alice')).toBe(200)
-    })
-
-    it('survive a service that is killed half-way through a rotation', async () => {
+    it('rotation: survives a kill half-way', async () => {
       await start()
       const apps: string[] = []
       for (let count = 0; count < manyApps; count++) {
@@ -185,6 +158,8 @@ for (const backend of testBackends('durable')) {
         apps.push(app_id)
         await setSecret(app_id)
       }
+      // The check below opens every secret; a registration costs a hash.
+      const tried = apps.filter((_, index) => isFullRun || index % 12 === 0)
       await killHalfWay()
       const [current = '', previous = ''] = keyLines()
       expect(keyLines()).toHaveLength(2)
@@ -193,13 +168,13 @@ for (const backend of testBackends('durable')) {
       const ids = await withSql(storedKeyIds)
       expect(new Set(ids)).toEqual(new Set([idOf(current), idOf(previous)]))
       expect(await faults()).toEqual([])
-      for (const app of apps) expect(await registerSigned('killed', app)).toBe(200)
+      for (const app of tried) expect(await registerSigned('killed', app)).toBe(200)
       const finished = await operate('secret/rotate')
       expect(finished).toMatchObject({ key_id: idOf(current), unreadable: 0 })
       expect(finished.resealed).toBe(ids.filter((id) => id === idOf(previous)).length)
       expect(await operate('secret/retire')).toMatchObject({ previous_key_id: '', resealed: 0 })
       expect(keyLines()).toEqual([current])
-      for (const app of apps) expect(await registerSigned('finished', app)).toBe(200)
+      for (const app of tried) expect(await registerSigned('finished', app)).toBe(200)
     })
 
     /** A rotation may be over before it is seen half done; then it is begun again. */
@@ -224,57 +199,7 @@ for (const backend of testBackends('durable')) {
       }
     }
 
-    it('get the new key of the settings', async () => {
-      const [first, second] = [newKey(), newKey()]
-      await start({ HERMOD_SECRET_KEY: first })
-      await setSecret()
-      const refused = await hermod('secret rotate', { HERMOD_SECRET_KEY: first })
-      expect(refused.code).toBe(1)
-      expect(refused.err).toContain('HERMOD_SECRET_KEY_OLD')
-
-      const both = { HERMOD_SECRET_KEY: second, HERMOD_SECRET_KEY_OLD: first }
-      await start(both)
-      expect(await registerSigned('before')).toBe(200)
-      await expect(start({ HERMOD_SECRET_KEY: second })).rejects.toThrow('HERMOD_SECRET_KEY_OLD')
-      await start(both)
-      const rotated = await hermod('secret rotate', both)
-      expect(rotated.code).toBe(0)
-      expect(rotated.out).toContain('Remove HERMOD_SECRET_KEY_OLD')
-      expect(await withSql(storedKeyIds)).toEqual(Array(3).fill(idOf(second)))
-      await start({ HERMOD_SECRET_KEY: second })
-      expect(await registerSigned('after')).toBe(200)
-      expect(readdirSync(folder.path)).not.toContain('secret.key')
-    })
-
-    it('stop a start with a wrong key before anything is served, also when none is stored yet', async () => {
-      const [right, wrong] = [newKey(), newKey()]
-      await start({ HERMOD_SECRET_KEY: right })
-      await server.stop()
-      const failure = await start({ HERMOD_SECRET_KEY: wrong }).then(
-        () => null,
-        (error: Error) => error,
-      )
-      expect(failure?.message).toContain('HERMOD_SECRET_KEY is not the right key')
-      expect(failure?.message).toContain(idOf(right))
-      expect(failure?.message).not.toContain('listening')
-      for (const key of [right, wrong]) expect(failure?.message).not.toContain(key)
-      const command = await hermod('app list', { HERMOD_SECRET_KEY: wrong })
-      expect(command).toMatchObject({ code: 1, out: '' })
-      await start({ HERMOD_SECRET_KEY: right })
-    })
-
-    it('stop a start with another secret.key, and start with it as a setting', async () => {
-      await start()
-      await setSecret()
-      await server.stop()
-      const [right = ''] = keyLines()
-      writeFileSync(join(folder.path, 'secret.key'), newKey())
-      await expect(start()).rejects.toThrow(/secret\.key in the data folder is not the right key/)
-      await start({ HERMOD_SECRET_KEY: right })
-      expect(await registerSigned('alice')).toBe(200)
-    })
-
-    it('that were changed or moved are found by hermod check, and open nothing', async () => {
+    it('changed or moved secrets: hermod check finds them, and they open nothing', async () => {
       await start()
       await setSecret()
       const { app_id: other } = await operate('app/create')
@@ -307,7 +232,7 @@ for (const backend of testBackends('durable')) {
       expect(await faults()).toMatchObject([{ app_id: other, detail: 'it is not encrypted' }])
     })
 
-    it('that were made with a key nobody has are found while the service runs', async () => {
+    it('secrets of an unknown key: the check of a running service finds them', async () => {
       await start()
       const stranger = new SecretBox(new SecretKeys(Buffer.from(newKey())))
       const place = { column: 'apps.registration_secret', row: server.appId }
@@ -318,5 +243,87 @@ for (const backend of testBackends('durable')) {
         { check: 'stored_secret', detail: expect.stringContaining('not known') },
       ])
     })
+
+    // Keys and starts do not depend on the database.
+    if (anyBackend().some(({ name }) => name === backend.name)) {
+      it('stored secrets: are encrypted in database and files', async () => {
+        await start()
+        await setSecret()
+        expect(await registerSigned('signed')).toBe(200)
+        expect(await registerUnsigned('unsigned')).toBe(answerCode.registration_signature_invalid)
+        await withSql(async (sql) => {
+          const stored = JSON.stringify(await sql.run('select * from apps'))
+          expect(stored).toMatch(/"hs1:[\w-]{8}:[\w-]{16}:[\w-]+"/)
+          expect(stored).not.toContain(secret)
+        })
+        await server.stop()
+        const files = readdirSync(folder.path, { recursive: true, withFileTypes: true })
+        for (const file of files.filter((each) => each.isFile()))
+          expect(readFileSync(join(file.parentPath, file.name), 'latin1')).not.toContain(secret)
+      })
+
+      it('rotation without a running service: works', async () => {
+        await start()
+        await setSecret()
+        const [oldKey] = keyLines()
+        await server.stop()
+        expect(await hermod('secret rotate')).toMatchObject({ code: 0 })
+        expect(await hermod('secret retire')).toMatchObject({ code: 0 })
+        expect(keyLines()).toHaveLength(1)
+        expect(keyLines()[0]).not.toBe(oldKey)
+        await start()
+        expect(await registerSigned('alice')).toBe(200)
+      })
+
+      it('rotation to a key of the settings: seals with it', async () => {
+        const [first, second] = [newKey(), newKey()]
+        await start({ HERMOD_SECRET_KEY: first })
+        await setSecret()
+        const refused = await hermod('secret rotate', { HERMOD_SECRET_KEY: first })
+        expect(refused.code).toBe(1)
+        expect(refused.err).toContain('HERMOD_SECRET_KEY_OLD')
+
+        const both = { HERMOD_SECRET_KEY: second, HERMOD_SECRET_KEY_OLD: first }
+        await start(both)
+        expect(await registerSigned('before')).toBe(200)
+        await expect(start({ HERMOD_SECRET_KEY: second })).rejects.toThrow('HERMOD_SECRET_KEY_OLD')
+        await start(both)
+        const rotated = await hermod('secret rotate', both)
+        expect(rotated.code).toBe(0)
+        expect(rotated.out).toContain('Remove HERMOD_SECRET_KEY_OLD')
+        expect(await withSql(storedKeyIds)).toEqual(Array(3).fill(idOf(second)))
+        await start({ HERMOD_SECRET_KEY: second })
+        expect(await registerSigned('after')).toBe(200)
+        expect(readdirSync(folder.path)).not.toContain('secret.key')
+      })
+
+      it('start with a wrong key: fails before it serves, also without a stored secret', async () => {
+        const [right, wrong] = [newKey(), newKey()]
+        await start({ HERMOD_SECRET_KEY: right })
+        await server.stop()
+        const failure = await start({ HERMOD_SECRET_KEY: wrong }).then(
+          () => null,
+          (error: Error) => error,
+        )
+        expect(failure?.message).toContain('HERMOD_SECRET_KEY is not the right key')
+        expect(failure?.message).toContain(idOf(right))
+        expect(failure?.message).not.toContain('listening')
+        for (const key of [right, wrong]) expect(failure?.message).not.toContain(key)
+        const command = await hermod('app list', { HERMOD_SECRET_KEY: wrong })
+        expect(command).toMatchObject({ code: 1, out: '' })
+        await start({ HERMOD_SECRET_KEY: right })
+      })
+
+      it('start with another secret.key: fails, and works with the key as a setting', async () => {
+        await start()
+        await setSecret()
+        await server.stop()
+        const [right = ''] = keyLines()
+        writeFileSync(join(folder.path, 'secret.key'), newKey())
+        await expect(start()).rejects.toThrow(/secret\.key in the data folder is not the right key/)
+        await start({ HERMOD_SECRET_KEY: right })
+        expect(await registerSigned('alice')).toBe(200)
+      })
+    }
   })
 }
