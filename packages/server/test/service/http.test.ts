@@ -61,7 +61,7 @@ function head(line: string, ...headers: readonly string[]): string {
 const invalid = { status: 200, code: answerCode.invalid_parameter }
 
 describe('the envelope', () => {
-  it('of a success is code 200, the data and message null, and nothing else', async () => {
+  it('envelope of a success: code 200, data, message null, nothing else', async () => {
     const { status, headers, envelope } = await register(credentials())
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
@@ -69,7 +69,7 @@ describe('the envelope', () => {
     expect(envelope).toMatchObject({ code: 200, message: null })
   })
 
-  it('of a failure is the code, data null and a sentence, under HTTP 200', async () => {
+  it('envelope of a failure: code, data null, a sentence, HTTP 200', async () => {
     const { status, headers, envelope } = await call('POST', '/token/user', {
       body: { name: 'nobody', password: 'x' },
     })
@@ -82,7 +82,7 @@ describe('the envelope', () => {
     })
   })
 
-  it('names all faulty parameters together', async () => {
+  it('envelope of bad parameters: names all of them', async () => {
     const { envelope } = await call('POST', '/token/id', {
       body: { user_id: 'x', password: 5, device_guid: 'x'.repeat(129) },
     })
@@ -121,7 +121,7 @@ describe('what is not the answer of an operation', () => {
     }
   })
 
-  it('is a real 405 with the accepted methods for any other method', async () => {
+  it('another method: HTTP 405 with the accepted methods', async () => {
     const accepted = {
       '/token/id': 'POST',
       '/user/profile': 'GET, PUT, POST',
@@ -141,7 +141,7 @@ describe('what is not the answer of an operation', () => {
     }
   })
 
-  it('is a real 413 for a body that is announced as larger than 1 MiB, before it is sent', async () => {
+  it('a body announced above 1 MiB: HTTP 413 before it is sent', async () => {
     const answer = await answerTo(
       server.url,
       head('POST /user/register/v2 HTTP/1.1', `content-length: ${maxBodyBytes + 1}`),
@@ -150,7 +150,7 @@ describe('what is not the answer of an operation', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: answerCode.body_too_large, data: null })
   })
 
-  it('is a real 413 for a body that grows beyond 1 MiB without having announced it', async () => {
+  it('a body that grows above 1 MiB: HTTP 413', async () => {
     using connection = await RawConnection.open(server.url)
     connection.send(head('POST /user/register/v2 HTTP/1.1', 'transfer-encoding: chunked'))
     const chunk = 65_536
@@ -161,7 +161,7 @@ describe('what is not the answer of an operation', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: answerCode.body_too_large, data: null })
   })
 
-  it('reaches a client that goes on to send the whole of a large body', async () => {
+  it('HTTP 413: reaches a client that sends the whole body', async () => {
     const body = Buffer.alloc(4 * maxBodyBytes, ' ')
     const chunked = { 'content-length': undefined, 'transfer-encoding': 'chunked' }
     for (let round = 0; round < 10; round++) {
@@ -176,7 +176,7 @@ describe('what is not the answer of an operation', () => {
     }
   })
 
-  it('is no 413 for a body of exactly 1 MiB', async () => {
+  it('a body of exactly 1 MiB: is accepted', async () => {
     expect(await register(credentials().padEnd(maxBodyBytes, ' '))).toMatchObject({
       status: 200,
       code: 200,
@@ -237,7 +237,7 @@ describe('bytes that are no HTTP', () => {
     },
   )
 
-  it('are none when the target is in absolute form, with and without a path', async () => {
+  it('a target in absolute form: is accepted, with and without a path', async () => {
     const { host } = new URL(server.url)
     const get = (target: string) => answerTo(server.url, head(`GET ${target} HTTP/1.1`))
     expect((await get(`http://${host}/healthz?x=1`)).status).toBe(200)
@@ -253,7 +253,7 @@ describe('bytes that are no HTTP', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: 200 })
   })
 
-  it('are answered with 431 when they are headers beyond all measure', async () => {
+  it('headers that are too large: HTTP 431', async () => {
     const answer = await answerTo(
       server.url,
       head('GET /user/profile HTTP/1.1', `access-token: hmu_${'x'.repeat(100_000)}`),
@@ -265,7 +265,7 @@ describe('bytes that are no HTTP', () => {
     })
   })
 
-  it('in a chunked body end the connection and leave nothing behind', async () => {
+  it('bad bytes in a chunked body: end the connection and leave nothing behind', async () => {
     const username = newName()
     using connection = await RawConnection.open(server.url)
     const body = JSON.stringify({ username, password: 'correct horse' })
@@ -278,7 +278,7 @@ describe('bytes that are no HTTP', () => {
     ).toBe(answerCode.user_not_found)
   })
 
-  it('never stop the server', async () => {
+  it('bytes that are no HTTP: never stop the server', async () => {
     for (const bytes of ['', '\r\n', 'GET', 'GET / HTTP/9.9\r\n\r\n', Buffer.alloc(1000, 0xff)]) {
       using connection = await RawConnection.open(server.url)
       connection.send(bytes)
@@ -286,7 +286,7 @@ describe('bytes that are no HTTP', () => {
     expect((await call('GET', '/healthz')).status).toBe(200)
   })
 
-  it('that stop in the middle of a body leave nothing behind', async () => {
+  it('a body that stops half-way: leaves nothing behind', async () => {
     const username = newName()
     {
       using connection = await RawConnection.open(server.url)
@@ -325,14 +325,14 @@ describe('the request ID', () => {
     expect(headers['x-request-id']).toMatch(/^[0-9a-z-]{8,}$/)
   })
 
-  it('is never the same', async () => {
+  it('request ID: is never the same', async () => {
     const all = await Promise.all(
       Array.from({ length: 50 }, () => call('POST', '/token/id', { body: {} })),
     )
     expect(new Set(all.map(({ headers }) => headers['x-request-id'])).size).toBe(50)
   })
 
-  it('is ours, whatever the client sends', async () => {
+  it('request ID: is that of the server, whatever the client sends', async () => {
     const { headers } = await call('POST', '/token/id', {
       body: {},
       headers: { 'x-request-id': 'theirs' },
@@ -395,7 +395,7 @@ describe('a request body', () => {
     },
   )
 
-  it('must be UTF-8', async () => {
+  it('body: must be UTF-8', async () => {
     for (const bytes of [[0xff, 0xfe], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
       const answer = await register(
         Buffer.concat([
@@ -411,7 +411,7 @@ describe('a request body', () => {
     }
   })
 
-  it('may be nested as deeply as 1 MiB allows without harm', async () => {
+  it('body: may be nested as deeply as 1 MiB allows', async () => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -431,7 +431,7 @@ describe('a request body', () => {
     expect((await call('GET', '/healthz')).status).toBe(200)
   })
 
-  it('may hold fields that nobody knows (rule B5)', async () => {
+  it('body: unknown fields are ignored (rule B5)', async () => {
     const strange = {
       role: 'admin',
       user_id: 1,
@@ -446,7 +446,7 @@ describe('a request body', () => {
     ).toMatchObject({ status: 200, code: 200 })
   })
 
-  it('is read with DELETE and ignored with GET', async () => {
+  it('body: is read with DELETE and ignored with GET', async () => {
     const { api } = await server.api.newSession()
     const deleted = await api.call('DELETE', '/message/conversation', {
       body: { conversation_id: 'x' },
@@ -479,13 +479,13 @@ describe('a query', () => {
     expect([answerCode.ok, answerCode.invalid_parameter]).toContain(answer.code)
   })
 
-  it('may be empty behind its question mark', async () => {
+  it('query: may be empty after the question mark', async () => {
     const { api } = await server.api.newSession()
     expect((await api.call('GET', '/message/unread?')).code).toBe(200)
     expect((await api.call('GET', '/message/conversation_list?')).code).toBe(200)
   })
 
-  it('gives a parameter once', async () => {
+  it('query: a repeated parameter is refused', async () => {
     const twice = await server.api
       .admin()
       .call('GET', '/user/list', { query: { page_num: [1, 2], page_size: [5, 5] } })
@@ -495,7 +495,7 @@ describe('a query', () => {
     )
   })
 
-  it('may repeat what the body says and not contradict it (rule B3)', async () => {
+  it('query: may repeat the body but not contradict it (rule B3)', async () => {
     const username = newName()
     const body = { username, password: 'correct horse' }
     const differing = await call('POST', '/user/register/v2', {
@@ -512,7 +512,7 @@ describe('a query', () => {
     })
   })
 
-  it('must be UTF-8', async () => {
+  it('query: must be UTF-8', async () => {
     const { api } = await server.api.newSession()
     for (const text of ['%ff', '%c3%28', '%ed%a0%80', 'a%c3']) {
       expect(await api.call('PUT', `/user/profile?nick_name=${text}`), text).toMatchObject(invalid)
@@ -520,7 +520,7 @@ describe('a query', () => {
     expect((await api.succeed('GET', '/user/profile')).data.nick_name).toBe('')
   })
 
-  it('may hold any text in percent encoding', async () => {
+  it('query: holds any text in percent encoding', async () => {
     const { api } = await server.api.newSession()
     const nickName = 'é用😀 +&=%?#/'
     await api.succeed('PUT', '/user/profile', { query: { nick_name: nickName } })
@@ -529,7 +529,7 @@ describe('a query', () => {
 })
 
 describe('headers', () => {
-  it('must name the application', async () => {
+  it('headers: must name the application', async () => {
     for (const appId of [null, '']) {
       const answer = await call('POST', '/token/id', { appId, body: { user_id: 1, password: 'x' } })
       expect(answer).toMatchObject(invalid)
@@ -559,7 +559,7 @@ describe('headers', () => {
     })
   })
 
-  it('that come twice are no valid ones', async () => {
+  it('headers given twice: are refused', async () => {
     const session = await server.api.newSession()
     const own = { userId: session.id, token: session.token }
     const twice = (name: string, value: unknown) =>
@@ -595,7 +595,7 @@ describe('headers', () => {
     expect(answer.envelope.message).toContain('header group_id must be a 64-bit integer')
   })
 
-  it('hold IDs that nobody has without harm', async () => {
+  it('headers with unknown IDs: are harmless', async () => {
     for (const userId of [
       '9223372036854775807',
       '-9223372036854775808',
@@ -609,7 +609,7 @@ describe('headers', () => {
     }
   })
 
-  it('are compared without regard to the case of their names', async () => {
+  it('header names: are compared without case', async () => {
     const session = await server.api.newSession()
     const headers = { APP_ID: server.appId, 'Access-Token': session.token }
     expect(await call('GET', '/user/profile', { appId: null, token: null, headers })).toMatchObject(
@@ -617,7 +617,7 @@ describe('headers', () => {
     )
   })
 
-  it('may be as strange as HTTP allows', async () => {
+  it('headers: may be as strange as HTTP allows', async () => {
     const headers = {
       'user-agent': '\u00ff<script>\t'.repeat(500),
       accept: 'x'.repeat(2000),
@@ -641,7 +641,7 @@ describe('every answer', () => {
     'x-content-type-options': type,
   }: Answer['headers']) => [cache, type]
 
-  it('is kept by no cache and guessed by no browser', async () => {
+  it('every answer: forbids caches and content sniffing', async () => {
     const answers = [
       await register(credentials()),
       await call('POST', '/token/id', { body: {} }),
@@ -667,7 +667,7 @@ describe('browser clients', () => {
     'access-control-request-headers': 'access-token, app_id, user_id, group_id',
   }
 
-  it('of any origin may send our headers by default', async () => {
+  it('browsers of any origin: may send our headers by default', async () => {
     for (const path of ['/message/send', '/healthz', '/nowhere']) {
       const { status, headers, text } = await call('OPTIONS', path, {
         appId: null,
@@ -686,7 +686,7 @@ describe('browser clients', () => {
     }
   })
 
-  it('may read every answer and the headers that matter', async () => {
+  it('browsers: may read every answer and our headers', async () => {
     for (const answer of [
       await register(credentials(), { origin }),
       await call('POST', '/token/id', { headers: { origin } }),
@@ -701,7 +701,7 @@ describe('browser clients', () => {
     }
   })
 
-  it('of other origins are kept out by a list of origins', async () => {
+  it('a list of origins: keeps other origins out', async () => {
     await using listed = await startServer({
       env: { ...checked, HERMOD_CORS_ORIGINS: `${origin},https://admin.example.org` },
     })
@@ -727,7 +727,7 @@ describe('browser clients', () => {
     }
   })
 
-  it('have no access to metrics and to what operators call', async () => {
+  it('browsers: have no access to metrics and operator calls', async () => {
     for (const path of ['/metrics', '/metrics?x=1', '/operator/v1/app/list']) {
       for (const method of ['OPTIONS', 'GET', 'POST']) {
         const { headers } = await call(method, path, { headers: preflight })
@@ -737,7 +737,7 @@ describe('browser clients', () => {
     }
   })
 
-  it('are kept out altogether by none', async () => {
+  it('HERMOD_CORS_ORIGINS=off: keeps all browsers out', async () => {
     await using closed = await startServer({ env: { ...checked, HERMOD_CORS_ORIGINS: 'off' } })
     expect(
       (await closed.api.call('OPTIONS', '/token/id', { headers: preflight })).headers[
@@ -748,7 +748,7 @@ describe('browser clients', () => {
 })
 
 describe('pages', () => {
-  it('tell that the server lives and is ready', async () => {
+  it('health pages: say that the server lives and is ready', async () => {
     expect(await call('GET', '/healthz', { appId: null })).toMatchObject({
       status: 200,
       text: '{"status":"ok"}',
@@ -759,7 +759,7 @@ describe('pages', () => {
     })
   })
 
-  it('answer GET and HEAD only', async () => {
+  it('pages: answer GET and HEAD only', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) {
       expect(await call('HEAD', path), path).toMatchObject({ status: 200, text: '' })
       const posted = await call('POST', path, { body: {} })
@@ -767,7 +767,7 @@ describe('pages', () => {
     }
   })
 
-  it('hold the contract and a reference for people', async () => {
+  it('pages: hold the contract and the reference', async () => {
     const contract = await call('GET', '/openapi.json')
     expect(contract.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(JSON.parse(contract.text)).toMatchObject({
@@ -779,7 +779,7 @@ describe('pages', () => {
     expect(reference.text).toContain('/message/send')
   })
 
-  it('load the style and the script of the reference from this server, and allow nothing else', async () => {
+  it('reference page: loads style and script from this server only', async () => {
     const reference = await call('GET', '/docs')
     const policy = reference.headers['content-security-policy'] ?? ''
     expect(policy).toContain("default-src 'none'; style-src 'self'; script-src 'self';")
@@ -800,7 +800,7 @@ describe('pages', () => {
       expect((await call('GET', path)).status, path).toBe(404)
   })
 
-  it('hold metrics for this machine and for the operator only', async () => {
+  it('metrics: are for this machine and the operator only', async () => {
     await call('POST', '/token/id', { body: {} })
     const metrics = await call('GET', '/metrics', { appId: null })
     expect(metrics).toMatchObject({ status: 200 })
@@ -842,7 +842,7 @@ describe('a page that needs a database which is gone', () => {
 })
 
 describe('HERMOD_HTTP_STATUS=mirror', () => {
-  it('gives failures their HTTP class and leaves the envelope as it is', async () => {
+  it('HTTP_STATUS=mirror: failures have their HTTP class and the same envelope', async () => {
     await using mirror = await startServer({ env: { ...checked, HERMOD_HTTP_STATUS: 'mirror' } })
     const { api } = mirror
     const user = await api.newSession()
@@ -894,7 +894,7 @@ describe('an address that floods', () => {
     HERMOD_ADDRESS_BURST: '5',
   }
 
-  it('is refused with a real 429 and Retry-After before anything else is checked, whatever address it claims', async () => {
+  it('a flooding address: HTTP 429 with Retry-After before other checks, whatever address it claims', async () => {
     await using limited = await startServer({ env: limits })
     const headers = (index: number) => ({
       'x-forwarded-for': `192.0.2.${index}`,
@@ -923,7 +923,7 @@ describe('an address that floods', () => {
     await waitFor(comesThrough, { what: 'the end of the refusal', timeoutMs: 20_000, everyMs: 200 })
   })
 
-  it('behind a trusted proxy does not stop the others behind it', async () => {
+  it('a flooding address behind a trusted proxy: other addresses are served', async () => {
     await using limited = await startServer({ env: { ...limits, HERMOD_TRUST_PROXY: 'on' } })
     const from = (address: string) =>
       limited.api.call('POST', '/token/id', { body: {}, headers: { 'x-forwarded-for': address } })
@@ -934,7 +934,7 @@ describe('an address that floods', () => {
 })
 
 describe('SIGTERM', () => {
-  it('refuses new calls with a real 503 that says when to come back, then ends well', async () => {
+  it('SIGTERM: new calls get HTTP 503 with Retry-After, then the server ends', async () => {
     await using leaving = await startServer({ env: checked })
     const body = JSON.stringify({ username: 'too_late', password: 'correct horse' })
     using late = await RawConnection.open(leaving.url)

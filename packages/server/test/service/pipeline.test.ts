@@ -1,4 +1,4 @@
-/** Tokens and headers, on both databases (rules C1 to C7); walk.test.ts has every operation. */
+/** Tokens and headers (rules C1 to C7); callers.test.ts has every operation. */
 import {
   type Answer,
   type Api,
@@ -91,7 +91,7 @@ for (const backend of anyBackend()) {
     }
 
     describe('the access token (rule C1)', () => {
-      it('is asked for', async () => {
+      it('access token: is required', async () => {
         for (const token of [null, ''])
           expect(await profileWith(token)).toMatchObject({
             status: 200,
@@ -99,7 +99,7 @@ for (const backend of anyBackend()) {
           })
       })
 
-      it('is invalid when it is malformed or unknown', async () => {
+      it('access token: malformed and unknown ones are invalid', async () => {
         const own = user.token
         const changed = own.slice(0, -1) + (own.endsWith('a') ? 'b' : 'a')
         const strange = [
@@ -128,7 +128,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('is invalid in every application but its own', async () => {
+      it('access token: is invalid in other applications', async () => {
         for (const token of [foreignUserToken, foreignAdminToken]) {
           expect(await profileWith(token, { userId: user.id })).toMatchObject({
             status: 200,
@@ -148,7 +148,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('that was made to expire says so once it has', async () => {
+      it('Admin token with an end: is expired after it', async () => {
         const { token } = await newAdminToken(1)
         expect(await profileWith(token, { userId: user.id })).toMatchObject({
           status: 200,
@@ -161,7 +161,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('that is revoked ends at once and for good', async () => {
+      it('revoked Admin token: ends at once and for good', async () => {
         const { token, tokenId } = await newAdminToken()
         expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: 200 })
         expect(await revoke(tokenId)).toMatchObject({ code: 200 })
@@ -172,7 +172,7 @@ for (const backend of anyBackend()) {
         expect((await newAdminToken()).token).not.toBe(token)
       })
 
-      it('is revoked by nobody who does not know its application', async () => {
+      it('revocation of an Admin token: needs its application', async () => {
         const { token, tokenId } = await newAdminToken()
         const elsewhere = await operator.call('POST', '/operator/v1/token/revoke', {
           body: { app_id: otherAppId, token_id: tokenId },
@@ -185,7 +185,7 @@ for (const backend of anyBackend()) {
         expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: 200 })
       })
 
-      it('expires at an instant that is one, else it is not made', async () => {
+      it('Admin token: a bad time of expiry is refused', async () => {
         for (const expiresAt of [9223372036854775807n, 9007199254740993n, -1, 'tomorrow']) {
           const body = { app_id: server.appId, name: 'distant', expires_at: expiresAt }
           const answer = await operator.call('POST', '/operator/v1/token/create', { body })
@@ -200,7 +200,7 @@ for (const backend of anyBackend()) {
         expect(data.filter((each: Json) => each.name === 'distant')).toEqual([])
       })
 
-      it('is stored and listed without its secret', async () => {
+      it('Admin token: is stored and listed without its secret', async () => {
         const { token, tokenId } = await newAdminToken()
         const list = await operator.call('GET', '/operator/v1/token/list', {
           query: { app_id: server.appId },
@@ -211,7 +211,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('a user token', () => {
-      it('may repeat its own user in the user_id header and name nobody else (rule C3)', async () => {
+      it('user token: the user_id header may name its own user only (rule C3)', async () => {
         const other = await server.api.register()
         expect(await user.api.call('GET', '/user/profile', { userId: user.id })).toMatchObject({
           code: 200,
@@ -238,7 +238,7 @@ for (const backend of anyBackend()) {
         expect(data.nick_name).toBe('')
       })
 
-      it('may name no group in the group_id header (rule C4)', async () => {
+      it('user token: the group_id header is refused (rule C4)', async () => {
         for (const groupId of [1, user.id]) {
           expect(await user.api.call('GET', '/user/profile', { groupId })).toMatchObject({
             status: 200,
@@ -250,7 +250,7 @@ for (const backend of anyBackend()) {
         ).toMatchObject({ code: 200 })
       })
 
-      it('sends for its own user only (rule C5)', async () => {
+      it('user token: sends for its own user only (rule C5)', async () => {
         const [sender, other, target] = [
           user,
           await server.api.register(),
@@ -282,7 +282,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('an Admin token', () => {
-      it('acts as the user in the user_id header, who must exist', async () => {
+      it('Admin token: acts as the user in the user_id header, who must exist', async () => {
         expect(
           await server.api.admin({ userId: user.id }).call('GET', '/user/profile'),
         ).toMatchObject({
@@ -298,7 +298,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('is an admin of the group in the group_id header and of no other (rules C4, C5)', async () => {
+      it('Admin token: is an admin of the group in the group_id header only (rules C4, C5)', async () => {
         const create = async () =>
           (
             await server.api
@@ -328,7 +328,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('sends for from_user_id, else for the header, else for the system (rule C5)', async () => {
+      it('Admin token: sends for from_user_id, else for the header, else for the system (rule C5)', async () => {
         const [first, second, target] = [
           await server.api.register(),
           await server.api.register(),
@@ -357,7 +357,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('an application', () => {
-      it('that is disabled refuses everybody, and works again when it is enabled', async () => {
+      it('disabled application: refuses every caller until it is enabled', async () => {
         const { appId } = await anApp()
         const { id, token, credentials } = await newSessionIn(appId)
         const asBefore = () => [
@@ -383,7 +383,7 @@ for (const backend of anyBackend()) {
         ])
       })
 
-      it('that closes its registration takes new users from its Admin only', async () => {
+      it('closed registration: only an Admin token registers users', async () => {
         const { appId: closed, adminToken } = await anApp()
         expect(await change(closed, { open_registration: false })).toMatchObject({
           code: 200,
@@ -427,7 +427,7 @@ for (const backend of anyBackend()) {
         expect(newcomer).toMatchObject({ code: 200 })
       })
 
-      it('shares no user with another', async () => {
+      it('applications: share no user', async () => {
         const [here, there] = [await anApp(), await anApp()]
         const namesake = { username: 'namesake', password: 'correct horse' }
         const ids: number[] = []
@@ -446,7 +446,7 @@ for (const backend of anyBackend()) {
         expect(login).toMatchObject({ code: answerCode.user_not_found })
       })
 
-      it('is changed and looked up by the operator only when it is there', async () => {
+      it('unknown application: the operator cannot change or read it', async () => {
         expect(await change('nowhere', { name: 'x' })).toMatchObject({
           status: 200,
           code: answerCode.app_not_found,
@@ -466,7 +466,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('the operator', () => {
-      it('needs no application', async () => {
+      it('operator: needs no application', async () => {
         for (const appId of [null, 'nowhere']) {
           expect(await operator.call('GET', '/operator/v1/app/list', { appId })).toMatchObject({
             status: 200,
@@ -475,7 +475,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('is nobody in an application', async () => {
+      it('operator token: is no token of an application', async () => {
         for (const path of ['/user/list', '/user/profile', '/message/unread']) {
           expect(await operator.call('GET', path, { userId: user.id })).toMatchObject({
             status: 200,
@@ -484,7 +484,7 @@ for (const backend of anyBackend()) {
         }
       })
 
-      it('is nobody else', async () => {
+      it('operator operations: refuse other tokens', async () => {
         for (const token of [user.token, server.adminToken, foreignAdminToken]) {
           expect(await server.api.call('GET', '/operator/v1/app/list', { token })).toMatchObject({
             status: 200,
