@@ -12,6 +12,7 @@ import {
   metric,
   patience,
   sessionsOf,
+  shortStall,
   startAttacked,
 } from '../support/attack.js'
 import { RawConnection } from '../support/raw-http.js'
@@ -35,7 +36,7 @@ function head(server: ServerProcess, token: string, lines: readonly string[]): s
 
 describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
   it('unfinished bodies of 1 MiB on 1,500 connections: the server keeps its memory bound', async () => {
-    await using server = await startAttacked()
+    await using server = await startAttacked({ env: shortStall })
     const honest = await Honest.on(server)
     const count = 1_500
     const sessions = await sessionsOf(server, Math.ceil(count / userCalls))

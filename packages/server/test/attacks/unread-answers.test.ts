@@ -10,6 +10,7 @@ import {
   Honest,
   metric,
   patience,
+  shortStall,
   startAttacked,
 } from '../support/attack.js'
 import { textTo } from '../support/messaging/messaging.js'
@@ -34,7 +35,7 @@ describe.skipIf(process.platform !== 'linux')('unread answers', () => {
   it.each([300, 1_200])(
     'unread pages on %i connections: the server keeps its memory bound',
     async (count) => {
-      await using server = await startAttacked()
+      await using server = await startAttacked({ env: shortStall })
       const honest = await Honest.on(server)
       const pages = { first: requests(1, '/docs'), times: 2_000 }
       const figures = await honest.beside(
@@ -50,7 +51,7 @@ describe.skipIf(process.platform !== 'linux')('unread answers', () => {
   )
 
   it('unread pages of history within user limits: the server keeps its memory bound', async () => {
-    await using server = await startAttacked()
+    await using server = await startAttacked({ env: shortStall })
     const honest = await Honest.on(server)
     const users = [await server.api.newSession(), await server.api.newSession()] as const
     await longConversation(server, users)

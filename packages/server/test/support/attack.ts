@@ -28,6 +28,8 @@ export const fromAttacker = { headers: { 'x-forwarded-for': attackersAddress } }
 const mebibyte = 1_048_576
 /** Duration of an attack. */
 export const attackMs = isFullRun ? 8_000 : 3_000
+/** Stalled bodies and unread answers end sooner than by default, except in the full run. */
+export const shortStall = isFullRun ? {} : { HERMOD_STALL_SECONDS: '3' }
 const pauseMs = 20
 const refusalMs = 200
 /** For a machine five times slower. */
