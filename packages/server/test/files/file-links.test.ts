@@ -1,8 +1,9 @@
-/** How long addresses of files work: over every change of keys, until the operator ends them, on both databases. */
+/** How long addresses of files work: over every change of keys, until the operator ends them. */
 import { randomBytes } from 'node:crypto'
 import type { UploadTicket } from '@hermod/protocol'
 import {
   type Api,
+  anyBackend,
   type Json,
   type LoginSession,
   type ServerProcess,
@@ -44,7 +45,7 @@ interface Moment {
   readonly session: LoginSession
 }
 
-for (const backend of testBackends()) {
+for (const backend of anyBackend()) {
   describe(`addresses of files on ${backend.name}`, () => {
     let watched: WatchedServer
     let alice: LoginSession
