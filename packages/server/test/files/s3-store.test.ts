@@ -124,7 +124,7 @@ describe.skipIf(missesSwift)('s3 store', () => {
       const impatient = await s3.open({ timeouts: { ...patient, bodyMs } })
       const body = await impatient.open(key)
       body.pause()
-      await new Promise((resolve) => setTimeout(resolve, 3 * bodyMs))
+      await new Promise((resolve) => setTimeout(resolve, 1.5 * bodyMs))
       expect((await buffer(body)).equals(content)).toBe(true)
     })
   })
