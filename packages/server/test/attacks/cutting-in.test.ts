@@ -2,9 +2,10 @@
 import {
   type Account,
   type Answer,
-  type Api,
   anyBackend,
+  type Api,
   type Backend,
+  isFullRun,
   type ServerProcess,
   sharedPassword,
 } from '@hermod/testkit'
@@ -104,7 +105,7 @@ function suite(backend: Backend): void {
   it('users are deleted: other logins are served', async () => {
     await using server = await startAttacked({ env: behindProxy }, backend)
     const admin = server.api.admin()
-    const users = await addUsers(admin, 500)
+    const users = await addUsers(admin, isFullRun ? 500 : 200)
     await beside(server, name('users deleted'), () =>
       Promise.all(users.map(({ api }) => api.succeed('POST', '/user/delete'))),
     )
