@@ -67,6 +67,7 @@ const tests = {
     'message-push',
   ],
   'domain/push/messages/': ['message-push', 'message-push-restart'],
+  'domain/push/pages/': ['push-pages', 'push-tasks', 'push-model'],
   'domain/push/preferences/': ['push-preferences', 'message-push'],
   'domain/push/receipts/': ['push-receipts', 'push-receipts-api'],
   'domain/push/sending/': ['push-gateways', 'push-model', 'push-report', 'push-ios', 'push-trace'],

@@ -1,6 +1,4 @@
 /** Measures the effect of a push to very many devices on senders of messages. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { pushTaskState } from '@hermod/protocol'
 import type { LoadOrder, LoadResult } from '../load/load-run.js'
 import { load } from '../load/processes.js'
 import { portOf, type Storage, type StoredServer, usageOf } from '../measure/build.js'
@@ -10,7 +8,7 @@ import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'
 import { type DatabaseName, transactionsPerPlan } from '../scenarios/scenario.js'
-import { makePushApp, notify, type PushApp, sentOf, warmUp } from './push-app.js'
+import { makePushApp, notify, sentOf, warmUp } from './push-app.js'
 import type { RunningSimulator } from './push-processes.js'
 
 /** A push to all users. */
@@ -19,17 +17,12 @@ export interface PushCrowdRow {
   readonly devices: number
   /** The slowest of several requests. */
   readonly notifyMs: number
-  /** From the request until every device has a delivery. */
-  readonly expandedSeconds: number
-  /** Sends that the gateway had accepted by then, per second. */
+  /** Sends that the gateway accepted during the runs, per second. */
   readonly sentPerSecond: number
   readonly peakRssBytes: number
   /** Sends to one user at a fixed rate: medians of runs, and the worst run. */
   readonly before: SendFigures
   readonly during: SendFigures
-  /** Measured after every device has a delivery, while the rest is sent to the gateway. */
-  readonly afterwards: SendFigures
-  readonly sentPerSecondAfterwards: number
   readonly errors: number
   readonly errorSamples: readonly string[]
 }
@@ -47,7 +40,6 @@ const connections = 16
 const senderCount = 1_000
 const notifications = 20
 const pollMs = 100
-const maxExpandingMs = 300_000
 const daySeconds = 86_400
 
 export async function measureCrowd(
@@ -88,31 +80,19 @@ export async function measureCrowd(
   for (let index = 0; index < notifications; index++) await timed({ message })
   tell('push: sends meanwhile')
   const { taskId, startedAt } = await timed()
-  const watch = watchExpansion(server, { app, taskId, startedAt })
-  const during: LoadResult[] = []
-  while (!watch.isOver()) {
-    const result = await load(nextSends())
-    // The last run covers the end of the task and the time after it.
-    if (!watch.isOver() || during.length === 0) during.push(result)
-  }
-  const { expandedSeconds, sent, peakRssBytes } = await watch.result
-  tell('push: sends afterwards')
-  const sentBefore = await sentOf(app, taskId)
-  const sendingSince = performance.now()
-  const afterwards = await someRuns()
-  const sentAfterwards = (await sentOf(app, taskId)) - sentBefore
-  const all = [first, ...before, ...during, ...afterwards]
+  const memory = watchMemory(server)
+  const during = await someRuns()
+  const sent = await sentOf(app, taskId)
+  const sendingSeconds = (performance.now() - startedAt) / 1000
+  const all = [first, ...before, ...during]
   return {
     database: storage.name,
     devices,
     notifyMs,
-    expandedSeconds,
-    sentPerSecond: sent / expandedSeconds,
-    peakRssBytes,
+    sentPerSecond: sent / sendingSeconds,
+    peakRssBytes: memory.stop(),
     before: sendFigures(before),
     during: sendFigures(during),
-    afterwards: sendFigures(afterwards),
-    sentPerSecondAfterwards: sentAfterwards / ((performance.now() - sendingSince) / 1000),
     errors: all.reduce((total, { errors }) => total + errors, 0),
     errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
   }
@@ -142,45 +122,18 @@ async function makeSenders(server: StoredServer, seconds: number): Promise<() =>
   })
 }
 
-interface Watched {
-  readonly app: PushApp
-  readonly taskId: number
-  readonly startedAt: number
-}
-
-interface CrowdExpansion {
-  readonly expandedSeconds: number
-  readonly sent: number
-  readonly peakRssBytes: number
-}
-
-/** Polls a task until the whole audience has deliveries. */
-function watchExpansion(
-  { process, sql }: StoredServer,
-  { app, taskId, startedAt }: Watched,
-): { isOver(): boolean; readonly result: Promise<CrowdExpansion> } {
-  let isOver = false
-  let peakRssBytes = 0
-  const watch = async (): Promise<CrowdExpansion> => {
-    for (;;) {
-      peakRssBytes = Math.max(peakRssBytes, process.rssBytes())
-      const rows = await sql(`select state from push_tasks where task_id = ${taskId}`)
-      const elapsedMs = performance.now() - startedAt
-      if (Number(rows[0]?.state) === pushTaskState.expanded)
-        return {
-          expandedSeconds: elapsedMs / 1000,
-          sent: await sentOf(app, taskId),
-          peakRssBytes,
-        }
-      if (elapsedMs > maxExpandingMs) throw new Error(`not expanded after ${elapsedMs} ms`)
-      await sleep(pollMs)
-    }
+/** Samples the resident memory. @returns a function that ends it and returns the peak in bytes */
+function watchMemory({ process }: StoredServer): { stop(): number } {
+  let peakRssBytes = process.rssBytes()
+  const timer = setInterval(() => {
+    peakRssBytes = Math.max(peakRssBytes, process.rssBytes())
+  }, pollMs)
+  return {
+    stop() {
+      clearInterval(timer)
+      return peakRssBytes
+    },
   }
-  const result = watch().finally(() => {
-    isOver = true
-  })
-  result.catch(() => {})
-  return { isOver: () => isOver, result }
 }
 
 function sendFigures(runs: readonly LoadResult[]): SendFigures {

@@ -1,6 +1,6 @@
 import { meaningsOf, type PushChannel, pushChannels, pushTaskState } from '../enums.js'
 import { instant, resource } from '../resource.js'
-import { array, int64, intEnum, type Static, stringEnum, text } from '../schema.js'
+import { array, int64, intEnum, optional, type Static, stringEnum, text } from '../schema.js'
 
 /** Push certificate of the contract; secret fields are "" with a user token (rule G6). */
 export const PushCertificate = resource(
@@ -80,8 +80,13 @@ export const PushTaskProgress = resource('PushTaskProgress', 'How far a push tas
   created_at: instant('when it was made'),
   begins_at: instant('nothing is sent before'),
   expires_at: instant('nothing is sent from then on'),
-  devices: int64({ description: 'devices that it was found to be for so far' }),
-  finished: int64({ description: 'how many of these have come to an end' }),
+  estimated_users: optional(
+    int64({
+      description: 'users of the audience, with or without devices; left out until the push begins',
+    }),
+  ),
+  devices: int64({ description: 'devices of the audience that were reached so far' }),
+  finished: int64({ description: 'devices whose delivery has ended' }),
   counts: array(PushChannelCounts, {
     description: 'by channel; channels without a device are left out',
   }),

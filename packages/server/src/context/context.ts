@@ -114,7 +114,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
     await requireDurableCommits(database, log)
-    const applied = await migrate(database)
+    const applied = await migrate(database, (fields, text) => log.warn(fields, text))
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
     const blobs = await openBlobStore(config.files.store, options.secrets)

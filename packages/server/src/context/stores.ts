@@ -34,10 +34,9 @@ import { ReceiptRequestStore } from '../domain/messaging/positions/receipt-reque
 import { RetentionWalkStore } from '../domain/messaging/retention/retention-walk-store.js'
 import { TransactionStore } from '../domain/messaging/transactions/transaction-store.js'
 import { AudienceStore } from '../domain/push/audience/audience-store.js'
-import { BatchStore } from '../domain/push/batches/batch-store.js'
 import { CertificateStore } from '../domain/push/certificates/certificate-store.js'
 import { DeliveryStore } from '../domain/push/deliveries/delivery-store.js'
-import { RecipientStore } from '../domain/push/deliveries/recipient-store.js'
+import { RecipientStore } from '../domain/push/deliveries/recipient-inputs.js'
 import { ReadMessageStore } from '../domain/push/messages/read-message-store.js'
 import { ReceiverStore } from '../domain/push/messages/receiver-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
@@ -108,9 +107,8 @@ export function createStores({
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),
-    pushBindings: new PushBindingStore(),
+    pushBindings: new PushBindingStore(database),
     pushAudiences: new AudienceStore(database),
-    pushBatches: new BatchStore(database),
     pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
     pushRecipients: new RecipientStore(database),

@@ -3,11 +3,11 @@ import { IdsRunOut } from '../lib/ids/ids.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { BulkRunner } from './bulk-runner.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
-import type { Bulk, ProcedureCall, SqlDialect } from './dialect/dialect.js'
+import type { Bulk, SqlDialect } from './dialect/dialect.js'
 import { DatabaseHealth } from './health.js'
 import { type Compilable, Kysely, type RawBuilder, sql } from './kysely.js'
 import { type Param, Prepared, PreparedPage, placeholder } from './prepared.js'
-import type { Procedure, ProcedureContext, ProcedureName } from './procedure.js'
+import type { Procedure, ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 import {
   type DatabaseChecks,
@@ -205,27 +205,13 @@ export class Database implements AsyncDisposable {
     host: Host,
   ): Promise<Output> {
     const { runProcedure } = this.dialect
-    if (runProcedure) return this.#runElsewhere(runProcedure, procedure, input)
-    return this.health.write(() =>
-      this.#repeat(() => this.#transactions.runProcedure(procedure, input, host)),
-    )
-  }
-
-  /** As {@link procedure}, for much work that no call waits for: never in the calling thread. */
-  async procedureBeside<Input, Output>(
-    procedure: Procedure<Input, Output>,
-    input: Input,
-  ): Promise<Output> {
-    return this.#runElsewhere(this.dialect.runBeside, procedure, input)
-  }
-
-  async #runElsewhere<Output>(
-    run: (call: ProcedureCall) => Promise<unknown>,
-    { module, name }: ProcedureName,
-    input: unknown,
-  ): Promise<Output> {
+    if (!runProcedure)
+      return this.health.write(() =>
+        this.#repeat(() => this.#transactions.runProcedure(procedure, input, host)),
+      )
+    const { module, name } = procedure
     try {
-      return (await this.health.write(() => run({ module, name, input }))) as Output
+      return (await this.health.write(() => runProcedure({ module, name, input }))) as Output
     } catch (error) {
       throw this.#translate(error, 'write')
     }

@@ -56,11 +56,6 @@ export interface ProcedureName {
  * @typeParam Host an object of the caller that the procedure may use; null in another thread
  */
 export interface Procedure<Input, Output, Host = never> extends ProcedureName {
-  /**
-   * False: a loss of power may undo it, unless something that waits for the disk is committed after it, which takes along all that was
-   * committed before. For what is found undone then and is done again, and has told nobody. Default: true.
-   */
-  readonly waitsForDisk?: boolean
   run(context: ProcedureContext, input: Input, host: Host | null): Promise<ProcedureResult<Output>>
 }
 

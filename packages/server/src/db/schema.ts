@@ -22,7 +22,6 @@ export interface Schema {
   push_certificates: PushCertificatesTable
   push_tasks: PushTasksTable
   push_task_counts: PushTaskCountsTable
-  push_batches: PushBatchesTable
   push_deliveries: PushDeliveriesTable
   contacts: ContactsTable
   contact_requests: ContactRequestsTable
@@ -235,8 +234,13 @@ export interface PushTasksTable {
   content: string
   /** 0 waiting, 1 expanding, 2 expanded, 3 cancelled */
   state: number
-  /** Users up to here are in a batch. */
-  expanded_to: Generated<Int64>
+  /** The page of the audience that may be written, from 1, and the batch of its deliveries. */
+  page: Generated<number>
+  page_batch_id: Generated<Int64>
+  /** Users up to here have their deliveries. */
+  position: Generated<Int64>
+  /** Users of the audience when the task began; null = not known yet */
+  estimated_users: number | null
   /** The number of deliveries, and below it the number of finished ones. */
   devices: Generated<number>
   finished: Generated<number>
@@ -254,20 +258,6 @@ export interface PushTaskCountsTable {
   target: number
   sent: number
   received: number
-}
-
-/** A part of the audience of a task; its deliveries are written in turn. */
-export interface PushBatchesTable {
-  app_id: string
-  batch_id: Int64
-  task_id: Int64
-  /** Users above it and up to `up_to` have no deliveries yet. */
-  opened_to: Int64
-  up_to: Int64
-  /** The expected deliveries of those users; the task counts them. */
-  devices: number
-  /** JSON: the expected deliveries on each channel, as counted in push_task_counts. */
-  targets: string
 }
 
 /** The progress of a task on one device. */

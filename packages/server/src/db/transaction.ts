@@ -1,6 +1,5 @@
 /** One attempt of a transaction: its statements, its checks and its hooks. {@link Database} repeats attempts. */
 import type { BulkRunner } from './bulk-runner.js'
-import { textQuery } from './bulk-runner.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
 import { watchStatements } from './checks/statement-check.js'
 import type { TableWriterCheck } from './checks/table-writers.js'
@@ -86,17 +85,8 @@ export class TransactionRunner {
     input: Input,
     host: Host,
   ): Promise<Output> {
-    const { bulk, dialect } = this.options
-    const { withoutDisk } = dialect
-    return this.#attempt(async ({ runner }) => {
-      const [, result] = await Promise.all([
-        procedure.waitsForDisk === false &&
-          withoutDisk &&
-          runner.executeQuery(textQuery(withoutDisk.sql, withoutDisk.parameters)),
-        procedure.run(bulk.contextOf(runner), input, host),
-      ])
-      return result
-    })
+    const { bulk } = this.options
+    return this.#attempt(({ runner }) => procedure.run(bulk.contextOf(runner), input, host))
   }
 
   async #attempt<T>(work: (open: OpenTransaction) => Promise<ProcedureResult<T>>): Promise<T> {

@@ -1,7 +1,7 @@
 import type { StatementTx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { JobKind, NewJob } from './job-model.js'
-import { jobRow } from './job-statements.js'
+import type { JobValues } from './job-statements.js'
 import type { JobStore } from './job-store.js'
 
 export interface JobQueueOptions {
@@ -43,24 +43,26 @@ export class JobQueue {
   }
 
   /**
-   * Returns rows of insertJobs for a procedure, due at once; call {@link announce} after its
-   * commit.
+   * The values of jobs for a procedure, in the order of the jobs; after its commit call {@link announce}.
+   * @throws IdsRunOut
    */
-  rows<Payload>(kind: JobKind<Payload>, appId: string, payloads: readonly Payload[]): unknown[][] {
+  values<Payload>(
+    kind: JobKind<Payload>,
+    jobs: readonly Omit<NewJob<Payload>, 'deadlineAt'>[],
+  ): JobValues[] {
     const { ids, clock } = this.options
     const now = clock.now()
-    const jobIds = ids.takeReserved(payloads.length)
-    return payloads.map((payload, index) =>
-      jobRow({
-        app_id: appId,
-        job_id: jobIds[index] ?? 0,
-        kind: kind.name,
-        payload: JSON.stringify(payload),
-        run_at: now,
-        created_at: now,
-        updated_at: now,
-      }),
-    )
+    const jobIds = ids.takeReserved(jobs.length)
+    return jobs.map(({ appId, key = '', runAt = now, payload }, index) => ({
+      app_id: appId,
+      job_id: jobIds[index] ?? 0,
+      kind: kind.name,
+      key,
+      payload: JSON.stringify(payload),
+      run_at: runAt,
+      created_at: now,
+      updated_at: now,
+    }))
   }
 
   /** Jobs of the kind were committed. */

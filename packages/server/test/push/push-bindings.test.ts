@@ -10,11 +10,12 @@ const boundAt = 1_000
 
 for (const backend of anyBackend()) {
   describe(`tokens on ${backend.name}`, () => {
-    const store = new PushBindingStore()
     let place: DatabasePlace
+    let store: PushBindingStore
 
     beforeAll(async () => {
       place = await DatabasePlace.create(backend)
+      store = new PushBindingStore(place.database)
     })
     afterAll(() => place?.[Symbol.asyncDispose]())
 

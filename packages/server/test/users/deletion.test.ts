@@ -78,8 +78,6 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   // Those of the user; that others pinned the conversation is theirs.
   pinned_conversations: 'erased',
   push_aliases: 'erased',
-  // Up to which user a push has come, for as long as tasks are kept.
-  push_batches: 'ends',
   push_bindings: 'erased',
   push_certificates: 'names nobody',
   push_deliveries: 'erased',

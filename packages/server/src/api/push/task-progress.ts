@@ -14,6 +14,7 @@ export function toTaskProgress({ task, counts }: TaskProgress): PushTaskProgress
     created_at: task.createdAt,
     begins_at: task.beginsAt,
     expires_at: task.expiresAt,
+    ...(task.estimatedUsers !== null && { estimated_users: task.estimatedUsers }),
     devices: task.devices,
     finished: task.finished,
     counts: pushChannels.flatMap((channel) =>

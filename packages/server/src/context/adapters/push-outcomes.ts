@@ -1,4 +1,4 @@
-import type { OutcomeObserver, TriedOutcome } from '../../domain/push/sending/outcome-watch.js'
+import type { OutcomeObserver, TriedOutcome } from '../../domain/push/sending/batch-sender.js'
 import { groupBy } from '../../lib/group-by.js'
 import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { LineLimit } from '../../observability/line-limit.js'

@@ -15,7 +15,9 @@ export async function migrateDatabase(
   const lock = lockFolder(options.config.dataDir)
   try {
     await using database = await openDatabase(options)
-    const applied = new Set(statusOnly ? [] : await migrate(database))
+    const applied = new Set(
+      statusOnly ? [] : await migrate(database, (fields, text) => options.log.warn(fields, text)),
+    )
     const known = await listMigrations(database)
     return known.map(({ name, executedAt }) => ({
       name,

@@ -1,35 +1,35 @@
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { GroupCache } from '../../domain/groups/core/group-cache.js'
-import { AudienceCounter } from '../../domain/push/audience/audience-counter.js'
+import { AudienceEstimate } from '../../domain/push/audience/audience-estimate.js'
 import { AudienceReader } from '../../domain/push/audience/audience-reader.js'
-import { TaskExpander } from '../../domain/push/audience/task-expander.js'
-import { BatchOpener } from '../../domain/push/batches/batch-opener.js'
 import { CertificateAdminService } from '../../domain/push/certificates/certificate-admin-service.js'
 import { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { KnownCertificates } from '../../domain/push/certificates/certificate-model.js'
 import { CertificateService } from '../../domain/push/certificates/certificate-service.js'
 import { DeliveryPlanner } from '../../domain/push/deliveries/delivery-planner.js'
 import { MessageAudience } from '../../domain/push/messages/message-audience.js'
-import { MessageExpansion } from '../../domain/push/messages/message-expansion.js'
+import { MessageRecipients } from '../../domain/push/messages/message-recipients.js'
 import { MessagePushConsumer } from '../../domain/push/messages/message-push-consumer.js'
 import { MessagePushService } from '../../domain/push/messages/message-push-service.js'
 import { MessageWithdrawal } from '../../domain/push/messages/message-withdrawal.js'
+import { PageWriter } from '../../domain/push/pages/page-writer.js'
 import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
 import { pushJobHandlers } from '../../domain/push/push-job-handlers.js'
+import { PushPurge } from '../../domain/push/push-purge.js'
 import { ReceiptService } from '../../domain/push/receipts/receipt-service.js'
 import { ReceiptTokens } from '../../domain/push/receipts/receipt-tokens.js'
 import { ReportService } from '../../domain/push/receipts/report-service.js'
 import { BatchSender } from '../../domain/push/sending/batch-sender.js'
 import { DeliveryRecorder } from '../../domain/push/sending/delivery-recorder.js'
-import { watchOutcomes } from '../../domain/push/sending/outcome-watch.js'
+import { GatewayHolds } from '../../domain/push/sending/gateway-holds.js'
 import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
-import { PushPurge } from '../../domain/push/tasks/push-purge.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
 import { AudienceCheck } from '../../domain/push/trace/audience-check.js'
 import { TraceService } from '../../domain/push/trace/trace-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
+import { BackgroundPause } from '../../lib/limits/background-pause.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { CoreChannel } from '../../push/core-channel.js'
 import { expiryObserver } from '../adapters/certificate-expiry.js'
@@ -74,6 +74,7 @@ export function createPush(
     certificates: pushCertificates,
     core,
     senders: providers.senders,
+    countMessages,
   })
   const messagePushes = createMessagePushes(infrastructure, {
     apps,
@@ -90,7 +91,6 @@ export function createPush(
   const pushPurge = new PushPurge({
     database,
     apps,
-    batches: stores.pushBatches,
     deliveries: stores.pushDeliveries,
     tasks: stores.pushTasks,
     traceMs: config.push.traceMs,
@@ -111,12 +111,7 @@ export function createPush(
       pushTasks: tasks.pushTasks,
     },
     consumers: [messagePushes],
-    jobHandlers: pushJobHandlers({
-      ...tasks,
-      clock,
-      countMessages,
-      afterCheckpoint: database.dialect.afterCheckpoint,
-    }),
+    jobHandlers: pushJobHandlers(tasks),
     maintenanceTasks: [
       { name: 'old pushes', intervalMs: 10 * minuteMs, run: (signal) => pushPurge.run(signal) },
       {
@@ -175,11 +170,11 @@ function createCertificates(
 }
 
 interface PushTasks {
-  readonly batchOpener: BatchOpener
   readonly batchSender: BatchSender
   readonly deliveryPlanner: DeliveryPlanner
+  readonly pageWriter: PageWriter
+  readonly pause: BackgroundPause
   readonly pushTasks: PushTaskService
-  readonly taskExpander: TaskExpander
 }
 
 /** Plans and sends pushes of messages to users who are away. */
@@ -201,7 +196,7 @@ function createMessagePushes(
   const messages = new MessagePushService({
     database,
     store,
-    expansion: new MessageExpansion({ database, store, groups }),
+    recipients: new MessageRecipients({ database, store, groups }),
     tasks,
     planner,
     apps,
@@ -227,11 +222,13 @@ function createTasks(
     certificates,
     core,
     senders,
+    countMessages,
   }: {
     readonly apps: AppService
     readonly certificates: KnownCertificates
     readonly core: CoreChannel
     readonly senders: PushGateways['senders']
+    readonly countMessages: () => number
   },
 ): PushTasks {
   const shared = { database, clock, certificates, core }
@@ -248,43 +245,29 @@ function createTasks(
   const recorder = new DeliveryRecorder({
     database,
     clock,
-    deliveries,
-    tasks,
-    bindings: stores.pushBindings,
     certificates: stores.certificates,
     jobs,
     random: Math.random,
   })
-  const audiences = new AudienceReader({
-    database,
-    store: stores.pushAudiences,
-    core,
-    messages: new MessageAudience({ database, store: stores.receivers }),
-  })
+  const store = stores.pushAudiences
+  const messages = new MessageAudience({ database, store: stores.receivers })
+  const holds = new GatewayHolds(clock)
+  const pause = new BackgroundPause({ count: countMessages })
   return {
     deliveryPlanner,
     pushTasks: new PushTaskService({ database, clock, store: tasks, certificates, jobs, ids }),
-    taskExpander: new TaskExpander({
+    pause,
+    pageWriter: new PageWriter({
       database,
       clock,
       tasks,
-      counter: new AudienceCounter({
-        database,
-        store: stores.pushAudiences,
-        audiences,
-        planner: deliveryPlanner,
-        core,
-      }),
+      audiences: new AudienceReader({ database, store, core, messages }),
+      estimate: new AudienceEstimate({ database, store, users: stores.userCounts, messages }),
       planner: deliveryPlanner,
+      holds,
+      pause,
       jobs,
-    }),
-    batchOpener: new BatchOpener({
-      database,
-      clock,
-      store: stores.pushBatches,
-      tasks,
-      audiences,
-      planner: deliveryPlanner,
+      ids,
     }),
     batchSender: new BatchSender({
       ...shared,
@@ -292,7 +275,9 @@ function createTasks(
       deliveries,
       recipients,
       senders,
-      recorder: watchOutcomes(recorder, outcomeObserver(log, metrics)),
+      recorder,
+      observer: outcomeObserver(log, metrics),
+      holds,
     }),
   }
 }
@@ -320,7 +305,6 @@ function createReports(
   },
 ): PushReports {
   const tasks = stores.pushTasks
-  const batches = stores.pushBatches
   const deliveries = stores.pushDeliveries
   const operatorTasks = new OperatorTaskService({ database, store: tasks, apps, clock })
   const audiences = new AudienceCheck({
@@ -346,7 +330,6 @@ function createReports(
       accounts,
       tasks,
       operatorTasks,
-      batches,
       deliveries,
       recipients: stores.pushRecipients,
       devices: stores.devices,

@@ -27,7 +27,6 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   push_certificates: 'domain/push/certificates/certificate',
   push_tasks: 'domain/push/tasks/task',
   push_task_counts: 'domain/push/tasks/task',
-  push_batches: 'domain/push/batches/batch',
   push_deliveries: 'domain/push/deliveries/delivery',
   contacts: 'domain/contacts/contact',
   contact_requests: 'domain/contacts/contact-request',

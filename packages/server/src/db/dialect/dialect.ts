@@ -15,11 +15,6 @@ export interface BulkInsert extends BulkWrite {
   readonly table: string
   /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
   readonly columns: Readonly<Record<string, ColumnType>>
-  /**
-   * Columns whose values are few and long: rows that have the same ones send them once, where sending costs something. At least one
-   * column is not shared.
-   */
-  readonly shared?: readonly string[]
   /** Condition on a given row, with the alias `v`; rows that do not meet it are left out. */
   readonly where?: (lock: (mode: RowLock) => string) => string
   /** SQL after the values, for example `on conflict (…) do nothing`; the same text on every database. */
@@ -65,9 +60,9 @@ export interface BulkUpdate extends BulkWrite {
  */
 export interface BulkAppend {
   /** Moves the heads; returns app_id and position. */
-  readonly heads: Omit<BulkInsert, 'shared'>
+  readonly heads: BulkInsert
   /** Each row has app_id, and in place of its position the number of later rows of the app. */
-  readonly rows: Omit<BulkInsert, 'shared'>
+  readonly rows: BulkInsert
 }
 
 export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
@@ -120,14 +115,12 @@ export interface SqlDialect {
   readonly reads?: KyselyDialect
   /** Runs a read without the layers in between, synchronously where possible; it sees what `reads` sees. */
   readonly readNow: (sql: string, parameters: readonly unknown[]) => MaybePromise<unknown[]>
-  /** Closes what {@link readNow} and {@link runBeside} have opened, where nothing else does. */
+  /** Closes what {@link readNow} has opened, where nothing else does. */
   readonly close?: () => Promise<void>
   /** Runs long reads without delaying others; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
   /** Runs changes of the schema, without a deadline; opened for one run and closed after it. Default: `writes`. */
   readonly longWrites?: KyselyDialect
-  /** After it a transaction ends without waiting for the disk; where procedures run in the calling thread. */
-  readonly withoutDisk?: { readonly sql: string; readonly parameters: readonly unknown[] }
   /** Statements that prepare a transaction for long reads. */
   readonly longReadSettings?: readonly string[]
   /** True when `for update` locks exist and are needed because transactions run concurrently. */
@@ -149,12 +142,8 @@ export interface SqlDialect {
   readonly bulkAppend?: (statement: BulkAppend) => AppendStatement
   /** Runs a procedure on the writer's thread; without it procedures run in the calling thread. Several may run at once. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
-  /** Runs a procedure on a thread that is never the calling one. */
-  readonly runBeside: (call: ProcedureCall) => Promise<unknown>
   /** The statistics of checkpoints, if the service runs them. */
   readonly checkpoints?: () => CheckpointStatistics
-  /** Waits until no checkpoint is under way, where the service itself runs them: they take disk and processor from messages. */
-  readonly afterCheckpoint?: () => Promise<void>
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** A row was not as its table demands. */

@@ -54,22 +54,6 @@ describe('bulk statements of PostgreSQL', () => {
     )
   })
 
-  it('send what rows share once for all that have it', () => {
-    const columns = { app_id: 'text', user_id: 'bigint', text: 'text' } as const
-    const shared = ['text', 'app_id']
-    const { sql, parameters } = dialect.bulk({ module, table: 'notes', columns, shared })
-    expect(words(sql)).toBe(
-      'insert into notes as t (app_id, user_id, text) select * from (select ($3::text[])[g.kind], g.user_id, ($4::text[])[g.kind] from (select unnest($1::bigint[]) as user_id, unnest($2::integer[]) as kind) as g) as v (app_id, user_id, text)',
-    )
-    const rows = [
-      ['a', 1, 'long'],
-      ['a', 2, 'long'],
-      ['b', 3, null],
-      ['a', 4, 'long'],
-    ]
-    expect(parameters(rows)).toEqual(['{1,2,3,4}', '{1,1,2,1}', '{"a","b"}', '{"long",null}'])
-  })
-
   it('insert only the rows with a property, and lock what decides about them', () => {
     const { table, columns } = insert
     const where: BulkInsert['where'] = (lock) =>

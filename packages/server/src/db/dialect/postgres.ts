@@ -16,7 +16,6 @@ import {
   type PoolOptions,
   sqlStateOf,
 } from './postgres/pool.js'
-import { ProcedureThread } from './postgres/procedure-thread.js'
 import { CombinedReads } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
@@ -71,25 +70,17 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
   const withoutDeadline = networkDialect(
     () => new PoolDriver(new LazyPool({ ...options, poolSize: 1 })),
   )
-  const beside = new ProcedureThread(options)
   return {
     name: 'postgres',
     writes: networkDialect(() => new PoolDriver(pool)),
     longReads: withoutDeadline,
     longWrites: withoutDeadline,
     readNow: (sql, parameters) => reads.all(sql, parameters),
-    close: async () => {
-      await Promise.all([beside.close(), pool.close()])
-    },
+    close: () => pool.close(),
     rowLocks: true,
     numbersParameters: true,
     // Long reads go through whole tables.
     longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
-    // Written so that it goes together with the statements after it.
-    withoutDisk: {
-      sql: "select set_config('synchronous_commit', $1, true)",
-      parameters: ['off'],
-    },
     concurrentBatches: 2,
     usersPerTransaction: 60,
     clusteredTable: '',
@@ -97,7 +88,6 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     roomForChanges: 'with (fillfactor = 50)',
     bulk: bulkStatement,
     bulkAppend,
-    runBeside: (call) => beside.run(call),
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,
     isRefused: (error) => sqlStateOf(error) === checkViolation,
     isRetryable: (error, afterMs) => {

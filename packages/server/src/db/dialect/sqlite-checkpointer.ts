@@ -1,7 +1,5 @@
 /** Copies the write-ahead log of the embedded database into its file while the writer continues. */
 import { closeSync, openSync, statSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
-import { allEnded } from '../../lib/concurrency/all-ended.js'
 
 /** The result of a checkpoint, in frames of the log: one page each. */
 export interface CheckpointState {
@@ -19,8 +17,6 @@ export interface CheckpointThreads {
   pass(): Promise<CheckpointState>
   /** Waits until the database file is on the disk. */
   sync(descriptor: number): Promise<void>
-  /** The same while a pass is under way, of what it has copied so far. */
-  syncMeanwhile(descriptor: number): Promise<void>
   /** Copies the already copied part of the log once more and syncs, while the writer stands still. */
   copyAgain(descriptor: number): Promise<void>
   /** Runs a passive checkpoint on the writer's connection, between two transactions, so that nothing is written during it. */
@@ -73,8 +69,6 @@ export interface CheckpointerOptions {
 // A page and its head in the log.
 const frameBytes = 4096 + 24
 const passesMax = 10
-/** Between the end of a sync and the next one during a pass. */
-const syncEveryMs = 5
 const retryMsMax = 5_000
 
 /**
@@ -84,8 +78,7 @@ const retryMsMax = 5_000
  * restarts the log.
  *
  * SQLite does not sync the database file after a pass during which the writer went on, so that is done here: otherwise the writer would
- * have to wait for all of it in the end. While work in the background waits for the pass, it is done in steps, because the disk takes all
- * that one sync brings before the commit that comes next; always, this would cost a node that does nothing but store messages some 5 %.
+ * have to wait for all of it in the end.
  */
 export class Checkpointer {
   readonly #path: string
@@ -96,8 +89,6 @@ export class Checkpointer {
   #descriptor: number | undefined
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
-  #copying: Promise<void> | undefined
-  #waiting = 0
   #wroteMeanwhile = false
   #failuresInRow = 0
   #copied = 0
@@ -120,13 +111,6 @@ export class Checkpointer {
   wrote(): void {
     if (this.#running) this.#wroteMeanwhile = true
     else this.#schedule(this.#limits.everyMs)
-  }
-
-  /** Waits until nothing is copied. Whoever does so leaves the disk to others, so it is written to in steps meanwhile. */
-  async idle(): Promise<void> {
-    this.#waiting++
-    while (this.#copying) await this.#copying.catch(() => {})
-    this.#waiting--
   }
 
   /** Waits for the running step; nothing begins after it. */
@@ -182,13 +166,6 @@ export class Checkpointer {
 
   async #checkpoint(): Promise<void> {
     if (!(await this.#isWorthAPass())) return
-    this.#copying = this.#copy().finally(() => {
-      this.#copying = undefined
-    })
-    await this.#copying
-  }
-
-  async #copy(): Promise<void> {
     const { lastFrames, forceFrames } = this.#limits
     for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
       const before = this.#copied
@@ -214,10 +191,9 @@ export class Checkpointer {
     try {
       if (this.#mustCopyAgain) await this.#copyAgain()
       const before = this.#copied
-      const passing = this.#threads.pass()
-      const [state] = await allEnded([passing, this.#syncUntil(passing)] as const)
+      const state = await this.#threads.pass()
       this.#note(state)
-      if (state.copied !== before) await this.#sync(this.#threads.sync)
+      if (state.copied !== before) await this.#sync()
       return state
     } finally {
       this.#figures.passes++
@@ -225,19 +201,10 @@ export class Checkpointer {
     }
   }
 
-  async #syncUntil(passing: Promise<unknown>): Promise<void> {
-    const ended = passing.then(
-      () => true,
-      () => true,
-    )
-    while (!(await Promise.race([ended, delay(syncEveryMs, false)])))
-      if (this.#waiting > 0) await this.#sync(this.#threads.syncMeanwhile)
-  }
-
-  async #sync(sync: (descriptor: number) => Promise<void>): Promise<void> {
+  async #sync(): Promise<void> {
     this.#descriptor ??= openSync(this.#path, 'r+')
     try {
-      await sync(this.#descriptor)
+      await this.#threads.sync(this.#descriptor)
     } catch (error) {
       this.#mustCopyAgain = true
       throw error

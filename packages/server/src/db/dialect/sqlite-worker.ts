@@ -143,9 +143,6 @@ async function load({ module, name }: ProcedureName): Promise<Procedure<unknown,
 
 async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
   const procedure = procedures.get(`${module}#${name}`) ?? (await load({ module, name }))
-  const waitsForDisk = procedure.waitsForDisk ?? true
-  // The log is synced with the next transaction that waits for it, and before a checkpoint copies from it.
-  if (!waitsForDisk) database.exec('pragma synchronous = normal')
   database.exec('begin immediate')
   try {
     const context = procedureContext()
@@ -157,8 +154,6 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
     // After some failures (disk full, input/output error) SQLite has already rolled back.
     if (database.isTransaction) database.exec('rollback')
     throw error
-  } finally {
-    if (!waitsForDisk) database.exec('pragma synchronous = full')
   }
 }
 

@@ -1,5 +1,3 @@
-import { fdatasync } from 'node:fs'
-import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { Mutex } from '../../lib/concurrency/mutex.js'
@@ -132,9 +130,7 @@ export function sqliteDialect(
     afterSchema: seedStatistics,
     bulk: sqliteBulk,
     runProcedure,
-    runBeside: runProcedure,
     checkpoints: () => checkpoints.statistics,
-    afterCheckpoint: () => checkpoints.idle(),
     isTaken: (error) => resultCodeOf(error) === uniqueViolation,
     isRefused: (error) => resultCodeOf(error) === checkViolation,
     isRetryable: () => false,
@@ -322,8 +318,6 @@ function checkpointThreads(
       own.revive()
       await own.sync(descriptor)
     },
-    // In the pool of threads, because the connection's own is busy with the pass.
-    syncMeanwhile: promisify(fdatasync),
     copyAgain: (descriptor) => shared(turns, () => writer.copyAgain(descriptor)),
     finish: () => shared(turns, () => run(writer)),
     close: () => own.close(),

@@ -1,10 +1,12 @@
-import type { Tx } from '../../db/database.js'
-import { type RawBuilder, type SqlBool, sql } from '../../db/kysely.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
+import { clearBindings, pauseBindings } from './push-binding-statements.js'
 
 /** Tokens of push gateways, by device and certificate. */
 export class PushBindingStore {
+  constructor(private readonly database: Database) {}
+
   /**
    * Binds the token, and unbinds it from the device that had it. The caller has locked the device.
    */
@@ -40,9 +42,9 @@ export class PushBindingStore {
   }
 
   /**
-   * Removes a token that its gateway reports as ended, unless the device has bound it again since.
+   * Ends a token that its gateway calls dead, unless the device has been given it again since.
    * @param boundBefore milliseconds since 1970
-   * @returns whether the device had the token
+   * @returns whether the device had it
    */
   async clear(
     tx: Tx,
@@ -50,24 +52,13 @@ export class PushBindingStore {
     binding: PushBinding,
     boundBefore: number,
   ): Promise<boolean> {
-    const { numDeletedRows } = await tx
-      .deleteFrom('push_bindings')
-      .where(isBinding(device, binding))
-      .where('bound_at', '<', boundBefore)
-      .executeTakeFirst()
-    return numDeletedRows > 0n
+    const context = this.database.contextOf(tx)
+    return (await clearBindings(context, [{ device, binding, boundBefore }])).length > 0
   }
 
-  /**
-   * Pauses pushes to the device if it still has the token.
-   * @param until milliseconds since 1970
-   */
+  /** Leaves the device alone, if it still has the token. @param until milliseconds since 1970 */
   async pause(tx: Tx, device: DeviceKey, binding: PushBinding, until: number): Promise<void> {
-    await tx
-      .updateTable('push_bindings')
-      .set({ paused_until: until })
-      .where(isBinding(device, binding))
-      .execute()
+    await pauseBindings(this.database.contextOf(tx), [{ device, binding, until }])
   }
 
   /** Tests whether any device has the token. */
@@ -96,12 +87,4 @@ export class PushBindingStore {
       .where('device_sn', '=', deviceSn)
       .execute()
   }
-}
-
-function isBinding(
-  { appId, userId, deviceSn }: DeviceKey,
-  { notifierName, deviceToken }: PushBinding,
-): RawBuilder<SqlBool> {
-  return sql<SqlBool>`app_id = ${appId} and user_id = ${userId} and device_sn = ${deviceSn}
-    and notifier_name = ${notifierName} and device_token = ${deviceToken}`
 }

@@ -1,68 +1,41 @@
-import { type JobHandler, type JobRun, jobHandler } from '../../jobs/job-worker.js'
-import type { Clock } from '../../lib/clock.js'
-import { BackgroundPause } from '../../lib/limits/background-pause.js'
-import { ExpansionPace } from './audience/expansion-pace.js'
-import type { TaskExpander } from './audience/task-expander.js'
-import type { BatchOpener } from './batches/batch-opener.js'
+import { type JobHandler, jobHandler } from '../../jobs/job-worker.js'
+import type { BackgroundPause } from '../../lib/limits/background-pause.js'
+import type { PageWriter } from './pages/page-writer.js'
 import type { BatchSender } from './sending/batch-sender.js'
-import { AudiencePace, fullSpeed, type SendPace } from './sending/send-pace.js'
-import {
-  type BatchToSend,
-  expandTask,
-  type SendJob,
-  sendAudienceBatch,
-  sendBatch,
-} from './tasks/push-jobs.js'
+import { type SendJob, sendAudienceBatch, sendBatch } from './tasks/push-jobs.js'
 
-/** A task to a million devices takes minutes, and a killed node counts as an attempt. */
-const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
 /** Gateways answer after seconds, and a batch may wait a second for their rate. Other batches are sent in the meantime. */
 const sending = { maxAttempts: 1_000, concurrency: 16 }
 /** Each batch has 240 deliveries: more than most channels take in a second, so the channels postpone the rest. */
 const sendingAudiences = { maxAttempts: 1_000, concurrency: 8 }
 
 export interface PushJobsOptions {
-  readonly taskExpander: TaskExpander
-  readonly batchOpener: BatchOpener
-  readonly batchSender: BatchSender
-  readonly clock: Clock
-  /** The number of messages that this node has stored. */
-  readonly countMessages: () => number
-  /** Waits for the end of a checkpoint of the database, where there are any. */
-  readonly afterCheckpoint: (() => Promise<void>) | undefined
+  readonly pageWriter: Pick<PageWriter, 'write'>
+  readonly batchSender: Pick<BatchSender, 'send'>
+  readonly pause: Pick<BackgroundPause, 'rest'>
 }
 
-/** The handlers of all jobs of push. */
+/** The handlers of all jobs of push. A job writes its page, if it names one, and then sends the pending deliveries of its batch. */
 export function pushJobHandlers({
-  taskExpander,
-  batchOpener,
+  pageWriter,
   batchSender,
-  clock,
-  countMessages,
-  afterCheckpoint,
+  pause,
 }: PushJobsOptions): readonly JobHandler[] {
-  const pause = new BackgroundPause({ count: countMessages })
-  const expansionPace = new ExpansionPace(pause, clock, afterCheckpoint)
-  const audiencePace = new AudiencePace(taskExpander, pause)
-  const sendBatches =
-    (job: SendJob, pace: SendPace) =>
-    async ({ appId, payloads, signal }: JobRun<BatchToSend>) => {
-      for (const { batchId } of payloads) {
-        await pace.begin(signal)
-        await batchOpener.open({ appId, batchId }, signal)
-        await batchSender.send({ appId, batchId, job, signal, pace })
-      }
-    }
-  return [
+  const handler = (
+    job: SendJob,
+    batchPause: PushJobsOptions['pause'] | null,
+    options: typeof sending,
+  ) =>
     jobHandler(
-      expandTask,
+      job,
       async ({ appId, payloads, signal }) => {
-        for (const { taskId } of payloads)
-          await taskExpander.expand({ appId, taskId }, signal, expansionPace)
+        for (const payload of payloads) {
+          if ('page' in payload) await pageWriter.write(appId, payload, signal)
+          const { batchId } = payload
+          await batchSender.send({ appId, batchId, job, signal, pause: batchPause })
+        }
       },
-      expansion,
-    ),
-    jobHandler(sendBatch, sendBatches(sendBatch, fullSpeed), sending),
-    jobHandler(sendAudienceBatch, sendBatches(sendAudienceBatch, audiencePace), sendingAudiences),
-  ]
+      options,
+    )
+  return [handler(sendBatch, null, sending), handler(sendAudienceBatch, pause, sendingAudiences)]
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { BackgroundPause } from './background-pause.js'
 
@@ -58,16 +59,6 @@ test('BackgroundPause: the pause stays the same within a tenth of a second', () 
   expect(pause.next()).toBeGreaterThan(first as number)
 })
 
-test('BackgroundPause: isNeeded tells whether there is urgent work', () => {
-  const { state, pause } = make()
-  expect(pause.isNeeded).toBe(false)
-  state.count++
-  state.now += 100
-  expect(pause.isNeeded).toBe(true)
-  state.now += 1_000
-  expect(pause.isNeeded).toBe(false)
-})
-
 test('BackgroundPause: measures the event loop of this process by default', () => {
   let count = 0
   let now = 0
@@ -80,4 +71,25 @@ test('BackgroundPause: measures the event loop of this process by default', () =
     return pause.next() ?? 0
   })
   expect(pauses.at(-1)).toBe(40)
+})
+
+test('BackgroundPause: parts of the work rest one after another, and an aborted one lets the next begin', async () => {
+  const { pause, pass } = make()
+  pass(0.5)
+  const { signal } = new AbortController()
+  const order: string[] = []
+  const first = pause.rest(signal).then((rested) => order.push(`first ${rested}`))
+  const aborted = pause
+    .rest(AbortSignal.abort(new Error('the run ends')))
+    .catch((error: Error) => order.push(error.message))
+  const third = pause.rest(signal).then((rested) => order.push(`third ${rested}`))
+  await nextTurn()
+  expect(order).toEqual([])
+  await Promise.all([first, aborted, third])
+  expect(order).toEqual(['first true', 'the run ends', 'third true'])
+})
+
+test('BackgroundPause: a part begins at once while nothing is counted', async () => {
+  const { pause } = make()
+  expect(await pause.rest(new AbortController().signal)).toBe(false)
 })

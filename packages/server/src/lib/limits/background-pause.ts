@@ -1,4 +1,5 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
 
 export interface BackgroundPauseOptions {
   /** Counts the work that must not wait for background work. */
@@ -34,6 +35,7 @@ export class BackgroundPause {
   #countedAt = Number.NEGATIVE_INFINITY
   #count: number
   #before: EventLoopUtilization
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor({
     count,
@@ -53,9 +55,20 @@ export class BackgroundPause {
     return now - this.#countedAt < quietMs ? this.#pauseMs : null
   }
 
-  /** True while there is urgent work. */
-  get isNeeded(): boolean {
-    return this.next() !== null
+  /**
+   * Waits until the next part of work in the background may begin. Callers rest one after another.
+   * @returns false: no other work waits, so the part need not be small
+   * @throws when it is aborted
+   */
+  rest(signal: AbortSignal): Promise<boolean> {
+    const rested = this.#last.then(async () => {
+      signal.throwIfAborted()
+      const pauseMs = this.next()
+      if (pauseMs !== null) await delay(pauseMs, undefined, { signal })
+      return pauseMs !== null
+    })
+    this.#last = rested.catch(() => {})
+    return rested
   }
 
   #sample(now: number): void {

@@ -6,9 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
-import { BatchStore } from '../../../dist/domain/push/batches/batch-store.js'
 import { DeliveryStore } from '../../../dist/domain/push/deliveries/delivery-store.js'
-import { PushPurge } from '../../../dist/domain/push/tasks/push-purge.js'
+import { PushPurge } from '../../../dist/domain/push/push-purge.js'
 import { TaskStore } from '../../../dist/domain/push/tasks/task-store.js'
 import { answerCode } from '../../support/answer-codes.js'
 import type { DataPlace } from '../../support/database/sql.js'
@@ -94,6 +93,7 @@ for (const backend of anyBackend()) {
         msg_id: 0,
         state: pushTaskState.expanded,
         audience: `the users ${user.id}`,
+        estimated_users: 1,
         devices: 1,
         finished: 1,
         counts: [{ channel: 'vendor_n', target: 1, sent: 1, received: 0 }],
@@ -203,7 +203,6 @@ for (const backend of anyBackend()) {
         expect(await tasksOf('push_deliveries'), `${days} days`).toEqual(deliveries)
         expect(await tasksOf('push_tasks'), `${days} days`).toEqual(tasks)
         expect(await tasksOf('push_task_counts'), `${days} days`).toEqual(tasks)
-        expect(await tasksOf('push_batches'), `${days} days`).toEqual(tasks)
       }
       const later = new PushWorld(await watched.startAgain(), simulator)
       expect(await later.notify(requests[0])).toBeGreaterThan(last)
@@ -230,7 +229,6 @@ async function purgeLater({ dataDir, databaseUrl }: DataPlace, days: number): Pr
   const purge = new PushPurge({
     database,
     apps: { list: async () => [{ appId: 'test' }] },
-    batches: new BatchStore(database),
     deliveries: new DeliveryStore(database),
     tasks: new TaskStore(database),
     traceMs: 7 * dayMs,

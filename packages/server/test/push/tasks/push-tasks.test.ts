@@ -237,7 +237,7 @@ for (const backend of anyBackend()) {
       expect(calls[0]?.at).toBeGreaterThanOrEqual(begin * 1_000)
       // What a node does first takes IDs of which it has reserved none yet.
       expect(watched.server.output()).not.toContain('job failed')
-      await world.isExpanded(late)
+      await world.isResolved(late)
       expect(await world.counts(late)).toEqual({})
     })
 

@@ -118,7 +118,7 @@ for (const backend of anyBackend()) {
       for (const user of [unbound, late, deviceless])
         await user.api.succeed('POST', '/user/push/tag', { body: { tags: [tag] } })
       const taskId = await world.notify({ audience: { tag: [tag] }, message })
-      await world.isExpanded(taskId)
+      await world.isResolved(taskId)
       await world.bind(late, 'vendor_n', token())
       const textOf = async (user: Session) => {
         const { devices, text, in_audience } = await world.trace({ task_id: taskId }, user.id)

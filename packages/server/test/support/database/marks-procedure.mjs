@@ -29,19 +29,14 @@ export const writeMarks = {
   },
 }
 
-/** What a setting is within its transaction. */
-const tellsSetting = {
+/** Reads a setting within the transaction. */
+export const readSetting = {
   module,
+  name: 'readSetting',
   async run(context, table) {
     const [row] = await context.run({ table, keys: { mark: 'bigint' }, columns: 't.setting' }, [
       [1],
     ])
     return { last: [], output: () => row.setting }
   },
-}
-export const readSetting = { ...tellsSetting, name: 'readSetting' }
-export const readSettingWithoutDisk = {
-  ...tellsSetting,
-  name: 'readSettingWithoutDisk',
-  waitsForDisk: false,
 }

@@ -83,14 +83,8 @@ export class MessagePushes extends PushWorld {
     await this.handled()
     await waitFor(
       async () => {
-        const tasks = await this.sql.run(`select t.state, count(b.batch_id) as waiting
-          from push_tasks t left join push_batches b
-            on b.app_id = t.app_id and b.task_id = t.task_id and b.opened_to < b.up_to
-          where t.msg_id = ${messageId} group by t.app_id, t.task_id`)
-        return tasks.every(({ state, waiting }) => {
-          const isOver = Number(state) === pushTaskState.cancelled
-          return isOver || (Number(state) === pushTaskState.expanded && Number(waiting) === 0)
-        })
+        const tasks = await this.sql.run(`select state from push_tasks where msg_id = ${messageId}`)
+        return tasks.every(({ state }) => Number(state) >= pushTaskState.expanded)
       },
       { what: `the deliveries of message ${messageId}`, ...patience },
     )

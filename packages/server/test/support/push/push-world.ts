@@ -128,8 +128,8 @@ export class PushWorld {
     return (await this.operator.succeed('GET', '/operator/v1/push/task/get', { query })).data
   }
 
-  /** Waits until all devices of a task have been found; their deliveries may follow. */
-  async isExpanded(taskId: number): Promise<void> {
+  /** Waits until all devices of a task have their deliveries. */
+  async isResolved(taskId: number): Promise<void> {
     await waitFor(async () => (await this.progress(taskId)).state === pushTaskState.expanded, {
       what: 'the devices of the task',
       timeoutMs: 60_000,

@@ -43,28 +43,3 @@ function textEncoder(): (value: unknown) => string {
     return quoted
   }
 }
-
-/** Rows told apart by some of their columns. */
-export interface RowKinds {
-  /** A row of each kind. */
-  readonly kinds: readonly (readonly unknown[])[]
-  /** The place of each row's kind, from 1. */
-  readonly kindOf: readonly number[]
-}
-
-/** For rows of few kinds, of which those of one kind mostly follow each other. */
-export function kindsOf(
-  rows: readonly (readonly unknown[])[],
-  columns: readonly number[],
-): RowKinds {
-  const kinds: (readonly unknown[])[] = []
-  const isLike = (row: readonly unknown[], kind: readonly unknown[] | undefined) =>
-    kind !== undefined && columns.every((column) => row[column] === kind[column])
-  let last = -1
-  const kindOf = rows.map((row) => {
-    if (!isLike(row, kinds[last])) last = kinds.findIndex((kind) => isLike(row, kind))
-    if (last === -1) last = kinds.push(row) - 1
-    return last + 1
-  })
-  return { kinds, kindOf }
-}

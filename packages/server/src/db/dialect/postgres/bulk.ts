@@ -11,7 +11,7 @@ import {
   type ColumnType,
   returningText,
 } from '../dialect.js'
-import { encodeArray, kindsOf, rowsOfArrays } from './arrays.js'
+import { encodeArray, rowsOfArrays } from './arrays.js'
 
 type Types = Readonly<Record<string, ColumnType>>
 
@@ -41,49 +41,15 @@ export function bulkStatement(statement: Bulk): BulkStatement {
 function bulkInsert({
   table,
   columns,
-  shared = [],
   where,
   conflict = '',
   returning,
 }: BulkInsert): BulkStatement {
   const names = Object.keys(columns).join(', ')
-  const { sql, parameters } = shared.length > 0 ? givenOnce(columns, shared) : given(columns)
-  const rows = `${sql} as v (${names}) ${where ? `where ${where((mode) => mode)} ` : ''}`
+  const rows = `${rowsOfArrays(columns)} as v (${names}) ${where ? `where ${where((mode) => mode)} ` : ''}`
   return {
     sql: `insert into ${table} as t (${names}) select * from ${rows}${conflict}${returningText(returning)}`,
-    parameters,
-  }
-}
-
-function given(columns: BulkInsert['columns']): BulkStatement {
-  return { sql: rowsOfArrays(columns), parameters: transpose(columns) }
-}
-
-/** Each row says which of the given combinations of shared values it has. */
-function givenOnce(columns: BulkInsert['columns'], shared: readonly string[]): BulkStatement {
-  const places = Object.entries(columns).map(([name, type], place) => ({ name, type, place }))
-  const own = places.filter(({ name }) => !shared.includes(name))
-  const others = places.filter(({ name }) => shared.includes(name))
-  const ownTypes = Object.fromEntries(own.map(({ name, type }) => [name, type]))
-  const given = rowsOfArrays({ ...ownTypes, kind: 'integer' })
-  const expressionOf = new Map(
-    others.map(({ name, type }, index) => [
-      name,
-      `($${own.length + 2 + index}::${type}[])[g.kind]`,
-    ]),
-  )
-  const values = places.map(({ name }) => expressionOf.get(name) ?? `g.${name}`)
-  const sharedPlaces = others.map(({ place }) => place)
-  return {
-    sql: `(select ${values.join(', ')} from ${given} as g)`,
-    parameters: (rows) => {
-      const { kinds, kindOf } = kindsOf(rows, sharedPlaces)
-      return [
-        ...own.map(({ type, place }) => encodeColumn(type, rows, place)),
-        encodeArray('integer', kindOf),
-        ...others.map(({ type, place }) => encodeColumn(type, kinds, place)),
-      ]
-    },
+    parameters: transpose(columns),
   }
 }
 

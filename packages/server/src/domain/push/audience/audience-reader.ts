@@ -4,24 +4,39 @@ import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { MaybePromise } from '../../../lib/maybe-promise.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
-import type { MessageAudience } from '../messages/message-audience.js'
-import type { Recipient, RecipientPage, StoredPushTask } from '../tasks/task-model.js'
+import type { GroupKey } from '../../groups/core/group-model.js'
+import type { PushedMessage } from '../content/pushed-message.js'
+import type { TaskContent } from '../content/task-content.js'
 import type { AudienceStore, FoundDevice } from './audience-store.js'
+import { allDevicesOf, type RecipientPage } from './recipient.js'
 
 export interface AudienceReaderOptions {
   readonly database: Database
   readonly store: AudienceStore
   readonly core: Pick<CoreChannel, 'listUsers'>
-  readonly messages: Pick<MessageAudience, 'page'>
+  readonly messages: Pick<MessageReceivers, 'page'>
 }
 
-/** Looks through the audience of a task, by user ID. */
+/** Finds the receivers of messages. */
+export interface MessageReceivers {
+  /** @param after users with IDs above it */
+  page(appId: string, message: PushedMessage, after: Int64, limit: number): Promise<RecipientPage>
+  countMembers(group: GroupKey): Promise<number>
+}
+
+/** An audience, and the channels by which it is reached. */
+export interface AudienceContent {
+  readonly appId: string
+  readonly content: Pick<TaskContent, 'audience' | 'strategy'>
+}
+
+/** Lists the users of an audience, by user ID. */
 export class AudienceReader {
   constructor(private readonly options: AudienceReaderOptions) {}
 
   /** The next part of the audience. @param after users with IDs above it */
   async page(
-    { appId, content }: Pick<StoredPushTask, 'appId' | 'content'>,
+    { appId, content }: AudienceContent,
     after: Int64,
     limit: number,
   ): Promise<RecipientPage> {
@@ -83,7 +98,7 @@ export class AudienceReader {
   }
 }
 
-/** Puts lists of the same length limit together: what comes after the end of a full one is not known yet. A user may come more than once. */
+/** Merges lists with the same limit. Users after the end of a full list may be missing from it, so they are left out. A list may repeat a user. */
 function pageOf(lists: readonly (readonly Int64[])[], after: Int64, limit: number): RecipientPage {
   const [end] = lists.flatMap((list) => (list.length < limit ? [] : list.slice(-1))).sort(compare)
   const known = [...new Set(lists.flat())].filter(
@@ -97,7 +112,7 @@ function pageOf(lists: readonly (readonly Int64[])[], after: Int64, limit: numbe
   }
 }
 
-/** A part of an audience that is found as a whole. */
+/** A part of an audience that was found as a whole. */
 function fewDevices(found: readonly FoundDevice[], after: Int64, limit: number): RecipientPage {
   const users = groupBy(
     found.filter(({ userId }) => userId > after),
@@ -116,9 +131,4 @@ function fewDevices(found: readonly FoundDevice[], after: Int64, limit: number):
     upTo: recipients.at(-1)?.userId ?? after,
     isLast: recipients.length === users.size,
   }
-}
-
-/** A user of an audience, with each device. */
-export function allDevicesOf(userId: Int64): Recipient {
-  return { userId, deviceSns: null, suppressedBy: null, isSilent: false }
 }

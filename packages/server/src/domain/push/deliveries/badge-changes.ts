@@ -1,11 +1,11 @@
-/** What several pushes at once make of a badge. Loaded by the writer's thread too. */
+/** The effect of several pushes at once on a badge. Loaded by the writer's thread too. */
 import type { BadgeChange } from '../../../push/sender.js'
 
-/** What changes come to. */
+/** The net effect of several badge changes. */
 export interface BadgeTotal {
-  /** What is added before the badge is set; null: nothing is. */
+  /** The sum of the additions before the badge is set; null: none. */
   readonly added: number | null
-  /** What it is at last when it is set; null: it is not. */
+  /** The final value when the badge is set; null: it is not set. */
   readonly set: number | null
 }
 
@@ -21,10 +21,7 @@ export function totalOf(changes: readonly BadgeChange[]): BadgeTotal {
 
 const greatestShown = 2 ** 31 - 1
 
-/**
- * What devices show after each of the changes.
- * @param afterAdding the badge when all was added that is added before it is set
- */
+/** The badges that devices show after each change. @param afterAdding the badge after the additions before it is set */
 export function shownAfter(changes: readonly BadgeChange[], afterAdding: number): number[] {
   let badge = afterAdding - (totalOf(changes).added ?? 0)
   return changes.map((change) => {

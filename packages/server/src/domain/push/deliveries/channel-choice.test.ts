@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { VendorChannel } from '../../../push/sender.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
-import { type ChoiceFacts, chooseChannel, sequenceOf } from './channel-choice.js'
+import { sequenceOf } from '../content/channel-sequence.js'
+import { type ChoiceInputs, chooseChannel } from './channel-choice.js'
 
 const now = 1_000
 
@@ -34,7 +35,7 @@ const entries = [
   certificate(4, 'ios_gw'),
 ]
 
-function choose(changes: Partial<ChoiceFacts>) {
+function choose(changes: Partial<ChoiceInputs>) {
   const choice = chooseChannel({
     strategy: 'combined',
     sequence: sequenceOf(),

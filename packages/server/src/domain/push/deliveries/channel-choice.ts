@@ -1,30 +1,9 @@
 /** Through which channel a push reaches a device (rule G2). */
 import { compare } from '../../../lib/compare.js'
 import type { VendorChannel } from '../../../push/sender.js'
+import type { Suppression } from '../audience/recipient.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
-import type { DistributionStrategy, Suppression } from '../tasks/task-model.js'
-
-/** `ups` in ospush_sequence: the handset vendors, in this order. */
-export const handsetVendors = [
-  'vendor_h',
-  'vendor_n',
-  'vendor_x',
-  'vendor_o',
-  'vendor_v',
-  'vendor_f',
-] as const satisfies readonly VendorChannel[]
-
-const defaultSequence = ['ups', 'cloud_gw'] as const
-
-/**
- * The channels that ospush_sequence stands for, each once. ios_gw has no name there and is always first: its devices are bound to no
- * other channel.
- */
-export function sequenceOf(names: readonly ('ups' | VendorChannel)[] = []): VendorChannel[] {
-  const named = names.length > 0 ? names : defaultSequence
-  const channels = named.flatMap((name) => (name === 'ups' ? handsetVendors : [name]))
-  return [...new Set<VendorChannel>(['ios_gw', ...channels])]
-}
+import type { DistributionStrategy } from '../content/task-content.js'
 
 /** A device's token at a gateway. */
 export interface DeviceBinding {
@@ -37,7 +16,7 @@ export interface DeviceBinding {
   readonly pausedUntil: number
 }
 
-/** What of a certificate the choice needs. */
+/** The fields of a certificate by which a channel is chosen. */
 export interface UsableCertificate extends Pick<PushCertificateEntry, 'certificateId' | 'name'> {
   readonly gateway: Pick<PushCertificateEntry['gateway'], 'channel'>
 }
@@ -48,8 +27,8 @@ export interface VendorWay {
   readonly binding: DeviceBinding
 }
 
-/** What the choice is made from. */
-export interface ChoiceFacts {
+/** The inputs of the choice. */
+export interface ChoiceInputs {
   readonly strategy: DistributionStrategy
   readonly sequence: readonly VendorChannel[]
   readonly isConnected: boolean
@@ -66,18 +45,18 @@ export type ChannelChoice =
   | ({ readonly kind: 'vendor' } & VendorWay)
   | { readonly kind: 'none'; readonly reason: Suppression }
 
-/** The channel that a device is told through first. */
-export function chooseChannel(facts: ChoiceFacts): ChannelChoice {
-  const { strategy, isConnected } = facts
+/** The first channel of a device. */
+export function chooseChannel(inputs: ChoiceInputs): ChannelChoice {
+  const { strategy, isConnected } = inputs
   if (strategy !== 'ospush_only' && isConnected) return { kind: 'core' }
   if (strategy === 'corepush_only') return { kind: 'none', reason: 'not_connected' }
-  const [first] = vendorWays(facts)
+  const [first] = vendorWays(inputs)
   if (first) return { kind: 'vendor', ...first }
-  return { kind: 'none', reason: whyNoVendor(facts) }
+  return { kind: 'none', reason: whyNoVendor(inputs) }
 }
 
 /** The ways of the sequence to a device that can be used now, in order. */
-export function vendorWays({ sequence, bindings, certificates, now }: ChoiceFacts): VendorWay[] {
+export function vendorWays({ sequence, bindings, certificates, now }: ChoiceInputs): VendorWay[] {
   const ways = bindings.flatMap((binding): VendorWay[] => {
     const certificate = certificates.get(binding.notifierName)
     const isUsable =
@@ -87,7 +66,7 @@ export function vendorWays({ sequence, bindings, certificates, now }: ChoiceFact
   return ways.sort((a, b) => compareWays(sequence, a.certificate, b.certificate))
 }
 
-/** Whether a certificate comes later in the sequence than another one. */
+/** Compares the places of two certificates in the sequence. */
 export function compareWays(
   sequence: readonly VendorChannel[],
   a: UsableCertificate,
@@ -97,7 +76,7 @@ export function compareWays(
   return place(a) - place(b) || compare(a.certificateId, b.certificateId)
 }
 
-function whyNoVendor({ sequence, bindings, certificates }: ChoiceFacts): Suppression {
+function whyNoVendor({ sequence, bindings, certificates }: ChoiceInputs): Suppression {
   if (bindings.length === 0) return 'not_connected'
   const known = bindings.flatMap(({ notifierName }) => certificates.get(notifierName) ?? [])
   if (known.length === 0) return 'no_certificate'

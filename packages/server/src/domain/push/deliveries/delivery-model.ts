@@ -27,7 +27,7 @@ export interface Delivery extends DeliveryKey, Tries {
   readonly attempts: number
   /** Milliseconds since 1970: when to try again. */
   readonly nextAt: number
-  /** What the badge shows with it; null: it stays as it is. */
+  /** The badge that the device shows; null: it stays. */
   readonly badge: number | null
   readonly isSilent: boolean
   readonly hidesDetails: boolean

@@ -1,22 +1,22 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
-import { insertJobs } from '../../../jobs/job-statements.js'
+import { insertJobs, jobRow } from '../../../jobs/job-statements.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
-import { type SendJob, sendBatch } from '../tasks/push-jobs.js'
+import { sendBatch } from '../tasks/push-jobs.js'
 import { addDevices } from '../tasks/task-statements.js'
 import {
   countPending,
   type DeliveryPlan,
+  type PlanInputs,
   type PlannedAudience,
-  type PlanSurroundings,
   planDeliveries,
   prepareDeliveries,
 } from './plan-deliveries.js'
-import type { RecipientStore } from './recipient-store.js'
+import type { RecipientStore } from './recipient-inputs.js'
 import { storeDeliveries } from './store-deliveries.js'
 
 export interface DeliveryPlannerOptions {
@@ -30,21 +30,14 @@ export interface DeliveryPlannerOptions {
   readonly clock: Clock
 }
 
-/** A batch that deliveries may be put into, and the job that sends it. */
-export interface NewBatch {
-  readonly batchId: Int64
-  /** A row of insertJobs. */
-  readonly job: readonly unknown[]
-}
-
-/** So many deliveries are sent together. */
+/** The size of the batches of small audiences. */
 const deliveriesPerBatch = 250
 
-/** Gives every device of a user its delivery: through which channel, with what badge, or why not. */
+/** Plans and stores deliveries: one for each device, with its channel and badge or the reason why it gets none. */
 export class DeliveryPlanner {
   constructor(private readonly options: DeliveryPlannerOptions) {}
 
-  /** Reads and decides, for tasks of one application; a plan for each in their order. */
+  /** Plans the deliveries of tasks of one application. @returns a plan for each, in their order */
   async planAll(audiences: readonly PlannedAudience[]): Promise<DeliveryPlan[]> {
     const { database, recipients } = this.options
     const [first] = audiences
@@ -53,15 +46,15 @@ export class DeliveryPlanner {
     const userIds = [
       ...new Set(audiences.flatMap(({ recipients }) => recipients.map(({ userId }) => userId))),
     ]
-    const [facts, surroundings] = await Promise.all([
-      database.read((db) => recipients.facts(db, appId, userIds)),
-      this.surroundings(appId, userIds),
+    const [users, inputs] = await Promise.all([
+      database.read((db) => recipients.inputs(db, appId, userIds)),
+      this.inputs(appId, userIds),
     ])
-    return planDeliveries(audiences, facts, surroundings)
+    return planDeliveries(audiences, users, inputs)
   }
 
-  /** What decides beside what the users have stored. */
-  async surroundings(appId: string, userIds: readonly Int64[]): Promise<PlanSurroundings> {
+  /** The inputs of a plan that are not stored with the users. */
+  async inputs(appId: string, userIds: readonly Int64[]): Promise<PlanInputs> {
     const { apps, certificates, core, clock } = this.options
     const [entries, connected, app] = await Promise.all([
       certificates.of(appId),
@@ -80,39 +73,25 @@ export class DeliveryPlanner {
     }
   }
 
-  /** Stores plans of one application: deliveries, badges, counts and the jobs that send. */
+  /** Stores plans of one application: deliveries, badges, counts and the jobs that send. @throws IdsRunOut */
   async store(tx: Tx, plans: readonly DeliveryPlan[]): Promise<void> {
-    const { database, jobs } = this.options
+    const { database, ids, jobs } = this.options
     const [first] = plans
     if (!first) return
     const { appId } = first.task
     const count = Math.ceil(countPending(plans) / deliveriesPerBatch)
-    const batches = this.newBatches(appId, count, sendBatch)
-    const planned = prepareDeliveries(
-      appId,
-      plans,
-      batches.map(({ batchId }) => batchId),
-    )
+    const batchIds = ids.takeReserved(count)
+    const planned = prepareDeliveries(appId, plans, batchIds)
+    const newJobs = batchIds.map((batchId) => ({ appId, payload: { batchId } }))
     const context = database.contextOf(tx)
     await Promise.all([
       storeDeliveries(context, planned),
       context.run(
         insertJobs,
-        batches.map(({ job }) => job),
+        jobs.values(sendBatch, newJobs).map((job) => jobRow(job)),
       ),
     ])
     await addDevices(context, planned.devices)
     if (count > 0) tx.afterCommit(() => jobs.announce(sendBatch))
-  }
-
-  /** @throws IdsRunOut */
-  newBatches(appId: string, count: number, kind: SendJob): NewBatch[] {
-    const batchIds = this.options.ids.takeReserved(count)
-    const rows = this.options.jobs.rows(
-      kind,
-      appId,
-      batchIds.map((batchId) => ({ batchId })),
-    )
-    return rows.map((job, index) => ({ batchId: batchIds[index] ?? 0, job }))
   }
 }

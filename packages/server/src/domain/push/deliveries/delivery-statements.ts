@@ -10,11 +10,8 @@ export const deliveryKeyColumns = {
   user_id: 'bigint',
   device_sn: 'integer',
 } as const
-export const deliveryProgressColumns = {
+const progressColumns = {
   state: 'smallint',
-  channel: 'text',
-  certificate_id: 'bigint',
-  token_hash: 'text',
   message_id: 'text',
   attempts: 'integer',
   failures: 'smallint',
@@ -22,6 +19,12 @@ export const deliveryProgressColumns = {
   next_at: 'bigint',
   received_at: 'bigint',
   steps: 'text',
+} as const
+/** Columns of an index, so they are set only when they change. */
+const channelColumns = {
+  channel: 'text',
+  certificate_id: 'bigint',
+  token_hash: 'text',
 } as const
 const insertedColumns = {
   ...deliveryKeyColumns,
@@ -35,24 +38,6 @@ const insertedColumns = {
   is_silent: 'smallint',
   hides_details: 'smallint',
 } as const
-/** The same for all devices of a batch that get the push in the same way. */
-const sharedColumns: readonly (keyof typeof insertedColumns)[] = [
-  'app_id',
-  'state',
-  'channel',
-  'certificate_id',
-  'steps',
-  'batch_id',
-  'is_silent',
-  'hides_details',
-]
-const acceptedColumns = {
-  state: 'smallint',
-  message_id: 'text',
-  attempts: 'integer',
-  steps: 'text',
-} as const
-
 /** The key of a delivery as a row of a bulk statement; also the last columns of its changes. */
 export const deliveryKeyRow = rowOf(
   deliveryKeyColumns,
@@ -64,11 +49,9 @@ export const deliveryKeyRow = rowOf(
   }),
 )
 
-export const deliveryProgressRow = rowOf(deliveryProgressColumns, (delivery: Delivery) => ({
+/** The progress of a delivery as columns of {@link changeDeliveries}. */
+export const deliveryProgressRow = rowOf(progressColumns, (delivery: Delivery) => ({
   state: delivery.state,
-  channel: delivery.channel,
-  certificate_id: delivery.certificateId,
-  token_hash: delivery.tokenHash,
   message_id: delivery.messageId,
   attempts: delivery.attempts,
   failures: delivery.failures,
@@ -82,7 +65,6 @@ export const insertDeliveries: BulkInsert = {
   module: import.meta.url,
   table: 'push_deliveries',
   columns: insertedColumns,
-  shared: sharedColumns,
 }
 
 /** A row of {@link insertDeliveries}: nothing was tried yet. @param badge what it shows */
@@ -105,11 +87,11 @@ export const deliveryRow = rowOf(
   }),
 )
 
-/** How far deliveries are. */
+/** Reads and locks the progress of deliveries; see {@link LockedProgress}. */
 export const lockProgress: BulkSelect = {
   table: 'push_deliveries',
   keys: deliveryKeyColumns,
-  columns: 't.task_id, t.user_id, t.device_sn, t.state, t.attempts, t.steps',
+  columns: 't.task_id, t.user_id, t.device_sn, t.state, t.attempts, t.received_at, t.steps',
   lock: 'for update',
 }
 
@@ -120,29 +102,27 @@ export interface LockedProgress {
   readonly device_sn: number
   readonly state: number
   readonly attempts: number
+  readonly received_at: number | null
   readonly steps: string
 }
 
-/** Deliveries that a gateway has taken. */
-export const acceptDeliveries: BulkUpdate = {
+/** Sets the progress of deliveries. Rows: {@link deliveryProgressRow}, then {@link deliveryKeyRow}. */
+export const changeDeliveries: BulkUpdate = {
   module: import.meta.url,
   table: 'push_deliveries',
-  set: acceptedColumns,
+  set: progressColumns,
   keys: deliveryKeyColumns,
 }
 
-/** What {@link acceptDeliveries} sets; the key of the delivery follows it. */
-export const acceptedRow = rowOf(
-  acceptedColumns,
-  (delivery: {
-    readonly state: number
-    readonly messageId: string
-    readonly attempts: number
-    readonly steps: string
-  }) => ({
-    state: delivery.state,
-    message_id: delivery.messageId,
-    attempts: delivery.attempts,
-    steps: delivery.steps,
+/** The channel of a delivery as columns of {@link changeChannels}. */
+export const channelRow = rowOf(
+  channelColumns,
+  ({ channel, certificateId, tokenHash }: Delivery) => ({
+    channel,
+    certificate_id: certificateId,
+    token_hash: tokenHash,
   }),
 )
+
+/** Sets the channels of deliveries. Rows: {@link channelRow}, then {@link deliveryKeyRow}. */
+export const changeChannels: BulkUpdate = { ...changeDeliveries, set: channelColumns }

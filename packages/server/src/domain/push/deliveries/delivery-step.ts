@@ -2,7 +2,7 @@ import type { PushChannel } from '@hermod/protocol'
 import { beginning } from '../../../lib/beginning.js'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
-import type { Suppression } from '../tasks/task-model.js'
+import type { Suppression } from '../audience/recipient.js'
 
 /** One step of what happened to a push on one device; `GET /push/trace` shows them in order. */
 export interface DeliveryStep {
@@ -21,22 +21,22 @@ export interface DeliveryStep {
   readonly channel?: PushChannel
   /** Name of the certificate. */
   readonly certificate?: string
-  /** Why it was suppressed, what came of a try, or what a receipt says. */
+  /** The reason of a suppression, the outcome of a try, or the kind of a receipt. */
   readonly result?: Suppression | PushOutcomeKind | ReceiptKind | 'handed_over' | 'disconnected'
   /** The gateway's own code and words. */
   readonly code?: string
   readonly reason?: string
   /** Milliseconds since 1970, of a step `tried`: the next try. */
   readonly nextAt?: number
-  /** Of `left_out`: how many steps stood here. */
+  /** The number of omitted steps, for `left_out`. */
   readonly count?: number
 }
 
-/** Of all steps, so that a row stays small. */
+/** The maximum of all steps together, so that a row stays small. */
 const maxLength = 4_000
 const maxCodeLength = 100
 const maxReasonLength = 300
-/** What is always kept: how the delivery began, with its first try, and how it ended. */
+/** Steps that are always kept: the beginning with its first try, and the end. */
 const firstKept = 3
 const lastKept = 2
 

@@ -1,15 +1,15 @@
 import { type Int64, type PushChannel, pushDeliveryState } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkDelete, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
 import type { Selectable } from '../../../db/kysely.js'
 import type { PushDeliveriesTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { TaskKey } from '../tasks/task-model.js'
 import type { Delivery, DeliveryKey } from './delivery-model.js'
 import {
+  changeDeliveries,
   deliveryKeyColumns,
   deliveryKeyRow,
-  deliveryProgressColumns,
   deliveryProgressRow,
 } from './delivery-statements.js'
 
@@ -19,12 +19,6 @@ const findDeliveries: BulkSelect = {
   columns: 't.*',
 }
 const lockDeliveries: BulkSelect = { ...findDeliveries, lock: 'for update' }
-const changeDeliveries: BulkUpdate = {
-  module: import.meta.url,
-  table: 'push_deliveries',
-  set: deliveryProgressColumns,
-  keys: deliveryKeyColumns,
-}
 
 const findByToken: BulkSelect = {
   table: 'push_deliveries',
@@ -37,7 +31,7 @@ const deleteDeliveries: BulkDelete = {
   keys: deliveryKeyColumns,
 }
 
-/** What became of pushes on each device. */
+/** Deliveries: the push of a task on each device. */
 export class DeliveryStore {
   readonly #pending
 
@@ -60,7 +54,7 @@ export class DeliveryStore {
     return (await this.#pending.all(db, { appId, batchId })).map(toDelivery)
   }
 
-  /** Of a task, those that have not come to an end, by key, at most `limit`. */
+  /** Lists the pending deliveries of a task by key, at most `limit`. */
   async listPendingOf(
     db: Queryable,
     { appId, taskId }: TaskKey,
@@ -102,7 +96,7 @@ export class DeliveryStore {
     return rows.map(toDelivery)
   }
 
-  /** Sets how far deliveries are that are locked. */
+  /** Sets the progress of deliveries that are locked; their channels stay. */
   async change(tx: Tx, deliveries: readonly Delivery[]): Promise<void> {
     const rows = deliveries.map((delivery) => [
       ...deliveryProgressRow(delivery),

@@ -1,36 +1,36 @@
 /** Decides what each device of an audience gets; reads and writes nothing. Loaded by the writer's thread too. */
-import type { Int64, PushChannel } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
 import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
 import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice } from '../../../push/core-channel.js'
-import type { DeviceCounts } from '../batches/batch-model.js'
+import type { Recipient, Suppression } from '../audience/recipient.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
-import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
-import { type CountChange, targetsAdded } from '../tasks/task-statements.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
+import type { CountChange } from '../tasks/task-statements.js'
 import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
-import type { RecipientFacts } from './recipient-facts.js'
+import type { RecipientInputs } from './recipient-inputs.js'
 import type { BadgeOfUser, PlannedDeliveries } from './store-deliveries.js'
 
-/** What of a task the planning of its deliveries needs. */
+/** The fields of a task that decide about its deliveries. */
 export type PlannedTask = Pick<StoredPushTask, 'appId' | 'taskId' | 'content'>
 
-/** A task and whom it is for. */
+/** A task and some of its recipients. */
 export interface PlannedAudience {
   readonly task: PlannedTask
   readonly recipients: readonly Recipient[]
 }
 
-/** The deliveries of a task to some of its users; nothing of them is stored yet, and they are in no batch. */
+/** Deliveries of a task that are not stored yet, and in no batch. */
 export interface DeliveryPlan {
   readonly task: PlannedTask
   readonly deliveries: readonly NewDelivery[]
 }
 
-/** What an application has that decides about its pushes, in plain data. */
-export interface PlanSurroundings {
+/** The data of an application by which its pushes are decided; plain data. */
+export interface PlanInputs {
   readonly certificates: readonly UsableCertificate[]
   readonly connected: readonly ConnectedDevice[]
   readonly timeZone: string
@@ -38,7 +38,7 @@ export interface PlanSurroundings {
   readonly now: number
 }
 
-/** What is the same for all devices of a task. */
+/** The values that all devices of a task share. */
 interface Planning {
   readonly task: PlannedTask
   readonly now: number
@@ -49,42 +49,26 @@ interface Planning {
 /** @returns a plan for each audience, in their order */
 export function planDeliveries(
   audiences: readonly PlannedAudience[],
-  facts: ReadonlyMap<Int64, RecipientFacts>,
-  surroundings: PlanSurroundings,
+  users: ReadonlyMap<Int64, RecipientInputs>,
+  inputs: PlanInputs,
 ): DeliveryPlan[] {
   const steps = new Map<string, string>()
   return audiences.map((audience) => {
     const { task } = audience
-    const planning = { task, now: surroundings.now, steps }
-    const decisions = decide(audience, facts, surroundings)
+    const planning = { task, now: inputs.now, steps }
+    const decisions = decide(audience, users, inputs)
     return { task, deliveries: decisions.map((decision) => deliveryOf(decision, planning)) }
   })
 }
 
-/** The deliveries that {@link planDeliveries} would make. */
-export function countDeliveries(
-  audience: PlannedAudience,
-  facts: ReadonlyMap<Int64, RecipientFacts>,
-  surroundings: PlanSurroundings,
-): DeviceCounts {
-  const decisions = decide(audience, facts, surroundings)
-  const targets = new Map<PushChannel, number>()
-  for (const { suppressedBy, choice } of decisions) {
-    if (suppressedBy !== null || choice.kind === 'none') continue
-    const channel = choice.kind === 'core' ? 'core' : choice.certificate.gateway.channel
-    targets.set(channel, (targets.get(channel) ?? 0) + 1)
-  }
-  return { devices: decisions.length, targets }
-}
-
-/** How many deliveries of plans are to be sent. */
+/** Counts the deliveries of plans that are to be sent. */
 export function countPending(plans: readonly DeliveryPlan[]): number {
   return plans.reduce((sum, { deliveries }) => sum + deliveries.filter(isPending).length, 0)
 }
 
 /**
- * What is stored of plans of one application.
- * @param batchIds what is to be sent is divided among them
+ * Prepares plans of one application for storing.
+ * @param batchIds pending deliveries are divided among these batches
  */
 export function prepareDeliveries(
   appId: string,
@@ -120,38 +104,38 @@ function badgesOf({ task, deliveries }: DeliveryPlan): BadgeOfUser[] {
 
 function targetsOf({ task, deliveries }: DeliveryPlan): CountChange[] {
   const byChannel = groupBy(deliveries.filter(isPending), ({ channel }) => channel)
-  const targets = [...byChannel].map(([channel, { length }]) => {
+  const { appId, taskId } = task
+  return [...byChannel].map(([channel, { length }]) => {
     if (channel === '') throw new Error('a pending delivery has a channel')
-    return [channel, length] as const
+    return { appId, taskId, channel, target: length, sent: 0, received: 0 }
   })
-  return targetsAdded(task, new Map(targets))
 }
 
 function isPending({ state }: Pick<Delivery, 'state'>): boolean {
   return state === pushDeliveryState.pending
 }
 
-/** What is decided about one device. */
+/** The decision about one device. */
 interface Decision {
   readonly recipient: Recipient
   readonly deviceSn: number
-  /** null: it is told through the channel that was chosen */
+  /** null: the push goes through the chosen channel */
   readonly suppressedBy: Suppression | null
   readonly choice: ChannelChoice
   readonly preferences: PushPreferences
 }
 
-/** For each device that is bound or connected. */
+/** Decides about each device that is bound or connected. */
 function decide(
   { task, recipients }: PlannedAudience,
-  facts: ReadonlyMap<Int64, RecipientFacts>,
-  { certificates, connected, timeZone, now }: PlanSurroundings,
+  users: ReadonlyMap<Int64, RecipientInputs>,
+  { certificates, connected, timeZone, now }: PlanInputs,
 ): Decision[] {
   const byName = new Map(certificates.map((certificate) => [certificate.name, certificate]))
   const connectedOf = groupBy(connected, ({ userId }) => userId)
   const { audience, strategy, sequence } = task.content
   return recipients.flatMap((recipient) => {
-    const user = facts.get(recipient.userId)
+    const user = users.get(recipient.userId)
     if (!user) return []
     const preferences = preferencesAt(user.settings, now, timeZone)
     const online = new Set(connectedOf.get(recipient.userId)?.map(({ deviceSn }) => deviceSn))
@@ -195,7 +179,7 @@ function deliveryOf(
   }
 }
 
-/** The same text for all devices to which the same happens. */
+/** The first steps of a delivery. Devices with the same decision share one text. */
 function firstSteps(suppressedBy: Suppression | null, { step }: Way, { steps, now }: Planning) {
   const key = suppressedBy ?? `${step.channel} ${step.certificate}`
   const known = steps.get(key)
@@ -215,7 +199,7 @@ type Way = Pick<Delivery, 'channel' | 'certificateId' | 'tokenHash'> & {
 
 const noWay: Way = { channel: '', certificateId: 0, tokenHash: '', step: {} }
 
-/** A chosen channel as a delivery remembers it. */
+/** The fields of a delivery for a chosen channel. */
 export function wayOf(choice: ChannelChoice): Way {
   if (choice.kind === 'none') return noWay
   if (choice.kind === 'core') return { ...noWay, channel: 'core', step: { channel: 'core' } }

@@ -1,4 +1,4 @@
-/** Storing of planned deliveries where the writer is. Loaded by the writer's thread too. */
+/** Stores planned deliveries. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
 import type { ProcedureContext } from '../../../db/procedure.js'
 import { compare } from '../../../lib/compare.js'
@@ -19,7 +19,7 @@ import { deliveryRow, insertDeliveries } from './delivery-statements.js'
 export interface PlannedDeliveries {
   readonly appId: string
   readonly batches: readonly {
-    /** 0: nothing of it is sent, or shown. */
+    /** 0: the deliveries are not sent, and show no badge. */
     readonly batchId: Int64
     readonly deliveries: readonly NewDelivery[]
   }[]
@@ -35,37 +35,32 @@ export interface BadgeOfUser {
   readonly change: BadgeChange
 }
 
-/** What badges show, by {@link badgeName}. */
+/** The badges that devices show, by {@link badgeName}. */
 type ShownBadges = ReadonlyMap<string, number>
 
-/** Stores deliveries, badges and the counts of channels; what is added to the tasks themselves is left to the caller. */
+/** Stores deliveries, badges and the counts of channels. The caller changes the tasks themselves. */
 export async function storeDeliveries(
   context: ProcedureContext,
   planned: PlannedDeliveries,
 ): Promise<void> {
   const shown = await countBadges(context, planned)
   await Promise.all([
-    writeDeliveries(context, planned, shown),
+    context.run(insertDeliveries, plannedRows(planned, shown)),
     context.run(addToCounts, countRows(planned.counts)),
   ])
 }
 
-/** @param shown by {@link countBadges} */
-export async function writeDeliveries(
-  context: ProcedureContext,
-  { batches }: PlannedDeliveries,
-  shown: ShownBadges,
-): Promise<void> {
-  const rows = batches.flatMap(({ batchId, deliveries }) =>
+/** The rows of insertDeliveries. @param shown by {@link countBadges} */
+export function plannedRows({ batches }: PlannedDeliveries, shown: ShownBadges): unknown[][] {
+  return batches.flatMap(({ batchId, deliveries }) =>
     deliveries.map((delivery) => {
-      const badge = batchId === 0 || shown.size === 0 ? undefined : shown.get(badgeName(delivery))
+      const badge = batchId === 0 ? undefined : shown.get(badgeName(delivery))
       return deliveryRow(delivery, batchId, badge ?? null)
     }),
   )
-  await context.run(insertDeliveries, rows)
 }
 
-/** Changes badges: a user's badge changes once with a push, however many devices show it. */
+/** Changes badges. A user's badge changes once with a push, however many devices show it. */
 export async function countBadges(
   { run }: ProcedureContext,
   { appId, badges: changes }: PlannedDeliveries,

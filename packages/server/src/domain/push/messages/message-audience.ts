@@ -1,12 +1,14 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import type { RecipientPage } from '../tasks/task-model.js'
-import type { PushedMessage } from './pushed-message.js'
+import type { GroupKey } from '../../groups/core/group-model.js'
+import type { MessageReceivers } from '../audience/audience-reader.js'
+import type { RecipientPage } from '../audience/recipient.js'
+import type { PushedMessage } from '../content/pushed-message.js'
 import type { ReceiverStore } from './receiver-store.js'
-import { memberFacts, recipientOf } from './rules/message-rules.js'
+import { memberInputs, recipientOf } from './rules/message-rules.js'
 
-/** Who is told of a message, by user ID: those who have a device that is bound to a gateway. */
-export class MessageAudience {
+/** Lists the receivers of a message who have a device that is bound to a gateway, by user ID. */
+export class MessageAudience implements MessageReceivers {
   constructor(
     private readonly options: { readonly database: Database; readonly store: ReceiverStore },
   ) {}
@@ -26,6 +28,11 @@ export class MessageAudience {
       : this.#everybody(appId, message, after, limit)
   }
 
+  async countMembers(group: GroupKey): Promise<number> {
+    const { database, store } = this.options
+    return database.read((db) => store.countMembers(db, group))
+  }
+
   async #members(
     appId: string,
     message: PushedMessage,
@@ -38,7 +45,7 @@ export class MessageAudience {
     return {
       recipients: members
         .filter(({ userId }) => userId !== message.senderId)
-        .map((member) => recipientOf(message, memberFacts(message, member))),
+        .map((member) => recipientOf(message, memberInputs(message, member))),
       upTo: members.at(-1)?.userId ?? after,
       isLast: members.length < limit,
     }

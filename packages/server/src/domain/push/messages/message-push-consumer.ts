@@ -38,7 +38,7 @@ export class MessagePushConsumer implements Consumer {
       if (kind === 'message.read_all') await withdrawal.readAll(appId, payload.actor_id, createdAt)
   }
 
-  /** What is older than what is kept is pushed to nobody. */
+  /** Events that are no longer kept are not pushed. */
   async missed(): Promise<void> {}
 }
 

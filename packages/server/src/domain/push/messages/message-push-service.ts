@@ -6,22 +6,22 @@ import type { Clock } from '../../../lib/clock.js'
 import { timestampOf } from '../../../lib/ids/ids.js'
 import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import { sequenceOf } from '../deliveries/channel-choice.js'
+import { sequenceOf } from '../content/channel-sequence.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import type { DeliveryPlan } from '../deliveries/plan-deliveries.js'
-import { expandTask, expansionOf } from '../tasks/push-jobs.js'
+import { firstPageJob, sendBatch } from '../tasks/push-jobs.js'
 import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
-import type { Candidate, Expansion, MessageExpansion } from './message-expansion.js'
+import type { Candidate, ResolvedMessage, MessageRecipients } from './message-recipients.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
 import { mentionedContent, messageNotification } from './rules/message-notification.js'
 import { isWorthPush } from './rules/message-rules.js'
-import { piecesOf } from './rules/pieces.js'
+import { chunksByKey } from './rules/chunks-by-key.js'
 import { pushConfigOf } from './rules/push-config.js'
 
 export interface MessagePushServiceOptions {
   readonly database: Database
   readonly store: ReceiverStore
-  readonly expansion: MessageExpansion
+  readonly recipients: MessageRecipients
   readonly tasks: TaskStore
   readonly planner: Pick<DeliveryPlanner, 'planAll' | 'store'>
   readonly apps: AppService
@@ -30,15 +30,15 @@ export interface MessagePushServiceOptions {
   readonly clock: Clock
 }
 
-/** A task of a message beside whom it is for. */
+/** A task of a message, with its recipients. */
 interface MessageTask {
   readonly task: NewPushTask
-  readonly recipients: Expansion['recipients']
+  readonly recipients: ResolvedMessage['recipients']
 }
 
-/** Nothing is pushed of a message that is older: a user who was away for so long finds it in the app. */
+/** The age after which a message is not pushed. */
 const lifetimeMs = 24 * 3_600_000
-/** Messages whose receivers are in memory at the same time: each may have hundreds. */
+/** Messages whose receivers are in memory at once; each may have hundreds. */
 const messagesAtOnce = 250
 /** Users that get their deliveries in one transaction: few, so that messages do not wait for it. */
 const usersPerTransaction = 250
@@ -57,16 +57,16 @@ export class MessagePushService {
     messages: readonly EventPayloads['message.stored'][],
     signal: AbortSignal,
   ): Promise<void> {
-    const { expansion, clock } = this.options
+    const { recipients, clock } = this.options
     const now = clock.now()
     const candidates = messages
       .filter(({ msg_id }) => expiryOf(msg_id) > now)
       .map((event) => ({ event, config: pushConfigOf(event.config) }))
       .filter(({ event, config }) => isWorthPush(event, config))
-    for (const piece of piecesOf(candidates, conversationOf, messagesAtOnce)) {
-      const expansions = await expansion.expand(appId, piece)
-      if (expansions.length === 0) continue
-      for (const part of partsOf(await this.#tasksOf(appId, expansions, now))) {
+    for (const chunk of chunksByKey(candidates, conversationOf, messagesAtOnce)) {
+      const resolvedMessages = await recipients.resolve(appId, chunk)
+      if (resolvedMessages.length === 0) continue
+      for (const part of partsOf(await this.#tasksOf(appId, resolvedMessages, now))) {
         signal.throwIfAborted()
         await this.#order(appId, part)
       }
@@ -75,17 +75,17 @@ export class MessagePushService {
 
   async #tasksOf(
     appId: string,
-    expansions: readonly Expansion[],
+    resolvedMessages: readonly ResolvedMessage[],
     now: number,
   ): Promise<MessageTask[]> {
     const { database, store, apps, ids } = this.options
-    const senders = expansions.map(({ message }) => message.senderId)
+    const senders = resolvedMessages.map(({ message }) => message.senderId)
     const [names, { settings }] = await Promise.all([
       database.read((db) => store.findSenders(db, appId, senders)),
       apps.get(appId),
     ])
-    const taskIds = await ids.take(expansions.length)
-    return expansions.map(({ event, config, message, group, recipients }, index) => {
+    const taskIds = await ids.take(resolvedMessages.length)
+    return resolvedMessages.map(({ event, config, message, group, recipients }, index) => {
       const senderName =
         message.senderId === systemUserId
           ? settings.system_name
@@ -103,6 +103,7 @@ export class MessagePushService {
       const task = {
         appId,
         taskId: taskIds[index] ?? 0,
+        estimatedUsers: recipients?.length ?? null,
         msgId: message.msgId,
         requestId: '',
         content: {
@@ -121,7 +122,7 @@ export class MessagePushService {
   }
 
   /** In one transaction, so that a task is there with all of its deliveries, or with the job that makes them. */
-  async #order(appId: string, part: readonly MessageTask[]): Promise<void> {
+  async #order(_appId: string, part: readonly MessageTask[]): Promise<void> {
     const { database, planner } = this.options
     const small = part.flatMap(({ task, recipients }) =>
       recipients === null ? [] : [{ task, recipients }],
@@ -130,7 +131,7 @@ export class MessagePushService {
     const plans = await planner.planAll(small)
     await database.transaction(async (tx) => {
       await this.#insertPlanned(tx, plans)
-      await this.#insertLarge(tx, appId, large)
+      await this.#insertLarge(tx, large)
     })
   }
 
@@ -145,11 +146,12 @@ export class MessagePushService {
     )
   }
 
-  async #insertLarge(tx: Tx, appId: string, large: readonly NewPushTask[]): Promise<void> {
+  async #insertLarge(tx: Tx, large: readonly NewPushTask[]): Promise<void> {
     const { tasks, jobs } = this.options
     if (large.length === 0) return
     const stored = await tasks.insert(tx, large)
-    for (const taskId of stored) await jobs.enqueue(tx, expandTask, expansionOf({ appId, taskId }))
+    for (const task of large)
+      if (stored.has(task.taskId)) await jobs.enqueue(tx, sendBatch, firstPageJob(task))
   }
 }
 
@@ -157,13 +159,13 @@ function conversationOf({ event: { conversation } }: Candidate): string {
   return `${conversation.low_id} ${conversation.high_id}`
 }
 
-function expiryOf(messageId: Expansion['message']['msgId']): number {
+function expiryOf(messageId: ResolvedMessage['message']['msgId']): number {
   return timestampOf(Number(messageId)) + lifetimeMs
 }
 
 /**
- * What those who get the push are to call the sender.
- * @param nameless for users without a name of their own, where the group hides who is in it (rule F9); null: the username
+ * The name of the sender in the notification.
+ * @param nameless for senders without a nickname, where the group hides its members (rule F9); null: the username
  */
 function senderNameOf(
   names: SenderNames | undefined,

@@ -3,10 +3,11 @@ import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
+import type { Suppression } from '../audience/recipient.js'
 import { compareDeliveries, type DeliveryKey } from '../deliveries/delivery-model.js'
 import { withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import type { Suppression, TaskKey } from '../tasks/task-model.js'
+import type { TaskKey } from '../tasks/task-model.js'
 import { finishedOf } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { ReadMessageStore } from './read-message-store.js'
@@ -23,7 +24,7 @@ const deliveriesPerTransaction = 250
 /** A message that came while the user read everything may not be among what was read. */
 const readAllMarginMs = 1_000
 
-/** Takes back pushes that nobody needs any more, as far as they are not sent yet. */
+/** Withdraws pushes of messages that were recalled or read, unless they are sent. */
 export class MessageWithdrawal {
   constructor(private readonly options: MessageWithdrawalOptions) {}
 
@@ -35,7 +36,7 @@ export class MessageWithdrawal {
     for (const task of found) await this.#withdraw(task)
   }
 
-  /** Messages that their receivers have read meanwhile. */
+  /** Withdraws the pushes of messages that their receivers have read. */
   async read(appId: string, events: readonly EventPayloads['message.read'][]): Promise<void> {
     const { database, reads } = this.options
     // Later ones have read what earlier ones have, and more.
@@ -84,7 +85,7 @@ export class MessageWithdrawal {
     }
   }
 
-  /** Those that have come to an end meanwhile stay as they are. */
+  /** Deliveries that have ended stay as they are. */
   async #suppress(keys: readonly DeliveryKey[], reason: Suppression): Promise<void> {
     const { database, tasks, deliveries, clock } = this.options
     if (keys.length === 0) return

@@ -3,7 +3,7 @@ import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/da
 import { sql } from '../../../db/kysely.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
-/** How far a user has read a conversation, or the broadcasts of a sender. */
+/** The read position of a user in a conversation, or in the broadcasts of a sender. */
 export interface ReadUpTo {
   readonly appId: string
   readonly userId: Int64

@@ -3,12 +3,12 @@ import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
-import type { PushedMessage } from './pushed-message.js'
+import type { PushedMessage } from '../content/pushed-message.js'
 
 /** A user with a device that is bound to a gateway, as a reader of a conversation. */
 export interface Reader {
   readonly userId: Int64
-  /** Nothing up to this position is unread to the user. */
+  /** The position up to which the user has no unread message. */
   readonly seenSeq: number
 }
 
@@ -25,7 +25,7 @@ export interface BoundBroadcastReader extends Reader {
   readonly isSenderMuted: boolean
 }
 
-/** What the name of a sender is chosen from; texts are "" when they are not set. */
+/** The names of a sender; texts are "" when they are not set. */
 export interface SenderNames {
   readonly username: string
   readonly nickName: string
@@ -91,7 +91,7 @@ interface ReadMarks {
   readonly read_seq: number
 }
 
-/** Reads what decides who is told of messages. */
+/** Reads the data by which the receivers of messages are found. */
 export class ReceiverStore {
   readonly #members: PreparedPage<GroupKey & { after: Int64 }, BoundMemberRow>
   readonly #broadcastReaders: PreparedPage<
@@ -188,6 +188,17 @@ export class ReceiverStore {
     }))
   }
 
+  /** The number of members of a group. */
+  async countMembers(db: Queryable, { appId, groupId }: GroupKey): Promise<number> {
+    const row = await db
+      .selectFrom('groups')
+      .select('member_count')
+      .where('app_id', '=', appId)
+      .where('group_id', '=', groupId)
+      .executeTakeFirst()
+    return row?.member_count ?? 0
+  }
+
   /** The pairs, by {@link pairName}, of which the receiver has muted or blocked the sender. */
   async findMutes(
     db: Queryable,
@@ -210,7 +221,7 @@ export class ReceiverStore {
     )
   }
 
-  /** How far the receivers have read, or hidden, their conversations with the senders; by {@link pairName}. */
+  /** The positions up to which receivers have read or hidden their conversations with senders; by {@link pairName}. */
   async findSeen(
     db: Queryable,
     appId: string,

@@ -67,7 +67,7 @@ describe('preferencesAt: quiet hours', () => {
     ['America/New_York', 1, 2, '2026-11-01T07:00:00Z', null],
     ['America/New_York', 22, 7, '2026-11-01T11:59:59Z', 'quiet_hours'],
     ['America/New_York', 22, 7, '2026-11-01T12:00:00Z', null],
-    // Half an hour beside UTC, all the year.
+    // Half an hour from UTC, all the year.
     ['Asia/Kolkata', 22, 7, '2026-06-01T16:29:59Z', null],
     ['Asia/Kolkata', 22, 7, '2026-06-01T16:30:00Z', 'quiet_hours'],
     ['Asia/Kolkata', 22, 7, '2026-06-02T01:29:59Z', 'quiet_hours'],

@@ -3,20 +3,29 @@ import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { allEnded } from '../../../lib/concurrency/all-ended.js'
 import { groupBy } from '../../../lib/group-by.js'
+import type { BackgroundPause } from '../../../lib/limits/background-pause.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import { MassPruneGuard } from '../../../push/rules/mass-prune.js'
 import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, deliveryName, deviceName, tokenHash } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import type { RecipientStore } from '../deliveries/recipient-store.js'
+import type { RecipientStore } from '../deliveries/recipient-inputs.js'
 import type { SendJob } from '../tasks/push-jobs.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
-import type { Result, ResultFacts } from './delivery-recorder.js'
+import type { Result, ResultInputs, TriedDelivery } from './delivery-progress.js'
+import type { DeliveryRecorder } from './delivery-recorder.js'
 import { notificationOf, variantOf } from './device-notification.js'
-import type { Recorder } from './outcome-watch.js'
-import type { SendPace } from './send-pace.js'
+import type { GatewayHolds } from './gateway-holds.js'
+
+/** The outcome of a try to push to a device. */
+export type TriedOutcome = Pick<TriedDelivery, 'certificate' | 'outcome'>
+
+/** Notified of the outcomes of tries before they are recorded. */
+export interface OutcomeObserver {
+  tried(appId: string, tries: readonly TriedOutcome[]): void
+}
 
 export interface BatchSenderOptions {
   readonly database: Database
@@ -26,21 +35,27 @@ export interface BatchSenderOptions {
   readonly certificates: KnownCertificates
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
   readonly core: Pick<CoreChannel, 'deliver'>
-  readonly recorder: Recorder
+  readonly recorder: Pick<DeliveryRecorder, 'record' | 'sendLater'>
+  readonly observer: OutcomeObserver
+  readonly holds: Pick<GatewayHolds, 'note'>
   readonly clock: Clock
 }
+
+/** The number of sends to a gateway in one turn of the event loop. */
+const deliveriesPerPart = 16
 
 /** A run of a job that sends. */
 export interface BatchRun {
   readonly appId: string
   readonly batchId: Delivery['batchId']
-  /** What is to be tried later is ordered as this kind too. */
+  /** The kind of the job; later tries are ordered as this kind too. */
   readonly job: SendJob
   readonly signal: AbortSignal
-  readonly pace: SendPace
+  /** Rests before each part of the batch; null: the batch is sent at full speed. */
+  readonly pause: Pick<BackgroundPause, 'rest'> | null
 }
 
-/** A delivery whose way is open. */
+/** A delivery with the certificate and token to use. */
 interface PreparedDelivery {
   readonly delivery: Delivery
   readonly task: StoredPushTask
@@ -48,16 +63,16 @@ interface PreparedDelivery {
   readonly token: string
 }
 
-/** Sends what is due of a batch, and has what came of it recorded. */
+/** Sends the deliveries of a batch that are due, and has the outcomes recorded. */
 export class BatchSender {
   readonly #massPrune = new MassPruneGuard()
 
   constructor(private readonly options: BatchSenderOptions) {}
 
-  /** What is to be tried later is ordered as another job. */
-  async send({ appId, batchId, job, signal, pace }: BatchRun): Promise<void> {
+  /** Later tries are ordered as another job. */
+  async send({ appId, batchId, job, signal, pause }: BatchRun): Promise<void> {
     const { database, deliveries, recorder, clock } = this.options
-    /** What was looked at and stays as it is. */
+    /** When to look again at deliveries that were tried and stay as they are. */
     const left = new Map<string, number>()
     const dueAt = (delivery: Delivery) => left.get(deliveryName(delivery)) ?? delivery.nextAt
     for (;;) {
@@ -70,25 +85,26 @@ export class BatchSender {
         const runAt = Math.min(...pending.map(dueAt))
         return recorder.sendLater(job, { appId, batchId, runAt })
       }
-      await this.#sendAtPace({ appId, due, left, signal, pace })
+      await this.#sendInParts({ appId, due, left, signal, pause })
     }
   }
 
-  async #sendAtPace({
+  async #sendInParts({
     appId,
     due,
     left,
     signal,
-    pace,
+    pause,
   }: {
     readonly appId: string
     readonly due: readonly Delivery[]
     readonly left: Map<string, number>
     readonly signal: AbortSignal
-    readonly pace: SendPace
+    readonly pause: BatchRun['pause']
   }): Promise<void> {
     for (let sent = 0; sent < due.length; ) {
-      const next = due.slice(sent, sent + (await pace.next(signal)))
+      const isShared = pause !== null && (await pause.rest(signal))
+      const next = isShared ? due.slice(sent, sent + deliveriesPerPart) : due.slice(sent)
       signal.throwIfAborted()
       await this.#sendDue(appId, next, left)
       sent += next.length
@@ -101,24 +117,24 @@ export class BatchSender {
     left: Map<string, number>,
   ): Promise<void> {
     const now = this.options.clock.now()
-    const facts = await this.#facts(appId, due)
+    const inputs = await this.#inputs(appId, due)
     const results: Result[] = []
     const sendings: PreparedDelivery[] = []
     const connected: { delivery: Delivery; task: StoredPushTask }[] = []
     for (const delivery of due) {
-      const task = facts.tasks.get(delivery.taskId)
+      const task = inputs.tasks.get(delivery.taskId)
       if (!task || task.state === pushTaskState.cancelled)
         results.push({ delivery, kind: 'ended', state: pushDeliveryState.cancelled })
       else if (task.expiresAt <= now)
         results.push({ delivery, kind: 'ended', state: pushDeliveryState.expired })
       else if (delivery.channel === 'core') connected.push({ delivery, task })
       else {
-        const sending = openWay(delivery, facts)
+        const sending = openWay(delivery, inputs)
         if (sending === null) results.push({ delivery, kind: 'gone' })
         else sendings.push({ delivery, task, ...sending })
       }
     }
-    const record = this.#recording(appId, facts, left)
+    const record = this.#recording(appId, inputs, left)
     const groups = groupBy(
       sendings,
       ({ task, delivery, certificate }) =>
@@ -131,21 +147,29 @@ export class BatchSender {
     ])
   }
 
-  /** Records results as they come; what comes while others are being recorded is recorded together. */
+  /** Records results as they arrive. Results that arrive while others are recorded are recorded together. */
   #recording(
     appId: string,
-    facts: ResultFacts,
+    inputs: ResultInputs,
     left: Map<string, number>,
   ): (results: readonly Result[]) => Promise<void> {
-    const { recorder } = this.options
+    const { recorder, observer, holds } = this.options
     const waiting: Result[] = []
     let running: Promise<void> | null = null
     const drain = async () => {
       while (waiting.length > 0)
-        for (const [name, until] of await recorder.record(appId, facts, waiting.splice(0)))
+        for (const [name, until] of await recorder.record(appId, inputs, waiting.splice(0)))
           left.set(name, until)
     }
     return async (results) => {
+      const tried = results.filter((result) => result.kind === 'tried')
+      observer.tried(appId, tried)
+      for (const [certificateId, ofOne] of groupBy(tried, (each) => each.certificate.certificateId))
+        holds.note(
+          appId,
+          certificateId,
+          ofOne.map(({ outcome }) => outcome),
+        )
       waiting.push(...results)
       do {
         running ??= drain().finally(() => {
@@ -156,7 +180,7 @@ export class BatchSender {
     }
   }
 
-  async #facts(appId: string, due: readonly Delivery[]): Promise<ResultFacts> {
+  async #inputs(appId: string, due: readonly Delivery[]): Promise<ResultInputs> {
     const { database, tasks, recipients, certificates } = this.options
     const taskIds = [...new Set(due.map(({ taskId }) => taskId))]
     const userIds = due.map(({ userId }) => userId)
@@ -177,7 +201,7 @@ export class BatchSender {
     }
   }
 
-  /** Devices that are told the same through the same certificate. */
+  /** Sends one notification to devices through one certificate. */
   async #sendGroup(group: readonly PreparedDelivery[]): Promise<Result[]> {
     const { senders, clock } = this.options
     const [first] = group
@@ -241,10 +265,10 @@ const missing: PushOutcome = {
   retryAfterMs: null,
 }
 
-/** The token that the delivery was planned for, if the device still has it. */
+/** The certificate and token of a delivery; null: the device has another token than at the time of planning. */
 function openWay(
   delivery: Delivery,
-  { bindings, certificates }: ResultFacts,
+  { bindings, certificates }: ResultInputs,
 ): Pick<PreparedDelivery, 'certificate' | 'token'> | null {
   const certificate = certificates.get(delivery.certificateId)
   const binding = bindings

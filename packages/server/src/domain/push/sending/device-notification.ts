@@ -1,14 +1,15 @@
 import type { PushNotification } from '../../../push/sender.js'
+import { isMentioned } from '../content/pushed-message.js'
+import type { TaskContent } from '../content/task-content.js'
 import { type Delivery, receiptTag } from '../deliveries/delivery-model.js'
-import { isMentioned } from '../messages/rules/push-config.js'
-import type { StoredPushTask, TaskContent } from '../tasks/task-model.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
 
-/** What is shown to users who want no details on their screens (no_push_detail). */
+/** The body for users who want no details on their screens (no_push_detail). */
 const hiddenBody = 'You have a new message.'
 
 type OneDelivery = Pick<Delivery, 'userId' | 'batchId' | 'isSilent' | 'hidesDetails'>
 
-/** What a task tells one device. */
+/** The notification of a task for one device. */
 export function notificationOf(task: StoredPushTask, delivery: OneDelivery): PushNotification {
   const { taskId, content, expiresAt } = task
   const { batchId, isSilent, hidesDetails } = delivery
@@ -26,13 +27,13 @@ export function notificationOf(task: StoredPushTask, delivery: OneDelivery): Pus
   }
 }
 
-/** The same for deliveries of a task and a batch that are told the same. */
+/** A name that deliveries of a task and batch with the same notification share. */
 export function variantOf({ content }: StoredPushTask, delivery: OneDelivery): string {
   const { isSilent, hidesDetails } = delivery
   return `${isSilent} ${hidesDetails} ${ownBody(content, delivery) !== null}`
 }
 
-/** What those whom a message mentions are told in place of its body; null: the user is none of them. */
+/** The body for a user whom the message mentions; null: it does not mention the user. */
 function ownBody(
   { audience, mentionedBody }: TaskContent,
   { userId }: Pick<Delivery, 'userId'>,

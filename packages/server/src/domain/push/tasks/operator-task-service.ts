@@ -14,7 +14,7 @@ export interface OperatorTaskServiceOptions {
   readonly clock: Clock
 }
 
-/** What the operator sees of push tasks and does to them. */
+/** Push tasks for operators. */
 export class OperatorTaskService {
   constructor(private readonly options: OperatorTaskServiceOptions) {}
 

@@ -1,8 +1,8 @@
 import { androidChannels, type Int64, type ParamsOf, type startPushTask } from '@hermod/protocol'
 import { badgeChange } from '../../../push/badge.js'
 import type { ChannelOptions } from '../../../push/sender.js'
-import { sequenceOf } from '../deliveries/channel-choice.js'
-import type { Audience, TaskContent, TaskNotification } from './task-model.js'
+import { sequenceOf } from '../content/channel-sequence.js'
+import type { Audience, TaskContent, TaskNotification } from '../content/task-content.js'
 
 type PushTaskBody = ParamsOf<typeof startPushTask>
 type RequestedMessage = PushTaskBody['message']
@@ -39,7 +39,7 @@ export function readPushRequest({
   }
 }
 
-/** How many values an audience names; 0 for everybody. */
+/** The number of values of an audience; 0 for all users. */
 export function audienceLength(audience: Audience): number {
   return 'values' in audience ? audience.values.length : 0
 }

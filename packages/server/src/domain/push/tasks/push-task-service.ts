@@ -4,7 +4,7 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
-import { expandTask, expansionOf } from './push-jobs.js'
+import { firstPageJob, sendBatch } from './push-jobs.js'
 import { audienceLength, type PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
 
@@ -44,13 +44,14 @@ export class PushTaskService {
       msgId: 0,
       requestId,
       content,
+      estimatedUsers: null,
       beginsAt,
       expiresAt: Math.min(endsAt ?? Number.POSITIVE_INFINITY, beginsAt + dayMs),
       createdAt: now,
     })
   }
 
-  /** A request whose end is past may be repeated, and not be made. */
+  /** A request whose end is past may be repeated, but not started. */
   async #startedBefore(appId: string, requestId: string): Promise<Int64> {
     const { database, store } = this.options
     const taskId =
@@ -68,7 +69,7 @@ export class PushTaskService {
     return database.transaction(async (tx) => {
       const stored = await store.insert(tx, [task])
       if (!stored.has(taskId)) return (await store.findByRequest(tx, appId, requestId)) ?? taskId
-      await jobs.enqueue(tx, expandTask, { ...expansionOf(task), runAt: beginsAt })
+      await jobs.enqueue(tx, sendBatch, { ...firstPageJob(task), runAt: beginsAt })
       return taskId
     })
   }

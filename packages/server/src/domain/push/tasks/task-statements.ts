@@ -5,9 +5,9 @@ import type { ProcedureContext } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { TaskKey } from './task-model.js'
+import type { StoredPushTask, TaskKey } from './task-model.js'
 
-/** What is added to the counts of a task on one channel. */
+/** An addition to the counts of a task on one channel. */
 export interface CountChange extends TaskKey {
   readonly channel: PushChannel
   readonly target: number
@@ -29,7 +29,7 @@ const countColumns = {
 export const lockTasks: BulkSelect = {
   table: 'push_tasks',
   keys: taskKeyColumns,
-  columns: 't.task_id, t.state, t.expanded_to, t.devices, t.finished',
+  columns: 't.task_id, t.state, t.page, t.page_batch_id, t.position, t.devices, t.finished',
   lock: 'for no key update',
 }
 
@@ -37,7 +37,9 @@ export const lockTasks: BulkSelect = {
 export interface LockedTask {
   readonly task_id: Int64
   readonly state: number
-  readonly expanded_to: Int64
+  readonly page: number
+  readonly page_batch_id: Int64
+  readonly position: Int64
   readonly devices: number
   readonly finished: number
 }
@@ -50,18 +52,45 @@ export const setDevices: BulkUpdate = {
   keys: taskKeyColumns,
 }
 
-/** Rows: state, expanded_to, devices and updated_at, then app_id and task_id. */
-export const setExpanded: BulkUpdate = {
+const progressColumns = {
+  state: 'smallint',
+  page: 'integer',
+  page_batch_id: 'bigint',
+  position: 'bigint',
+  devices: 'integer',
+  finished: 'integer',
+  updated_at: 'bigint',
+} as const
+
+/** Sets the progress of tasks; rows are made by {@link progressRow}. */
+export const setProgress: BulkUpdate = {
   module: import.meta.url,
   table: 'push_tasks',
-  set: {
-    state: 'smallint',
-    expanded_to: 'bigint',
-    devices: 'integer',
-    updated_at: 'bigint',
-  },
+  set: progressColumns,
   keys: taskKeyColumns,
 }
+
+/** A row of {@link setProgress}. */
+export const progressRow = rowOf(
+  { ...progressColumns, ...taskKeyColumns },
+  (
+    task: Pick<
+      StoredPushTask,
+      keyof TaskKey | 'state' | 'page' | 'pageBatchId' | 'position' | 'devices' | 'finished'
+    >,
+    now: number,
+  ) => ({
+    state: task.state,
+    page: task.page,
+    page_batch_id: task.pageBatchId,
+    position: task.position,
+    devices: task.devices,
+    finished: task.finished,
+    updated_at: now,
+    app_id: task.appId,
+    task_id: task.taskId,
+  }),
+)
 
 /** Adds to what tasks have counted on their channels; rows are made by {@link countRows}. */
 export const addToCounts: BulkInsert = {
@@ -81,13 +110,13 @@ const countRow = rowOf(countColumns, (change: CountChange) => ({
   received: change.received,
 }))
 
-/** What is added to the numbers of devices of a task. */
+/** An addition to the devices of a task. */
 export interface DeviceChange extends TaskKey {
   readonly devices: number
   readonly finished: number
 }
 
-/** What deliveries add that have come to an end: one change for each task. @param deliveries of one application */
+/** The additions of deliveries that have ended: one for each task. @param deliveries of one application */
 export function finishedOf(deliveries: readonly TaskKey[]): DeviceChange[] {
   const byTask = groupBy(deliveries, ({ taskId }) => taskId)
   return [...byTask.values()].flatMap((ofTask) => {
@@ -98,40 +127,32 @@ export function finishedOf(deliveries: readonly TaskKey[]): DeviceChange[] {
   })
 }
 
-/**
- * Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end.
- * @param changes one for each task, of one application
- */
+/** Adds to the devices of tasks; see {@link devicesAdded}. */
 export async function addDevices(
-  { run, change }: ProcedureContext,
+  context: ProcedureContext,
   changes: readonly DeviceChange[],
 ): Promise<void> {
+  await context.change(setDevices, await devicesAdded(context, changes))
+}
+
+/**
+ * Locks tasks, and makes the rows of {@link setDevices} that add to their devices and finished devices.
+ * @param changes one for each task, of one application
+ */
+export async function devicesAdded(
+  { run }: ProcedureContext,
+  changes: readonly DeviceChange[],
+): Promise<unknown[][]> {
   const sorted = changes
     .filter(({ devices, finished }) => devices > 0 || finished > 0)
     .sort((a, b) => compare(a.taskId, b.taskId))
   const keys = sorted.map(({ appId, taskId }) => [appId, taskId])
   const locked = await run<LockedTask>(lockTasks, keys)
   const tasks = new Map(locked.map((task) => [task.task_id, task]))
-  const rows = sorted.flatMap(({ appId, taskId, devices, finished }) => {
+  return sorted.flatMap(({ appId, taskId, devices, finished }) => {
     const task = tasks.get(taskId)
     return task ? [[task.devices + devices, task.finished + finished, appId, taskId]] : []
   })
-  await change(setDevices, rows)
-}
-
-/** What is added to the counts of a task when devices become targets of channels. */
-export function targetsAdded(
-  { appId, taskId }: TaskKey,
-  targets: ReadonlyMap<PushChannel, number>,
-): CountChange[] {
-  return [...targets].map(([channel, target]) => ({
-    appId,
-    taskId,
-    channel,
-    target,
-    sent: 0,
-    received: 0,
-  }))
 }
 
 /** Rows of {@link addToCounts}, one for each task and channel, in the order in which they are locked. */

@@ -1,5 +1,5 @@
 import { type Int64, type PushChannel, pushTaskState } from '@hermod/protocol'
-import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { type Selectable, sql } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
@@ -7,7 +7,9 @@ import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
-import type { StoredPushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
+import type { TaskContent } from '../content/task-content.js'
+import { firstBatchId } from './push-jobs.js'
+import { endOfAudience, type StoredPushTask, type TaskKey, type TaskTimes } from './task-model.js'
 import {
   addDevices,
   addToCounts,
@@ -16,8 +18,11 @@ import {
   type DeviceChange,
 } from './task-statements.js'
 
-/** A task that is to be stored; nothing of it is done yet. */
-export type NewPushTask = Omit<StoredPushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
+/** A task that is to be stored, without its progress. */
+export type NewPushTask = Omit<
+  StoredPushTask,
+  'state' | 'page' | 'pageBatchId' | 'position' | 'devices' | 'finished'
+>
 
 /** The counts of a task on one channel. */
 export type ChannelCounts = CountChange
@@ -29,6 +34,9 @@ const taskColumns = {
   request_id: 'text',
   content: 'text',
   state: 'smallint',
+  page_batch_id: 'bigint',
+  position: 'bigint',
+  estimated_users: 'bigint',
   begins_at: 'bigint',
   expires_at: 'bigint',
   created_at: 'bigint',
@@ -54,6 +62,9 @@ const taskRow = rowOf(taskColumns, (task: NewPushTask, state: number) => ({
   request_id: task.requestId,
   content: stringifyJson(task.content),
   state,
+  page_batch_id: firstBatchId(task),
+  position: state === pushTaskState.expanded ? endOfAudience : 0,
+  estimated_users: task.estimatedUsers,
   begins_at: task.beginsAt,
   expires_at: task.expiresAt,
   created_at: task.createdAt,
@@ -137,7 +148,7 @@ export class TaskStore {
     return rows.map(({ taskId }) => ({ appId, taskId }))
   }
 
-  /** Nothing of the task is expanded or sent from then on. */
+  /** Ends a task: nothing more is written or sent. */
   async cancel(tx: Tx, { appId, taskId }: TaskKey, at: number): Promise<void> {
     await tx
       .updateTable('push_tasks')
@@ -147,7 +158,28 @@ export class TaskStore {
       .execute()
   }
 
-  /** Keeps the task as it is until the transaction ends. */
+  /** Ends the pages of a task whose time is over; its position stays. */
+  async endPages(tx: StatementTx, { appId, taskId }: TaskKey, at: number): Promise<void> {
+    await tx
+      .updateTable('push_tasks')
+      .set({ state: pushTaskState.expanded, updated_at: at })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .where('state', 'in', [pushTaskState.waiting, pushTaskState.expanding])
+      .execute()
+  }
+
+  /** Sets the estimated number of users. */
+  async setEstimate(tx: StatementTx, { appId, taskId }: TaskKey, users: number): Promise<void> {
+    await tx
+      .updateTable('push_tasks')
+      .set({ estimated_users: users })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .execute()
+  }
+
+  /** Locks the task. */
   async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<StoredPushTask | null> {
     const found = tx
       .selectFrom('push_tasks')
@@ -253,7 +285,7 @@ export class TaskStore {
     return rows.map((row) => ({ appId: row.app_id, taskId: row.task_id }))
   }
 
-  /** With their counts. */
+  /** Deletes tasks with their counts. */
   async delete(tx: Tx, tasks: readonly TaskKey[]): Promise<void> {
     const rows = tasks.map(({ appId, taskId }) => [appId, taskId])
     await this.database.bulk(tx, deleteCounts, rows)
@@ -286,7 +318,10 @@ function toTask(row: Selectable<PushTasksTable>): StoredPushTask {
     requestId: row.request_id,
     content: parseJson(row.content) as TaskContent,
     state: row.state,
-    expandedTo: row.expanded_to,
+    page: row.page,
+    pageBatchId: row.page_batch_id,
+    position: row.position,
+    estimatedUsers: row.estimated_users,
     devices: row.devices,
     finished: row.finished,
     beginsAt: row.begins_at,

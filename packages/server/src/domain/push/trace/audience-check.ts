@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../../db/database.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { AudienceStore, FoundDevice } from '../audience/audience-store.js'
-import type { PushedMessage } from '../messages/pushed-message.js'
+import type { PushedMessage } from '../content/pushed-message.js'
 import type { PushPreferenceStore } from '../preferences/push-preference-store.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 
@@ -17,7 +17,7 @@ export interface AudienceCheckOptions {
   }
 }
 
-/** Whether an audience contains a user. */
+/** The membership of a user in an audience. */
 export interface Membership {
   readonly isIn: boolean
   /** Only these of the user's devices; null: all. */

@@ -1,9 +1,9 @@
-import type { PushedMessage } from '../messages/pushed-message.js'
-import type { Audience } from '../tasks/task-model.js'
+import type { PushedMessage } from '../content/pushed-message.js'
+import type { Audience } from '../content/task-content.js'
 
 const maxNamed = 10
 
-/** Whom a push is for, in words; push tokens are counted and not named. */
+/** The audience of a push in words; push tokens are counted and not named. */
 export function audienceWords(audience: Audience): string {
   switch (audience.kind) {
     case 'all':

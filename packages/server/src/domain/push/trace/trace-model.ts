@@ -3,7 +3,7 @@ import type { DeviceBinding } from '../deliveries/channel-choice.js'
 import type { Delivery } from '../deliveries/delivery-model.js'
 import type { TaskProgress } from '../tasks/task-model.js'
 
-/** What a device has bound, with the channel of the certificate that it names; '' = there is no such certificate. */
+/** A binding of a device, with the channel of its certificate; '' = there is no such certificate. */
 export type TracedBinding = Omit<DeviceBinding, 'deviceToken'> & {
   readonly channel: PushChannel | ''
 }
@@ -16,11 +16,11 @@ export interface TracedDevice {
   readonly bindings: readonly TracedBinding[]
   /** null: there is none, or it is not kept any more */
   readonly delivery: Delivery | null
-  /** What became of it, as a sentence. */
+  /** The result, as a sentence. */
   readonly text: string
 }
 
-/** What became of a push for one user. */
+/** The trace of a push for one user. */
 export interface Trace {
   readonly progress: TaskProgress
   readonly userId: Int64

@@ -1,13 +1,12 @@
-import { AppError, type Int64, pushTaskState } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { BatchStore } from '../batches/batch-store.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import type { RecipientStore } from '../deliveries/recipient-store.js'
+import type { RecipientStore } from '../deliveries/recipient-inputs.js'
 import type { OperatorTaskService } from '../tasks/operator-task-service.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
@@ -20,7 +19,6 @@ export interface TraceServiceOptions {
   readonly accounts: Pick<AccountService, 'requireUser'>
   readonly tasks: TaskStore
   readonly operatorTasks: OperatorTaskService
-  readonly batches: BatchStore
   readonly deliveries: DeliveryStore
   readonly recipients: RecipientStore
   readonly devices: {
@@ -91,13 +89,12 @@ export class TraceService {
     userId: Int64,
     membership: Membership,
   ): Promise<readonly TracedDevice[]> {
-    const { database, batches, deliveries, recipients, certificates, clock, traceMs } = this.options
+    const { database, deliveries, recipients, certificates, clock, traceMs } = this.options
     const { appId } = task
-    const [batch, devices, found, facts, entries] = await Promise.all([
-      database.read((db) => batches.findOfUser(db, task, userId)),
+    const [devices, found, inputs, entries] = await Promise.all([
       database.read((db) => this.options.devices.list(db, { appId, userId })),
       database.read((db) => deliveries.listOfUser(db, task, userId)),
-      database.read((db) => recipients.facts(db, appId, [userId])),
+      database.read((db) => recipients.inputs(db, appId, [userId])),
       certificates.of(appId),
     ])
     const channels = new Map(entries.map(({ name, gateway }) => [name, gateway.channel]))
@@ -110,7 +107,7 @@ export class TraceService {
       .slice(0, maxDevices)
       .map((deviceSn) => {
         const delivery = ofDevice.get(deviceSn) ?? null
-        const bindings = (facts.get(userId)?.bindings.get(deviceSn) ?? []).map(
+        const bindings = (inputs.get(userId)?.bindings.get(deviceSn) ?? []).map(
           ({ deviceToken: _, ...binding }): TracedBinding => ({
             ...binding,
             channel: channels.get(binding.notifierName) ?? '',
@@ -120,7 +117,7 @@ export class TraceService {
           delivery === null
             ? missingWords({
                 task,
-                isWaiting: batch === null ? isBehind(userId, task) : userId > batch.openedTo,
+                isReached: userId <= task.position,
                 isInAudience: membership.isIn,
                 isOtherDevice: membership.deviceSns?.includes(deviceSn) === false,
                 bindings,
@@ -132,11 +129,6 @@ export class TraceService {
         return { deviceSn, platform: platforms.get(deviceSn) ?? null, bindings, delivery, text }
       })
   }
-}
-
-/** Whether the audience has not been looked through up to a user. */
-function isBehind(userId: Int64, { state, expandedTo }: StoredPushTask): boolean {
-  return state !== pushTaskState.expanded && userId > expandedTo
 }
 
 const noPushOfMessage =

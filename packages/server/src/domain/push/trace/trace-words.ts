@@ -1,10 +1,11 @@
-/** What happened to a push, in sentences. */
+/** The history of a push in sentences. */
 import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
+import type { Suppression } from '../audience/recipient.js'
 import type { Delivery } from '../deliveries/delivery-model.js'
 import { type DeliveryStep, readSteps } from '../deliveries/delivery-step.js'
-import type { StoredPushTask, Suppression } from '../tasks/task-model.js'
+import { isUnresolved, type StoredPushTask } from '../tasks/task-model.js'
 import type { TracedBinding } from './trace-model.js'
 
 const suppressions: Readonly<Record<Suppression, string>> = {
@@ -86,7 +87,7 @@ function again({ nextAt }: DeliveryStep): string {
   return nextAt === undefined ? '' : `; it is tried again at ${timeWords(nextAt)}`
 }
 
-/** What became of a delivery, as a sentence. */
+/** The result of a delivery, as a sentence. */
 export function deliveryWords(delivery: Delivery): string {
   const { state, channel, receivedAt, nextAt, attempts } = delivery
   if (receivedAt !== null) return `The device has confirmed it at ${timeWords(receivedAt)}.`
@@ -118,41 +119,34 @@ function reportHint(channel: Delivery['channel']): string {
   return hasReceipts ? '' : ', which only the app can do here (/push/report)'
 }
 
-/** What is known where a device has no delivery. */
-export interface MissingFacts {
+/** The inputs of {@link missingWords}. */
+export interface MissingInputs {
   readonly task: StoredPushTask
-  /** The push has not come to the user. */
-  readonly isWaiting: boolean
+  /** The deliveries of the user are written. */
+  readonly isReached: boolean
   readonly isInAudience: boolean
   /** The audience names other devices of the user. */
   readonly isOtherDevice: boolean
   readonly bindings: readonly TracedBinding[]
   readonly hasCertificates: boolean
-  /** What became of pushes that began before is not kept any more. */
+  /** Deliveries of pushes that began before are no longer kept. Milliseconds since 1970. */
   readonly keptSince: number
   readonly now: number
 }
 
 /** Why a device has no delivery, as far as can be told. */
-export function missingWords(facts: MissingFacts): string {
-  const { task, bindings, now } = facts
-  if (task.beginsAt < facts.keptSince)
+export function missingWords(inputs: MissingInputs): string {
+  const { task, bindings, now } = inputs
+  if (task.beginsAt < inputs.keptSince)
     return 'What became of the push on devices is not kept any more.'
-  if (!facts.isInAudience) return 'The audience does not contain the user, as things are now.'
-  if (facts.isOtherDevice) return 'The audience names other devices of the user.'
-  if (facts.isWaiting) {
-    if (task.state === pushTaskState.cancelled)
-      return 'The push was cancelled before it came to the user.'
-    if (task.beginsAt > now) return `The push begins at ${timeWords(task.beginsAt)}.`
-    return task.expiresAt <= now
-      ? 'The time of the push was over before it came to the user.'
-      : 'The push has not come to the user yet.'
-  }
+  if (!inputs.isInAudience) return 'The audience does not contain the user, as things are now.'
+  if (inputs.isOtherDevice) return 'The audience names other devices of the user.'
+  if (!inputs.isReached) return unreachedWords(task, now)
   const { audience } = task.content
   if (audience.kind === 'message' && audience.message.collapsedBy !== null)
     return `It is not sent: ${suppressions.collapsed} (${audience.message.collapsedBy}).`
   if (task.expiresAt <= task.beginsAt) return 'The time of the push was over before it began.'
-  if (!facts.hasCertificates) return 'The application has no certificate of a push gateway.'
+  if (!inputs.hasCertificates) return 'The application has no certificate of a push gateway.'
   if (bindings.length === 0)
     return 'The device has bound no token of a gateway, and was not connected when the push came.'
   if (bindings.every(({ boundAt }) => boundAt >= task.beginsAt))
@@ -160,7 +154,16 @@ export function missingWords(facts: MissingFacts): string {
   return 'Nothing of the device is on record: it could not be reached when the push came.'
 }
 
-/** What became of a push for a user, in sentences. */
+/** Why a user above the position of a task has no deliveries. */
+function unreachedWords({ state, beginsAt, expiresAt }: StoredPushTask, now: number): string {
+  if (state === pushTaskState.cancelled) return 'The push was cancelled before it came to the user.'
+  if (beginsAt > now) return `The push begins at ${timeWords(beginsAt)}.`
+  return expiresAt <= now || !isUnresolved({ state })
+    ? 'The time of the push was over before it came to the user.'
+    : 'The push has not come to the user yet.'
+}
+
+/** The results of a push for a user, in sentences. */
 export function userWords(isInAudience: boolean, deliveries: readonly (Delivery | null)[]): string {
   if (deliveries.length === 0)
     return isInAudience

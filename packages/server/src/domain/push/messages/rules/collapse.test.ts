@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Recipient } from '../../tasks/task-model.js'
-import type { PushedMessage } from '../pushed-message.js'
+import type { Recipient } from '../../audience/recipient.js'
+import type { PushedMessage } from '../../content/pushed-message.js'
 import { collapseMessages, collapseRecipients } from './collapse.js'
 
 const first: PushedMessage = {

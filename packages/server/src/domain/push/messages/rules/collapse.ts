@@ -1,17 +1,17 @@
-/** Of several messages of a conversation that come at once, a user is told of the newest. */
+/** Collapse: of several messages of a conversation at once, a user gets the push of the newest. */
 import type { Int64 } from '@hermod/protocol'
 import { systemUserId } from '../../../users/system-user.js'
-import type { Recipient } from '../../tasks/task-model.js'
-import type { Mentions, PushedMessage } from '../pushed-message.js'
-import { isMentioned } from './push-config.js'
+import type { Recipient } from '../../audience/recipient.js'
+import type { Mentions, PushedMessage } from '../../content/pushed-message.js'
+import { isMentioned } from '../../content/pushed-message.js'
 
-/** A message and those whom it is for. */
+/** A message and its recipients. */
 export interface MessageRecipients {
   readonly message: PushedMessage
   readonly recipients: readonly Recipient[]
 }
 
-/** A message of a conversation beside others. */
+/** One of several messages of a conversation. */
 export interface ConversationMessage {
   readonly message: PushedMessage
   /** In the name of its sender, who need not have seen what is in the conversation (rule E5). */
@@ -19,7 +19,7 @@ export interface ConversationMessage {
 }
 
 /**
- * Names for each message a later one that everybody is told of who would be told of it, so that it need not be expanded at all.
+ * Names for each message a later one that all of its receivers get, so that its receivers need not be found.
  * @param messages of one conversation, oldest first
  * @returns them in their order
  */
@@ -36,7 +36,7 @@ export function collapseMessages(messages: readonly ConversationMessage[]): Push
 function standsFor(later: ConversationMessage, { message }: ConversationMessage): boolean {
   const { senderId, isFromAdmin, mentions, isSilent } = later.message
   return (
-    // The sender of the later one is not told of it, and has read the earlier one by sending.
+    // The sender of the later one gets no push of it, and has read the earlier one by sending.
     (!later.isNotification || senderId === systemUserId || senderId === message.senderId) &&
     (isFromAdmin || !message.isFromAdmin) &&
     (!isSilent || message.isSilent) &&
@@ -50,8 +50,7 @@ function mentionsAll(mentions: Mentions, others: Mentions): boolean {
 }
 
 /**
- * Suppresses what a later message stands for of which the same user is told: a mention only where that one mentions the user too, and
- * what is heard only where that one is heard too.
+ * Suppresses a message for users who get a later one. A mention is replaced only by a mention, and an audible push only by an audible one.
  * @param messages of one conversation, oldest first
  * @returns them in their order
  */

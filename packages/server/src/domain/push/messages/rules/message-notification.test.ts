@@ -25,7 +25,7 @@ const aMessage: NotificationParts['message'] = {
   collapsedBy: null,
 }
 
-/** Of a message from user 1, called Ann, to user 2. */
+/** A message from user 1, called Ann, to user 2. */
 function notification({ message, texts, config, ...others }: Changes = {}) {
   return messageNotification({
     message: { ...aMessage, ...message },

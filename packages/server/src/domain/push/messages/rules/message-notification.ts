@@ -1,18 +1,18 @@
-/** What devices are told of a message (rule K16). */
+/** The notification of a message (rule K16). */
 import { contentType, targetType } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import { beginning } from '../../../../lib/beginning.js'
 import { parseJson, scalarText } from '../../../../lib/json.js'
-import type { TaskContent, TaskNotification } from '../../tasks/task-model.js'
-import type { PushedMessage } from '../pushed-message.js'
+import type { PushedMessage } from '../../content/pushed-message.js'
+import type { TaskContent, TaskNotification } from '../../content/task-content.js'
 import type { PushConfig } from './push-config.js'
 
-/** What a notification is made of. */
+/** The inputs of a notification. */
 export interface NotificationParts {
   readonly message: PushedMessage
   readonly texts: Pick<EventPayloads['message.stored'], 'content_type' | 'content' | 'attachment'>
   readonly config: PushConfig
-  /** As those who get the push are to see it. */
+  /** The name of the sender as receivers see it. */
   readonly senderName: string
   /** null outside of groups */
   readonly groupName: string | null
@@ -22,7 +22,7 @@ export interface NotificationParts {
 const maxTitleLength = 100
 const maxBodyLength = 1_000
 
-/** The notification of a message, the same for everybody who is told of it, except for {@link mentionedContent}. */
+/** The notification of a message; {@link mentionedContent} is the exception for mentioned members. */
 export function messageNotification(parts: NotificationParts): TaskNotification {
   const { message, texts, config, senderName, groupName } = parts
   const conversation = conversationName(message)
@@ -35,7 +35,7 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
     badge: config.badge,
     ext: appMembers(message, texts, config),
     priority: 'high',
-    // A mention stays beside what is said later without one.
+    // A later message without a mention does not replace a mention.
     collapseKey: mentionsAnybody(message) ? `${conversation}-mention` : conversation,
     ios: {
       threadId: conversation,
@@ -46,7 +46,7 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
   }
 }
 
-/** What is told to those whom the message mentions in place of its body; nothing where its sender has no words for them. */
+/** The body for mentioned members; nothing where the sender has none for them. */
 export function mentionedContent({
   message,
   config: { mentionedMessage },
@@ -97,7 +97,7 @@ function attachmentText(attachment: string, name: string): string {
   }
 }
 
-/** What the app needs to open the conversation at the message. */
+/** The data by which the app opens the conversation at the message. */
 function appMembers(
   message: PushedMessage,
   { content_type }: NotificationParts['texts'],

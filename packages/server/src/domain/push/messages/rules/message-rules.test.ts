@@ -1,6 +1,6 @@
 import { contentType, groupStatus, groupType, muteMode, pushMode } from '@hermod/protocol'
 import { describe, expect, test } from 'vitest'
-import type { PushedMessage } from '../pushed-message.js'
+import type { PushedMessage } from '../../content/pushed-message.js'
 import { isPushedGroup, isWorthPush, recipientOf } from './message-rules.js'
 import { pushConfigOf } from './push-config.js'
 
@@ -36,8 +36,8 @@ describe('recipientOf', () => {
     [{ isSeen: true }, 'message_read'],
     [{ isSenderMuted: true }, 'contact_muted'],
     [{ isSeen: true, isSenderMuted: true }, 'message_read'],
-  ])('does not tell a receiver with %j: %s', (facts, reason) => {
-    expect(recipientOf(direct, { ...receiver, ...facts }).suppressedBy).toBe(reason)
+  ])('does not tell a receiver with %j: %s', (inputs, reason) => {
+    expect(recipientOf(direct, { ...receiver, ...inputs }).suppressedBy).toBe(reason)
   })
 
   const reasonIn = (

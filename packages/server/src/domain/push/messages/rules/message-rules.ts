@@ -1,4 +1,4 @@
-/** Who is told of a message, and who is not (rules G5, K16). */
+/** The rules by which users get the push of a message (rules G5, K16). */
 import {
   contentType,
   groupStatus,
@@ -8,13 +8,14 @@ import {
   pushMode,
 } from '@hermod/protocol'
 import type { Group } from '../../../groups/core/group-model.js'
-import type { Recipient, Suppression } from '../../tasks/task-model.js'
-import type { PushedMessage } from '../pushed-message.js'
+import type { Recipient, Suppression } from '../../audience/recipient.js'
+import type { PushedMessage } from '../../content/pushed-message.js'
+import { isMentioned } from '../../content/pushed-message.js'
 import type { MemberReader } from '../receiver-store.js'
-import { isMentioned, type PushConfig } from './push-config.js'
+import type { PushConfig } from './push-config.js'
 
-/** What decides whether one user is told of one message. */
-export interface ReceiverFacts {
+/** The inputs of the decision about one user and one message. */
+export interface ReceiverInputs {
   readonly userId: Int64
   /** Read, hidden from the user, or from before the user's time. */
   readonly isSeen: boolean
@@ -38,10 +39,10 @@ export function isPushedGroup({ type, status }: Pick<Group, 'type' | 'status'>):
 }
 
 /** A member as the receiver of a message in the group. */
-export function memberFacts(
+export function memberInputs(
   { seq }: Pick<PushedMessage, 'seq'>,
   { userId, seenSeq, muteMode, pushMode }: MemberReader,
-): ReceiverFacts {
+): ReceiverInputs {
   return {
     userId,
     isSeen: seenSeq >= seq,
@@ -50,8 +51,8 @@ export function memberFacts(
   }
 }
 
-/** @param receiver not the sender, who is told of nothing */
-export function recipientOf(message: PushedMessage, receiver: ReceiverFacts): Recipient {
+/** @param receiver any user but the sender */
+export function recipientOf(message: PushedMessage, receiver: ReceiverInputs): Recipient {
   return {
     userId: receiver.userId,
     deviceSns: null,
@@ -60,7 +61,7 @@ export function recipientOf(message: PushedMessage, receiver: ReceiverFacts): Re
   }
 }
 
-function suppressionOf(message: PushedMessage, receiver: ReceiverFacts): Suppression | null {
+function suppressionOf(message: PushedMessage, receiver: ReceiverInputs): Suppression | null {
   const { isSeen, isSenderMuted, membership, userId } = receiver
   if (isSeen) return 'message_read'
   if (isSenderMuted) return 'contact_muted'

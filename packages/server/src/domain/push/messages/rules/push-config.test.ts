@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isMentioned, pushConfigOf } from './push-config.js'
+import { isMentioned } from '../../content/pushed-message.js'
+import { pushConfigOf } from './push-config.js'
 
 describe('pushConfigOf', () => {
   test('reads what the sender says about the push', () => {

@@ -1,11 +1,10 @@
-import type { Int64 } from '@hermod/protocol'
 import { type JsonObject, parseJson, scalarText } from '../../../../lib/json.js'
 import { badgeChange } from '../../../../push/badge.js'
 import type { BadgeChange } from '../../../../push/sender.js'
 import { idsOf } from '../../../messaging/sending/message-config.js'
-import type { Mentions } from '../pushed-message.js'
+import type { Mentions } from '../../content/pushed-message.js'
 
-/** What the `config` of a message says about its push (rule K7); texts are "" when it says nothing. */
+/** The options of a push in the `config` of a message (rule K7); texts are "" when they are not set. */
 export interface PushConfig {
   readonly mentions: Mentions
   /** For those who are mentioned. */
@@ -34,7 +33,7 @@ const nothing: PushConfig = {
   badge: addsOne,
 }
 
-/** As the field `badge` of /push/notify. */
+/** The change of the badge, in the form of the field `badge` of /push/notify. */
 const badgeText = /^\+?\d{1,9}$/
 
 /** @param config JSON text; what has not the documented form means nothing */
@@ -53,11 +52,6 @@ export function pushConfigOf(config: string): PushConfig {
     isSilent: members.pushSilent === true,
     badge: badgeText.test(badge) ? badgeChange(badge) : addsOne,
   }
-}
-
-/** Whether the user is among the mentioned. */
-export function isMentioned(mentions: Mentions, userId: Int64): boolean {
-  return mentions === 'all' || mentions.includes(userId)
 }
 
 function objectOf(json: string): JsonObject | null {

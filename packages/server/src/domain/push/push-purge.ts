@@ -1,29 +1,27 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
-import { pause } from '../../../lib/concurrency/pause.js'
-import type { BatchStore } from '../batches/batch-store.js'
-import type { DeliveryKey } from '../deliveries/delivery-model.js'
-import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import type { TaskTimes } from './task-model.js'
-import type { TaskStore } from './task-store.js'
+import type { Database } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { pause } from '../../lib/concurrency/pause.js'
+import type { DeliveryKey } from './deliveries/delivery-model.js'
+import type { DeliveryStore } from './deliveries/delivery-store.js'
+import type { TaskTimes } from './tasks/task-model.js'
+import type { TaskStore } from './tasks/task-store.js'
 
 export interface PushPurgeOptions {
   readonly database: Database
   readonly apps: { list(): Promise<readonly { readonly appId: string }[]> }
-  readonly batches: BatchStore
   readonly deliveries: DeliveryStore
   readonly tasks: TaskStore
-  /** For how long one can see what became of a push on a device. */
+  /** The time for which deliveries are kept. */
   readonly traceMs: number
-  /** For how long tasks that were asked for, their counts and their request IDs are kept; those of messages go with the traces. */
+  /** The time for which requested tasks, their counts and their request IDs are kept. Tasks of messages go with their deliveries. */
   readonly taskMs: number
   readonly clock: Clock
 }
 
-/** So many rows are deleted at once, so that no message waits for it. */
+/** Rows of one deletion, few enough that no message waits for it. */
 const rowsPerStep = 1_000
-/** Others write meanwhile. */
+/** Other writers run during the pause. */
 const pauseMs = 20
 
 /** Deletes deliveries, and later the tasks, of pushes that were long ago. */
@@ -48,7 +46,7 @@ export class PushPurge {
     }
   }
 
-  /** @returns where to go on; null: what comes is younger */
+  /** @returns where to continue; null: the rest is younger */
   async #step(appId: string, after: DeliveryKey | Int64): Promise<DeliveryKey | Int64 | null> {
     const { database, deliveries, tasks } = this.options
     const keys = await database.read((db) => deliveries.listKeys(db, appId, after, rowsPerStep))
@@ -64,7 +62,7 @@ export class PushPurge {
   }
 
   async #purgeTasks(signal: AbortSignal): Promise<void> {
-    const { database, batches, tasks, taskMs, traceMs, clock } = this.options
+    const { database, tasks, taskMs, traceMs, clock } = this.options
     const now = clock.now()
     const ends = {
       madeBefore: now - taskMs,
@@ -75,11 +73,7 @@ export class PushPurge {
     while (count === rowsPerStep && !signal.aborted) {
       const old = await database.read((db) => tasks.listOld(db, ends, rowsPerStep))
       count = old.length
-      if (count > 0)
-        await database.transaction(async (tx) => {
-          await batches.deleteOfTasks(tx, old)
-          await tasks.delete(tx, old)
-        })
+      if (count > 0) await database.transaction((tx) => tasks.delete(tx, old))
       await pause(pauseMs, signal)
     }
   }
@@ -89,7 +83,7 @@ export class PushPurge {
     return createdAt >= clock.now() - traceMs
   }
 
-  /** A push may begin, and go on, long after it was asked for. */
+  /** A push may begin and continue long after its request. */
   #isKept(task: TaskTimes): boolean {
     const { traceMs, clock } = this.options
     const now = clock.now()

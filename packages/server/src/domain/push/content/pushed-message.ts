@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 
-/** A message as its push task remembers it: what says who is told of it (rules G5, K16). */
+/** The fields of a message by which its receivers are found (rules G5, K16). */
 export interface PushedMessage {
   /** `direct`: two users, or the system and a user. `broadcast`: all users. */
   readonly kind: 'direct' | 'group' | 'broadcast'
@@ -11,18 +11,20 @@ export interface PushedMessage {
   readonly senderId: Int64
   /** The receiver, or the group; 0 for a broadcast. */
   readonly targetId: Int64
-  /** Of a group: the owner, an admin or the system sent it. */
+  /** The owner of the group, an admin or the system sent it. */
   readonly isFromAdmin: boolean
-  /** Of a group: the members whom it mentions. */
+  /** The members of the group that it mentions. */
   readonly mentions: Mentions
   /** Its sender wants it to arrive without sound and vibration. */
   readonly isSilent: boolean
-  /**
-   * A later message that is pushed to everybody whom this one would be pushed to, so that this one is pushed to nobody; null: there was
-   * none when this one was looked at.
-   */
+  /** A later message for at least the same receivers, which is pushed in place of this one; null: there was none. */
   readonly collapsedBy: Int64 | null
 }
 
-/** Members whom a message mentions. */
+/** The members that a message mentions. */
 export type Mentions = 'all' | readonly Int64[]
+
+/** Tests whether a message mentions a user. */
+export function isMentioned(mentions: Mentions, userId: Int64): boolean {
+  return mentions === 'all' || mentions.includes(userId)
+}

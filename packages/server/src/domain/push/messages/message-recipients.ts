@@ -6,11 +6,11 @@ import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { Group } from '../../groups/core/group-model.js'
 import { broadcastUserId, peerOf, readersOf } from '../../messaging/model/conversation-model.js'
 import { systemUserId } from '../../users/system-user.js'
-import type { Recipient } from '../tasks/task-model.js'
-import type { PushedMessage } from './pushed-message.js'
+import type { Recipient } from '../audience/recipient.js'
+import type { PushedMessage } from '../content/pushed-message.js'
 import { type MessagePair, pairName, type ReceiverStore } from './receiver-store.js'
 import { collapseMessages, collapseRecipients } from './rules/collapse.js'
-import { isPushedGroup, memberFacts, recipientOf } from './rules/message-rules.js'
+import { isPushedGroup, memberInputs, recipientOf } from './rules/message-rules.js'
 import type { PushConfig } from './rules/push-config.js'
 
 /** A message that may be pushed, with what its sender says about it. */
@@ -20,40 +20,40 @@ export interface Candidate {
 }
 
 /** A message that is to be pushed. */
-export interface Expansion extends Candidate {
+export interface ResolvedMessage extends Candidate {
   readonly message: PushedMessage
   /** null outside of groups */
   readonly group: Group | null
-  /** null: the audience is large, and looked through later */
+  /** null: the audience is large, and resolved by pages */
   readonly recipients: readonly Recipient[] | null
 }
 
-export interface MessageExpansionOptions {
+export interface MessageRecipientsOptions {
   readonly database: Database
   readonly store: ReceiverStore
   readonly groups: Pick<GroupCache, 'findGroup'>
 }
 
-/** The members of larger groups are looked through later, page by page. */
+/** The audiences of larger groups are resolved by pages. */
 const maxMembersAtOnce = 500
-/** Of messages that come together and of which none stands for another, so are those of smaller groups. */
+/** Smaller groups are resolved by pages, too, when the messages of a batch have more receivers in all. */
 const maxRecipientsAtOnce = 125_000
 
-/** Finds out who is told of messages that come together; those of whom nobody can be told are left out. */
-export class MessageExpansion {
-  constructor(private readonly options: MessageExpansionOptions) {}
+/** Finds the receivers of a batch of messages; messages without any are left out. */
+export class MessageRecipients {
+  constructor(private readonly options: MessageRecipientsOptions) {}
 
-  async expand(appId: string, candidates: readonly Candidate[]): Promise<Expansion[]> {
+  async resolve(appId: string, candidates: readonly Candidate[]): Promise<ResolvedMessage[]> {
     const kinds = groupBy(candidates, ({ event }) => kindOf(event))
-    const expansions = await Promise.all([
+    const resolved = await Promise.all([
       this.#direct(appId, kinds.get('direct') ?? []),
       this.#inGroups(appId, kinds.get('group') ?? []),
       broadcasts(kinds.get('broadcast') ?? []),
     ])
-    return expansions.flat()
+    return resolved.flat()
   }
 
-  async #direct(appId: string, candidates: readonly Candidate[]): Promise<Expansion[]> {
+  async #direct(appId: string, candidates: readonly Candidate[]): Promise<ResolvedMessage[]> {
     const { database, store } = this.options
     const messages = candidates.flatMap((candidate) => {
       const receiver = receiverOf(candidate.event)
@@ -68,7 +68,7 @@ export class MessageExpansion {
     const [muted, seen] = await database.read((db) =>
       Promise.all([store.findMutes(db, appId, pairs), store.findSeen(db, appId, pairs)]),
     )
-    const expanded = reachable.map(({ candidate, message }) => {
+    const resolved = reachable.map(({ candidate, message }) => {
       const name = pairName(message)
       const recipient = recipientOf(message, {
         userId: message.targetId,
@@ -78,10 +78,10 @@ export class MessageExpansion {
       })
       return { ...candidate, group: null, message, recipients: [recipient] }
     })
-    return [...groupBy(expanded, ({ message }) => pairName(message)).values()].flatMap(collapsed)
+    return [...groupBy(resolved, ({ message }) => pairName(message)).values()].flatMap(collapsed)
   }
 
-  async #inGroups(appId: string, candidates: readonly Candidate[]): Promise<Expansion[]> {
+  async #inGroups(appId: string, candidates: readonly Candidate[]): Promise<ResolvedMessage[]> {
     if (candidates.length === 0) return []
     const { database, store, groups } = this.options
     const byGroup = groupBy(candidates, ({ event }) => event.conversation.low_id)
@@ -92,20 +92,20 @@ export class MessageExpansion {
       })),
     )
     const roles = await database.read((db) => store.findRoles(db, appId, pairs))
-    const expansions = await Promise.all(
+    const resolved = await Promise.all(
       [...byGroup].map(async ([groupId, ofGroup]) => {
         const group = await groups.findGroup({ appId, groupId })
         return group && isPushedGroup(group) ? this.#inGroup(group, ofGroup, roles) : []
       }),
     )
-    return expansions.flat()
+    return resolved.flat()
   }
 
   async #inGroup(
     group: Group,
     candidates: readonly Candidate[],
     roles: ReadonlyMap<string, number>,
-  ): Promise<Expansion[]> {
+  ): Promise<ResolvedMessage[]> {
     const { database, store } = this.options
     const { appId, groupId } = group
     const messages = candidates.map((candidate) => {
@@ -121,17 +121,17 @@ export class MessageExpansion {
     const members = await database.read((db) =>
       store.listMembers(db, { appId, groupId }, 0, maxMembersAtOnce),
     )
-    const expanded = told.flatMap((each) => {
+    const resolved = told.flatMap((each) => {
       const { message } = each
       const others = members.filter(({ userId }) => userId !== message.senderId)
       if (others.length === 0) return []
       const recipients =
         message.collapsedBy === null
-          ? others.map((member) => recipientOf(message, memberFacts(message, member)))
+          ? others.map((member) => recipientOf(message, memberInputs(message, member)))
           : []
       return [{ ...each, group, recipients }]
     })
-    return collapsed(expanded)
+    return collapsed(resolved)
   }
 }
 
@@ -148,14 +148,14 @@ function kindOf({ conversation }: Candidate['event']): PushedMessage['kind'] {
   return conversation.low_id === broadcastUserId ? 'broadcast' : 'direct'
 }
 
-/** Nobody is told of what they send, and nobody reads for the system; then null. */
+/** The receiver of a direct message; null for messages to the sender's own user or to the system. */
 function receiverOf({ conversation, sender_id }: Candidate['event']): Int64 | null {
   const key = { lowId: conversation.low_id, highId: conversation.high_id }
   const receiver = peerOf(key, sender_id)
   return receiver !== sender_id && readersOf(key).includes(receiver) ? receiver : null
 }
 
-function broadcasts(candidates: readonly Candidate[]): Expansion[] {
+function broadcasts(candidates: readonly Candidate[]): ResolvedMessage[] {
   const streams = groupBy(candidates, ({ event }) => event.sender_id)
   return [...streams.values()].flatMap((ofSender) =>
     withCollapsed(
@@ -201,10 +201,10 @@ function withCollapsed(
 
 /** Messages of one conversation, oldest first. */
 function collapsed(
-  expansions: readonly (Expansion & { readonly recipients: readonly Recipient[] })[],
-): Expansion[] {
-  return collapseRecipients(expansions).map(({ recipients }, index) => ({
-    ...(expansions[index] as Expansion),
+  resolved: readonly (ResolvedMessage & { readonly recipients: readonly Recipient[] })[],
+): ResolvedMessage[] {
+  return collapseRecipients(resolved).map(({ recipients }, index) => ({
+    ...(resolved[index] as ResolvedMessage),
     recipients,
   }))
 }

@@ -1,13 +1,15 @@
-/** What decides how users are pushed to, and how it is read. Loaded by the writer's thread too. */
+/** The stored data by which pushes to users are decided. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
+import type { Database, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { defaultSettings } from '../../users/user-model.js'
 import type { PushSettings } from '../preferences/push-window.js'
 import type { DeviceBinding } from './channel-choice.js'
+import { deviceName } from './delivery-model.js'
 
-/** What a push needs to know about a user. */
-export interface RecipientFacts {
+/** The stored data of a user by which a push is decided. */
+export interface RecipientInputs {
   /** One of userStatus. */
   readonly status: number
   readonly settings: PushSettings
@@ -43,22 +45,22 @@ const bindingColumns = (alias: string) =>
   `${alias}.device_sn as "deviceSn", ${alias}.notifier_name as "notifierName", ${alias}.device_token as "deviceToken",
     ${alias}.bound_at as "boundAt", ${alias}.paused_until as "pausedUntil"`
 
-/** A row for each binding of a user, and one for a user without any. */
-const findFacts: BulkSelect = {
+/** Reads a row for each binding of a user, and one for a user without any. */
+const findInputs: BulkSelect = {
   table: 'users',
   joins: `${joined('user_settings', 's')} ${joined('push_bindings', 'b')}`,
   keys: userKey,
   columns: `t.user_id as "userId", t.status, t.deleted_at as "deletedAt", ${settingNames.map((name) => `s.${name}`).join(', ')}, ${bindingColumns('b')}`,
 }
 
-/** A row of findFacts: null where a user has stored no settings, or no binding. */
-type FactRow = Pick<RecipientFacts, 'status'> &
+/** A row of findInputs. Fields are null where a user has stored no settings, or no binding. */
+type InputRow = Pick<RecipientInputs, 'status'> &
   UserPresence &
   (PushSettings | NullIn<PushSettings>) &
   (BindingRow | (NullIn<Omit<BindingRow, 'userId'>> & Pick<BindingRow, 'userId'>))
 type NullIn<T> = { readonly [Name in keyof T]: null }
 
-/** Whether users are still there; see {@link UserPresence}. */
+/** Reads whether users are deleted; see {@link UserPresence}. */
 export const findPresence: BulkSelect = {
   table: 'users',
   keys: userKey,
@@ -72,21 +74,21 @@ export interface UserPresence {
   readonly deletedAt: number | null
 }
 
-/** The bindings of users; see {@link BindingRow}. */
+/** Reads the bindings of users; see {@link BindingRow}. */
 export const findBindings: BulkSelect = {
   table: 'push_bindings',
   keys: userKey,
   columns: `t.user_id as "userId", ${bindingColumns('t')}`,
 }
 
-/** Of users who are there. */
-export async function readFacts(
+/** Reads the inputs of users; deleted users are left out. */
+export async function readInputs(
   select: SelectOfUsers,
   appId: string,
   userIds: readonly Int64[],
-): Promise<ReadonlyMap<Int64, RecipientFacts>> {
-  const rows = await select<FactRow>(
-    findFacts,
+): Promise<ReadonlyMap<Int64, RecipientInputs>> {
+  const rows = await select<InputRow>(
+    findInputs,
     userIds.map((userId) => [appId, userId]),
   )
   const byUser = groupBy(rows, ({ userId }) => userId)
@@ -101,6 +103,31 @@ export async function readFacts(
   )
 }
 
-function hasBinding(row: FactRow): row is FactRow & BindingRow {
+function hasBinding(row: InputRow): row is InputRow & BindingRow {
   return row.deviceSn !== null
+}
+
+/** Reads the stored data of users outside of procedures. */
+export class RecipientStore {
+  constructor(private readonly database: Database) {}
+
+  /** The inputs of users; deleted users are left out. */
+  async inputs(
+    db: Queryable,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<ReadonlyMap<Int64, RecipientInputs>> {
+    return readInputs((statement, rows) => this.database.bulk(db, statement, rows), appId, userIds)
+  }
+
+  /** The bindings of devices, by {@link deviceName}. */
+  async bindings(
+    db: Queryable,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<ReadonlyMap<string, readonly DeviceBinding[]>> {
+    const keys = [...new Set(userIds)].map((userId) => [appId, userId])
+    const rows = await this.database.bulk<BindingRow>(db, findBindings, keys)
+    return groupBy(rows, deviceName)
+  }
 }

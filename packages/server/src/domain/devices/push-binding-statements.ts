@@ -1,0 +1,98 @@
+/** Bulk statements of tokens that gateways call dead or want left alone. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import type { BulkDelete, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
+import type { ProcedureContext } from '../../db/procedure.js'
+import { rowOf } from '../../db/rows.js'
+import type { DeviceKey, PushBinding } from './device-model.js'
+
+/** The token of one device at one gateway. */
+export interface BindingKey {
+  readonly device: Pick<DeviceKey, 'appId' | 'userId' | 'deviceSn'>
+  readonly binding: PushBinding
+}
+
+/** A token that its gateway calls dead. */
+export interface DeadBinding extends BindingKey {
+  /** Milliseconds since 1970: a token that was bound later is another one. */
+  readonly boundBefore: number
+}
+
+/** A device that its gateway wants left alone. */
+export interface PausedBinding extends BindingKey {
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+const keyColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  device_sn: 'integer',
+  notifier_name: 'text',
+  device_token: 'text',
+} as const
+
+const keyRow = rowOf(keyColumns, ({ device, binding }: BindingKey) => ({
+  app_id: device.appId,
+  user_id: device.userId,
+  device_sn: device.deviceSn,
+  notifier_name: binding.notifierName,
+  device_token: binding.deviceToken,
+}))
+
+const lockBindings: BulkSelect = {
+  table: 'push_bindings',
+  keys: keyColumns,
+  columns: 't.user_id, t.device_sn, t.notifier_name, t.bound_at',
+  lock: 'for update',
+}
+const deleteBindings: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'push_bindings',
+  keys: keyColumns,
+}
+const setPaused: BulkUpdate = {
+  module: import.meta.url,
+  table: 'push_bindings',
+  set: { paused_until: 'bigint' },
+  keys: keyColumns,
+}
+
+/** Deletes tokens, unless the device was given them again since. @returns those that devices had */
+export async function clearBindings<Dead extends DeadBinding>(
+  context: ProcedureContext,
+  dead: readonly Dead[],
+): Promise<Dead[]> {
+  const bound = await context.run<{
+    readonly user_id: Int64
+    readonly device_sn: number
+    readonly notifier_name: string
+    readonly bound_at: number
+  }>(
+    lockBindings,
+    dead.map((each) => keyRow(each)),
+  )
+  const boundAt = new Map(
+    bound.map((row) => [`${row.user_id} ${row.device_sn} ${row.notifier_name}`, row.bound_at]),
+  )
+  const cleared = dead.filter(({ device, binding, boundBefore }) => {
+    const name = `${device.userId} ${device.deviceSn} ${binding.notifierName}`
+    const isCleared = (boundAt.get(name) ?? boundBefore) < boundBefore
+    // Two results may name one token.
+    if (isCleared) boundAt.delete(name)
+    return isCleared
+  })
+  await context.run(
+    deleteBindings,
+    cleared.map((each) => keyRow(each)),
+  )
+  return cleared
+}
+
+/** Notes until when devices are left alone, if they still have the token. */
+export async function pauseBindings(
+  context: ProcedureContext,
+  paused: readonly PausedBinding[],
+): Promise<void> {
+  const rows = paused.map((each) => [each.until, ...keyRow(each)])
+  await context.change(setPaused, rows)
+}
