@@ -380,7 +380,7 @@ export interface ConversationsTable {
   last_recalled_seq: number
   /** Position of the newest notification in a user's name, recalled or not; 0 = none. The same for own_notifications. */
   last_notified_seq: Generated<number>
-  /** Nothing up to and including this position is unread to the party: the greater one of its read and hidden positions. */
+  /** Positions up to this one are not unread for the party: the greater of its read and hidden positions. */
   low_seen_seq: number
   high_seen_seq: number
   /** The party has read everything up to and including this position; sending moves it (rule E5). */

@@ -19,7 +19,7 @@ export interface EdgeOptions {
   readonly trustProxy: TrustProxy
   /** The address at which all clients reach the service; null: each request carries it. */
   readonly publicUrl: string | null
-  /** Origins whose pages may call. */
+  /** Origins of pages that may call. */
   readonly origins: '*' | readonly string[]
 }
 

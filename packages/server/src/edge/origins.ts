@@ -1,4 +1,4 @@
-/** Origins whose pages may call the service from browsers. */
+/** Origins of pages that may call the service from browsers. */
 export class Origins {
   readonly #origins: ReadonlySet<string> | null
 

@@ -5,7 +5,7 @@ import { type ConsumerObserver, ConsumerRunner } from './consumer-runner.js'
 import type { OutboxStore } from './outbox-store.js'
 import { NodePositions, StoredPositions, sharedLease } from './positions.js'
 
-/** What one node at a time may do; see jobs/lease-store.ts. */
+/** Leases of tasks that run on one node at a time; see jobs/lease-store.ts. */
 export interface Leases {
   acquire(name: string, owner: string, ttlMs: number): Promise<boolean>
   release(name: string, owner: string): Promise<void>

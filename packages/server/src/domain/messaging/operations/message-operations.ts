@@ -11,17 +11,17 @@ import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import type { AlterationKind } from '../model/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
+import type { HistoryStore } from '../log/history-store.js'
+import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
+import type { AlterationKind } from '../model/change-model.js'
 import {
   broadcastStream,
   type Conversation,
   readersOf,
   toEventConversation,
 } from '../model/conversation-model.js'
-import type { HistoryStore } from '../log/history-store.js'
 import { requireSize } from '../model/message-content.js'
-import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { BroadcastPositionStore } from '../positions/broadcast-position-store.js'
 import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'

@@ -6,11 +6,11 @@ import { countInPage, fitInPage, maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { HistoryStore } from '../log/history-store.js'
-import type { PositionWriter } from '../positions/position-writer.js'
-import { ignoreTransientErrors } from '../positions/transient-errors.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'
 import { textUnits } from '../model/message-content.js'
 import type { HistoryMessage } from '../model/message-model.js'
+import type { PositionWriter } from '../positions/position-writer.js'
+import { ignoreTransientErrors } from '../positions/transient-errors.js'
 
 export interface HistoryServiceOptions {
   readonly database: Database

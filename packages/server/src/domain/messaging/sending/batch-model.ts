@@ -8,7 +8,7 @@ export interface Submission {
   readonly transactionId: Int64 | null
   /** Rows with message IDs that ascend over the batch, and without positions. */
   readonly rows: readonly MessageRow[]
-  /** For messages to groups, the members of each row who are asked for a read receipt, as in receipt_requests; '' = none. */
+  /** For messages to groups, the members of each row with a requested read receipt, as in receipt_requests; '' = none. */
   readonly groups?: readonly string[] | undefined
 }
 

@@ -9,13 +9,13 @@ import { systemUserId } from '../../users/system-user.js'
 import { directConversation, groupConversation } from '../model/conversation-model.js'
 import { isTypingSignal, type MessageContent, requireSize } from '../model/message-content.js'
 import type { Draft } from '../model/message-model.js'
-import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
+import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
+import type { TransactionStore } from '../transactions/transaction-store.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
-import type { TransactionStore } from '../transactions/transaction-store.js'
 
 export interface MessageServiceOptions {
   readonly database: Database
@@ -179,7 +179,7 @@ export class MessageService {
     return messageIds
   }
 
-  /** For each group the members who are asked for a read receipt, as in receipt_requests. */
+  /** For each group the members with a requested read receipt, as in receipt_requests. */
   async #receiptRequests(
     appId: string,
     groupIds: readonly Int64[],

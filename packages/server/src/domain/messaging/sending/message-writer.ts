@@ -6,9 +6,9 @@ import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-q
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
+import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { textUnits } from '../model/message-content.js'
 import { type Draft, messageRow } from '../model/message-model.js'
-import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type { BatchRetry } from './batch-model.js'
 import { storeBatch } from './store-batch.js'
 
@@ -34,7 +34,7 @@ export interface QueuedSend {
   /** null = repeats of the send are not recognized. */
   readonly transactionId: Int64 | null
   readonly drafts: readonly Draft[]
-  /** For messages to groups, the members of each draft who are asked for a read receipt, as in receipt_requests; '' = none. */
+  /** For messages to groups, the members of each draft with a requested read receipt, as in receipt_requests; '' = none. */
   readonly groups?: readonly string[] | undefined
 }
 

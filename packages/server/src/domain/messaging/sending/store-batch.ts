@@ -26,12 +26,12 @@ import {
   insertOwnNotifications,
   ownNotificationRow,
 } from '../log/message-statements.js'
+import { readersOf } from '../model/conversation-model.js'
+import { type MessageRow, rowValue } from '../model/message-model.js'
 import {
   insertReceiptRequests,
   receiptRequestRow,
 } from '../positions/receipt-request-statements.js'
-import { readersOf } from '../model/conversation-model.js'
-import { type MessageRow, rowValue } from '../model/message-model.js'
 import {
   setTransactionMessages,
   transactionMessagesRow,
