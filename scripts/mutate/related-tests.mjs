@@ -79,7 +79,7 @@ const tests = {
   'domain/users/import/': ['commands-user'],
   'domain/users/registration/': ['accounts', 'users', 'app-config', 'commands-user', 'broadcasts'],
   'domain/users/settings/': ['user-settings', 'accounts'],
-  'pipeline/': ['pipeline', 'bad-parameters', 'limits', 'walk'],
+  'pipeline/': ['pipeline', 'callers', 'bad-parameters', 'limits', 'walk'],
   'pipeline/call-limits': ['limits'],
   'db/': [
     'cache-check',
