@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
-import { type RowMaker, rowMaker } from './row.js'
+import { type RowMaker, rowMaker } from '../rows.js'
 
 export type Connection = InstanceType<typeof DatabaseSync>
 export type Statement = ReturnType<Connection['prepare']>

@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads'
-import { DatabaseSync } from '@photostructure/sqlite'
 import { Mutex } from '../../lib/concurrency/mutex.js'
 import {
   CompiledQuery,
@@ -14,7 +13,7 @@ import {
 import { type ProcedureName, RetryProcedure } from '../procedure.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { RequestThread } from './request-thread.js'
-import { rowMaker } from './row.js'
+import { rowMaker } from '../rows.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import {
   Checkpointer,
@@ -22,7 +21,7 @@ import {
   type CheckpointState,
   type CheckpointThreads,
 } from './sqlite-checkpointer.js'
-import { type Bound, type Connection as Reader, StatementCache } from './sqlite-statement.js'
+import { ReaderConnection, setsOf } from './sqlite-reader.js'
 import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerOptions, WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
@@ -98,7 +97,7 @@ export function sqliteDialect(
     procedures = [],
   }: SqliteOptions = {},
 ): SqlDialect {
-  const reader = new ReaderConnection(path)
+  const reader = new ReaderConnection(path, readerPragmas)
   const writer = new ThreadConnection(path, writerPragmas, { checksWriters, procedures })
   const turns = new Mutex()
   const checkpoints = new Checkpointer({
@@ -410,14 +409,6 @@ class ThreadConnection implements DatabaseConnection {
   }
 }
 
-/** The sets of parameters that a statement is run with, one after the other. */
-function setsOf({
-  parameters,
-  isBulk,
-}: CompiledQuery & BulkQuery): readonly (readonly unknown[])[] {
-  return isBulk ? (parameters as readonly (readonly unknown[])[]) : [parameters]
-}
-
 class ReaderDriver extends TransactionDriver {
   constructor(private readonly connection: ReaderConnection) {
     super('begin')
@@ -434,48 +425,5 @@ class ReaderDriver extends TransactionDriver {
 
   async destroy(): Promise<void> {
     this.connection.close()
-  }
-}
-
-class ReaderConnection implements DatabaseConnection {
-  readonly #statements = new StatementCache()
-
-  #database: Reader | undefined
-
-  /** Opened at the first read, when the writer has made the file. */
-  constructor(private readonly path: string) {}
-
-  all(sql: string, parameters: readonly unknown[]): unknown[] {
-    const { statement, toRow } = this.#statements.prepare(this.#open(), sql)
-    // Rows as arrays cross into JavaScript in two thirds of the time that objects take.
-    const rows = statement.all(...(parameters as Bound)) as unknown as unknown[][]
-    return rows.map(toRow)
-  }
-
-  async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {
-    return { rows: setsOf(query).flatMap((set) => this.all(query.sql, set)) as Row[] }
-  }
-
-  async *streamQuery<Row>({
-    sql,
-    parameters,
-  }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    // A new statement: the cached one may run again while this one is still being read.
-    const statement = this.#open().prepare(sql)
-    for (const row of statement.iterate(...(parameters as Bound))) yield { rows: [row as Row] }
-  }
-
-  close(): void {
-    this.#statements.clear()
-    this.#database?.close()
-    this.#database = undefined
-  }
-
-  #open(): Reader {
-    if (this.#database) return this.#database
-    const database = new DatabaseSync(this.path)
-    for (const pragma of readerPragmas) database.exec(`pragma ${pragma}`)
-    this.#database = database
-    return database
   }
 }

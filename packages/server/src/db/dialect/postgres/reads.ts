@@ -3,7 +3,7 @@
  * statement from the same turn of the event loop, and those that arrive during earlier ones, become a single statement, which runs the
  * original once for each row of arrays of parameters.
  */
-import { type Row, rowMaker } from '../row.js'
+import { type Row, rowMaker } from '../../rows.js'
 import { encodeArray, rowsOfArrays } from './arrays.js'
 
 export interface ReadQuery {
