@@ -73,7 +73,7 @@ export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
  */
 export interface BulkStatement {
   readonly sql: string
-  /** Turns rows into what the driver binds. */
+  /** Encodes rows as parameters of the driver. */
   parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
 }
 
@@ -129,7 +129,7 @@ export interface SqlDialect {
   readonly numbersParameters: boolean
   /** The number of message batches that may run at once. */
   readonly concurrentBatches: number
-  /** How many users work in the background looks at in one transaction: few where messages wait until it is over. */
+  /** The users that background work handles in one transaction; few on a database where messages wait for it. */
   readonly usersPerTransaction: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
