@@ -115,7 +115,7 @@ export const changeDeliveries: BulkUpdate = {
 }
 
 /** The channel of a delivery as columns of {@link changeChannels}. */
-export const channelRow = rowOf(
+export const deliveryChannelRow = rowOf(
   channelColumns,
   ({ channel, certificateId, tokenHash }: Delivery) => ({
     channel,
@@ -124,5 +124,5 @@ export const channelRow = rowOf(
   }),
 )
 
-/** Sets the channels of deliveries. Rows: {@link channelRow}, then {@link deliveryKeyRow}. */
+/** Sets the channels of deliveries. Rows: {@link deliveryChannelRow}, then {@link deliveryKeyRow}. */
 export const changeChannels: BulkUpdate = { ...changeDeliveries, set: channelColumns }

@@ -11,11 +11,11 @@ import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import type { DeliveryPlan } from '../deliveries/plan-deliveries.js'
 import { firstPageJob, sendBatch } from '../tasks/push-jobs.js'
 import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
-import type { Candidate, ResolvedMessage, MessageRecipients } from './message-recipients.js'
+import type { Candidate, MessageRecipients, ResolvedMessage } from './message-recipients.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
+import { chunksByKey } from './rules/chunks-by-key.js'
 import { mentionedContent, messageNotification } from './rules/message-notification.js'
 import { isWorthPush } from './rules/message-rules.js'
-import { chunksByKey } from './rules/chunks-by-key.js'
 import { pushConfigOf } from './rules/push-config.js'
 
 export interface MessagePushServiceOptions {

@@ -90,7 +90,7 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
       context.run<LockedTask>(lockTasks, [[appId, taskId]]),
       context.hasRowLocks ? presenceOf(withoutBadge) : [],
     ])
-    if (!locked || !isCurrent(locked, part)) throw new RetryProcedure('task')
+    if (!locked || !isPartCurrent(locked, part)) throw new RetryProcedure('task')
     // Deleted users have no badge row.
     const missing = planned.badges.filter((badge) => !shown.has(badgeName(badge)))
     const suspects = await presenceOf(missing.map(({ userId }) => userId))
@@ -127,7 +127,7 @@ export const writeDeliveries: Procedure<PagePart, WrittenPart> = {
   },
 }
 
-function isCurrent(locked: LockedTask, { page, batchId, position }: PagePart): boolean {
+function isPartCurrent(locked: LockedTask, { page, batchId, position }: PagePart): boolean {
   return (
     isUnresolved(locked) &&
     locked.page === page &&

@@ -11,7 +11,7 @@ import { type Delivery, deliveryName } from '../deliveries/delivery-model.js'
 import {
   changeChannels,
   changeDeliveries,
-  channelRow,
+  deliveryChannelRow,
   deliveryKeyRow,
   deliveryProgressRow,
   type LockedProgress,
@@ -53,7 +53,7 @@ export const recordResults: Procedure<RecordInput, readonly string[]> = {
   async run(context, { appId, results }) {
     const keys = results.map(({ delivery }) => deliveryKeyRow(delivery))
     const locked = await context.run<LockedProgress>(lockProgress, keys)
-    const current = new Map(locked.map((row) => [nameOf(appId, row), row]))
+    const current = new Map(locked.map((row) => [rowName(appId, row), row]))
     const recorded = results.flatMap((result) => {
       const row = current.get(deliveryName(result.delivery))
       const isUnchanged =
@@ -88,7 +88,10 @@ export const recordResults: Procedure<RecordInput, readonly string[]> = {
         },
         {
           statement: changeChannels,
-          rows: moved.map(({ delivery }) => [...channelRow(delivery), ...deliveryKeyRow(delivery)]),
+          rows: moved.map(({ delivery }) => [
+            ...deliveryChannelRow(delivery),
+            ...deliveryKeyRow(delivery),
+          ]),
         },
         { statement: setDevices, rows: tasks },
         { statement: addToCounts, rows: countRows(recorded.flatMap(countsOf)) },
@@ -98,7 +101,7 @@ export const recordResults: Procedure<RecordInput, readonly string[]> = {
   },
 }
 
-function nameOf(appId: string, row: LockedProgress): string {
+function rowName(appId: string, row: LockedProgress): string {
   const { task_id: taskId, user_id: userId, device_sn: deviceSn } = row
   return deliveryName({ appId, taskId, userId, deviceSn })
 }

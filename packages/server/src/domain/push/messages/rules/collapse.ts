@@ -6,7 +6,7 @@ import type { Mentions, PushedMessage } from '../../content/pushed-message.js'
 import { isMentioned } from '../../content/pushed-message.js'
 
 /** A message and its recipients. */
-export interface MessageRecipients {
+export interface MessageWithRecipients {
   readonly message: PushedMessage
   readonly recipients: readonly Recipient[]
 }
@@ -54,7 +54,9 @@ function mentionsAll(mentions: Mentions, others: Mentions): boolean {
  * @param messages of one conversation, oldest first
  * @returns them in their order
  */
-export function collapseRecipients(messages: readonly MessageRecipients[]): MessageRecipients[] {
+export function collapseRecipients(
+  messages: readonly MessageWithRecipients[],
+): MessageWithRecipients[] {
   const told = new Map<Int64, Told[]>()
   const collapsed = messages.toReversed().map(({ message, recipients }) => ({
     message,
