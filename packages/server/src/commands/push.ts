@@ -98,7 +98,9 @@ export function addPushCommands(program: Command, context: CommandContext): void
 function briefTask(task: PushTaskProgress): OutputRow {
   const { task_id, msg_id, devices, finished, created_at, begins_at, audience } = task
   const state = stateWords[task.state] ?? task.state
-  return { task_id, msg_id, state, devices, finished, created_at, begins_at, audience }
+  const estimated_users = task.estimated_users ?? ''
+  const progress = { state, estimated_users, devices, finished }
+  return { task_id, msg_id, ...progress, created_at, begins_at, audience }
 }
 
 function taskText({ counts, ...task }: PushTaskProgress): string {
@@ -110,9 +112,11 @@ function taskText({ counts, ...task }: PushTaskProgress): string {
 function traceText({ task, user_id, text, devices }: PushTrace): string {
   const state = stateWords[task.state] ?? task.state
   const message = task.msg_id === 0 ? '' : `, of message ${task.msg_id}`
+  const { estimated_users: users } = task
+  const estimate = users === undefined ? '' : `, for about ${users} user${users === 1 ? '' : 's'}`
   return [
     `Push ${task.task_id}${message}, for ${task.audience}: ${state}`,
-    `  made ${time(task.created_at)}, from ${time(task.begins_at)} to ${time(task.expires_at)}`,
+    `  made ${time(task.created_at)}, from ${time(task.begins_at)} to ${time(task.expires_at)}${estimate}`,
     '',
     `User ${user_id}: ${text}`,
     ...devices.flatMap((device) => ['', ...deviceLines(device)]),
