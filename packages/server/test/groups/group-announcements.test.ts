@@ -12,7 +12,7 @@ import {
   groupEventsOf,
   groupQuery,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const succeeded = 200
 const keptPerGroup = 500
@@ -30,7 +30,7 @@ type Id = number | bigint | string | undefined
 
 for (const backend of anyBackend()) {
   describe(`announcements on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let owner: Person
     let admin: Person
     let member: Person
@@ -38,7 +38,7 @@ for (const backend of anyBackend()) {
     let group_id: number
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       ;[owner, admin, member, outsider] = (await registerPeople(watched.server, 4)) as [
         Person,
         Person,

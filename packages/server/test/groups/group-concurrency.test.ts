@@ -2,7 +2,7 @@
  * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and after each the invariants of groups hold
  * (support/groups/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
  */
-import { type Api, type Backend, type ServerProcess, testBackends, waitFor } from '@hermod/testkit'
+import { type Api, type Backend, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from '../support/contacts.js'
@@ -19,8 +19,8 @@ import {
   memberIds,
   outcomes,
 } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { acknowledge, integrityFaults } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const timeoutMs = 240_000
 
@@ -32,7 +32,7 @@ const alreadyMember = [answerCode.already_group_member, 'user is already a membe
 
 for (const backend of testBackends('durable')) {
   describe(`groups in a storm on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let storms: GroupStorms
     let admin: Api
     let people: readonly Person[]
@@ -42,7 +42,7 @@ for (const backend of testBackends('durable')) {
     let dave: Person
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       storms = await GroupStorms.on(watched)
       ;({ admin, people } = storms)
       ;[owner, bob, carol, dave] = people as [Person, Person, Person, Person]
@@ -460,11 +460,11 @@ for (const backend of testBackends('durable')) {
 /** PostgreSQL alone has locks of rows that could keep the wrong ones waiting. */
 function describeLocks(backend: Backend): void {
   describe('groups whose rows are locked on postgres', { timeout: timeoutMs }, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
     })
 

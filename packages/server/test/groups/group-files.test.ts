@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { codes, type Person, registerPeople } from '../support/contacts.js'
 import { aGroup, groupCall, groupEventsOf, groupQuery } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const succeeded = 200
 const filesPerGroup = 1_000
@@ -31,7 +31,7 @@ type Id = number | bigint | string | undefined
 
 for (const backend of anyBackend()) {
   describe(`shared files on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let owner: Person
     let admin: Person
     let member: Person
@@ -40,7 +40,7 @@ for (const backend of anyBackend()) {
     let group_id: number
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       ;[owner, admin, member, other, outsider] = (await registerPeople(watched.server, 5)) as [
         Person,
         Person,

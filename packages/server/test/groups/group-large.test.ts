@@ -1,6 +1,6 @@
 /** A group of five thousand, on both databases: its pages and look-ups give every member once, while others come and go. */
 import type { GroupMember } from '@hermod/protocol'
-import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
+import { type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { type Person, registerPeople } from '../support/contacts.js'
@@ -12,7 +12,7 @@ import {
   groupInfo,
   groupMembers,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const memberCount = 5_000
 const listLength = 500
@@ -21,7 +21,7 @@ const timeoutMs = 240_000
 
 for (const backend of testBackends()) {
   describe(`a group of ${memberCount} on ${backend.name}`, { timeout: timeoutMs }, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let owner: Person
     let group: number
     /** In ascending order, without the owner; the second half joins and leaves in a test. */
@@ -29,7 +29,7 @@ for (const backend of testBackends()) {
     let outsiders: number[]
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       const { server } = watched
       const [first] = await registerPeople(server, 1)
       if (!first) throw new Error('nobody')
@@ -63,11 +63,11 @@ for (const backend of testBackends()) {
     const look = (path: string, user_list: readonly number[]) =>
       owner.api.succeed<GroupMember[]>('POST', path, { body: { group_id: group, user_list } })
 
-    it('counts as many as it has', async () => {
+    it('large group: count is the number of members', async () => {
       expect((await groupInfo(owner.api, group)).count).toBe(memberCount)
     })
 
-    it('lists each member once and in order, page by page', async () => {
+    it('large group: pages have each member once, in order', async () => {
       const lengths: number[] = []
       const found = await pagesOf(owner.api, group, ({ data, total }) => {
         lengths.push(data.length)
@@ -80,7 +80,7 @@ for (const backend of testBackends()) {
       )
     })
 
-    it('lists everybody who stays once and in order while others come and go', async () => {
+    it('large group: pages have each staying member once, in order, while others join and leave', async () => {
       const stays = userIds.filter((_, index) => index % 2 === 0)
       const goes = userIds.filter((_, index) => index % 2 === 1)
       let isPaging = true
@@ -110,7 +110,7 @@ for (const backend of testBackends()) {
       expect(await pagesOf(owner.api, group)).toEqual(everybody())
     })
 
-    it('looks up ten thousand users at once, in the order asked for and each once', async () => {
+    it('large group: a lookup of 10,000 users keeps the order and removes duplicates', async () => {
       const asked = [...userIds.toReversed(), ...outsiders, owner.id, ...userIds].slice(0, 10_000)
       const expected = [...userIds.toReversed(), owner.id]
       for (const path of ['/group/members/display_name', '/group/members/info'])
@@ -124,7 +124,7 @@ for (const backend of testBackends()) {
       ])
     })
 
-    it('agrees with itself after all that', async () => {
+    it('large group: its counts and lists agree after all tests', async () => {
       expect(await new GroupWatch(watched).faults([], [owner])).toEqual([])
       expect((await groupInfo(owner.api, group)).count).toBe(memberCount)
     })
@@ -153,7 +153,7 @@ async function pagesOf(
 }
 
 /** @returns their IDs, in ascending order */
-async function importUsers({ api }: ServerProcess, count: number): Promise<number[]> {
+async function importUsers({ api }: InProcessServer, count: number): Promise<number[]> {
   const users = await api.addUsers(Array.from({ length: count }, (_, n) => `imported_${n}`))
   return ascending(users.map(({ id }) => id))
 }

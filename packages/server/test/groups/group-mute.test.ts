@@ -3,6 +3,7 @@ import { anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receipts, type Speaker, sendToGroup, speakers } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { recall } from '../support/messaging/message-operations.js'
 import {
   acknowledge,
@@ -13,7 +14,6 @@ import {
   notify,
   unreadCounts,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const [received, silent, notReceived] = [0, 1, 2]
 
@@ -61,14 +61,14 @@ function lastPlaces(
 
 for (const backend of anyBackend()) {
   describe(`members who receive nothing at times on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let people: readonly Speaker[]
     let alice: Speaker
     let bob: Speaker
     let carol: Speaker
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       people = await speakers(watched.server, 6)
       ;[alice, bob, carol] = people as [Speaker, Speaker, Speaker]
     })

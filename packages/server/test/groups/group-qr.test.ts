@@ -16,7 +16,7 @@ import {
   groupQuery,
   memberIds,
 } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const dayMs = 24 * 3_600_000
 /** Of the signature at the end, in characters. */
@@ -26,7 +26,7 @@ const qrKey = (secretKey: Buffer) => purposeKey(secretKey, 'group QR texts')
 
 for (const backend of anyBackend()) {
   describe(`QR codes of groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let admin: Api
     let pool: PeoplePool
     let owner: Person
@@ -34,7 +34,7 @@ for (const backend of anyBackend()) {
     let guest: Person
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       admin = watched.server.api.admin()
       pool = new PeoplePool(watched.server, 60)
     })

@@ -30,6 +30,7 @@ import {
 } from '../support/groups/group-callers.js'
 import { groupSnapshot } from '../support/groups/group-snapshot.js'
 import { memberIds, outcomes, types } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import {
   type GroupFixture,
   type GroupWalkContext,
@@ -39,7 +40,6 @@ import {
   takes,
 } from '../support/walk/walk-fixtures-groups.js'
 import { type Account, type Identity, type Params, WalkWorld } from '../support/walk/walk-world.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const fixtures = groupRightFixtures
   .filter(needsRight)
@@ -95,13 +95,13 @@ it('has a fixture for every operation that asks for a right', () => {
 
 for (const backend of anyBackend()) {
   describe(`the rights in groups on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let world: WalkWorld
     let people: Readonly<Record<GroupRole | 'friend' | 'peer', Account>>
     let calls = 0
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       world = await WalkWorld.create(watched.server)
       const [owner, admin, member] = [
         await world.newPerson(),

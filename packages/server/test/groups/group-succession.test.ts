@@ -19,8 +19,8 @@ import {
   roles,
   types,
 } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const succeeded = 200
 const dissolved = 1
@@ -40,10 +40,10 @@ type People = [Person, Person, Person, Person, Person]
 
 for (const backend of anyBackend()) {
   describe(`groups of deleted users on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
     })
 
     afterAll(async () => {

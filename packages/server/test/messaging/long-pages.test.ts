@@ -3,18 +3,18 @@ import { type Api, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Speaker, sendToGroup, speakers } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { history, historyPage, sendText } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const mebibyte = 1_048_576
 
 for (const backend of testBackends()) {
   describe(`long pages on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let api: Api
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       api = watched.server.api
     })
 

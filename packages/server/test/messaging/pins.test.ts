@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import type { Sql } from '../support/database/sql.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { aDeletedUser, integrityFaults } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const pinsPerUser = 1_000
 const system = 0
 
 for (const backend of anyBackend()) {
   describe(`pinned conversations on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let api: Api
     let sql: Sql
     let others: Account[]
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       api = watched.server.api
       sql = watched.sql
       others = await Promise.all(Array.from({ length: 8 }, () => api.register()))

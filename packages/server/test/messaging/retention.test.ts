@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { type Api, type ServerProcess, type Session, testBackends } from '@hermod/testkit'
+import { type Api, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { followed, keepUp } from '../support/files/file-upkeep.js'
@@ -10,6 +10,7 @@ import { fetchAs, png, sendFile } from '../support/files/files.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall, types } from '../support/groups/groups.js'
 import { hermodEnvironment } from '../support/hermod-command.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { addUsers, anApplication, broadcast, newestId } from '../support/messaging/broadcasts.js'
 import { aMoment, keepHistory, Retention } from '../support/messaging/history-retention.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
@@ -28,7 +29,6 @@ import {
   textTo,
   unreadCounts,
 } from '../support/messaging/messaging.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const hourMs = 3_600_000
 const dayHours = 24
@@ -37,15 +37,15 @@ const child = join(import.meta.dirname, '../support/messaging/history-retention-
 
 for (const backend of testBackends()) {
   describe(`history with an end on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let retention: Retention
     let operator: Api
     let alice: Session
     let bob: Session
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      watched = await InProcessServer.start(backend)
       server = watched.server
       retention = new Retention(watched.place)
       operator = server.api.as(server.operatorToken)

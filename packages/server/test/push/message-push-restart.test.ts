@@ -1,6 +1,13 @@
 /** Pushes of messages that come many at a time, after pauses, and with a service that is killed (rules G5, K16). */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Backend, freePort, type Session, testBackends, waitFor } from '@hermod/testkit'
+import {
+  type Backend,
+  freePort,
+  isFullRun,
+  type Session,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
@@ -13,7 +20,7 @@ import { WatchedServer } from '../support/watched-server.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const timeoutMs = 240_000
-const kills = 3
+const kills = isFullRun ? 3 : 1
 const messagesPerRun = 10
 
 /** A service on one port, so that sessions outlast its processes. */

@@ -1,8 +1,9 @@
 /** The settings of an application: who sets them, what clients see, and what they limit, on both databases (rules B5, C2, D8). */
 import { createHmac } from 'node:crypto'
-import { type Api, anyBackend, type Json, type ServerProcess } from '@hermod/testkit'
+import { type Api, anyBackend, type Json } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const password = 'correct horse'
 
@@ -34,12 +35,12 @@ const defaults = {
 
 for (const backend of anyBackend()) {
   describe(`the settings of an application on ${backend.name}`, () => {
-    let server: ServerProcess
+    let server: InProcessServer
     let operator: Api
     let app: { appId: string; token: string }
 
     beforeAll(async () => {
-      server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      server = await InProcessServer.start(backend)
       operator = server.api.as(server.operatorToken)
     })
 

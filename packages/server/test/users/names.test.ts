@@ -3,7 +3,7 @@ import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { aGroup } from '../support/groups/groups.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const password = 'correct horse'
 /** One ideograph, as it is written and in its compatibility form, which the first is the NFC of. */
@@ -11,14 +11,14 @@ const twins = { unified: '\u8c48', compatibility: '\uf900' }
 
 for (const backend of anyBackend()) {
   describe(`names on ${backend.name}`, () => {
-    let watched: WatchedServer
+    let watched: InProcessServer
     let api: Api
     let alice: Session
     let bob: Session
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend, {
-        env: { HERMOD_RESERVED_USERNAME_PREFIXES: `${twins.unified}_` },
+      watched = await InProcessServer.start(backend, {
+        HERMOD_RESERVED_USERNAME_PREFIXES: `${twins.unified}_`,
       })
       api = watched.server.api
     })

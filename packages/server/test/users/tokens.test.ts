@@ -5,24 +5,23 @@ import {
   type Api,
   anyBackend,
   type LoginSession,
-  type ServerProcess,
   type TokenData,
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 const dayMs = 86_400_000
 
 for (const backend of anyBackend()) {
   describe(`tokens on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let api: Api
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend, { env: { HERMOD_USER_TOKEN_DAYS: '2' } })
+      watched = await InProcessServer.start(backend, { HERMOD_USER_TOKEN_DAYS: '2' })
       server = watched.server
       api = server.api
     })
@@ -36,13 +35,13 @@ for (const backend of anyBackend()) {
     const sql = (statement: string) => watched.sql.run(statement)
 
     describe('a user token', () => {
-      it('tells in milliseconds when it expires, HERMOD_USER_TOKEN_DAYS after the login', async () => {
+      it('user token: expire is in milliseconds, HERMOD_USER_TOKEN_DAYS after the login', async () => {
         const { expire } = (await api.newLogin()).record
         expect(expire - Date.now()).toBeGreaterThan(1.9 * dayMs)
         expect(expire - Date.now()).toBeLessThan(2.1 * dayMs)
       })
 
-      it('that expired is refused, and logging in again gives one that works', async () => {
+      it('user token: an expired one is refused, and a new login works', async () => {
         const session = await api.newLogin()
         const bystander = await api.newLogin()
         expect(await codeOfToken(session.token)).toBe(200)
@@ -86,7 +85,7 @@ for (const backend of anyBackend()) {
             )[0]?.count,
           )
 
-        it('ends when a hundred without a device are newer, and one with a device does not', async () => {
+        it('user token: only the newest hundred without a device stay valid; device tokens are not counted', async () => {
           const alice = await api.register()
           const tablet = await api.login(alice, 'tablet')
           const oldest = await api.login(alice)
@@ -99,7 +98,7 @@ for (const backend of anyBackend()) {
           expect(await countOf(alice, 'device_sn is null and revoked_at is null')).toBe(100)
         })
 
-        it('is forgotten when a thousand are newer, also of those that ended', async () => {
+        it('user token: rows beyond the newest thousand are deleted, also of ended tokens', async () => {
           const alice = await api.register()
           const oldest = await api.login(alice, 'tablet')
           await addTokens(alice, 1_100, '1')
@@ -110,7 +109,7 @@ for (const backend of anyBackend()) {
         })
       })
 
-      it('is never left working by a login that comes while the user is disabled', async () => {
+      it('user token: a login at the moment of a disable leaves none valid', async () => {
         const user = await api.register()
         for (let round = 0; round < 5; round++) {
           const body = { user_id: user.id, password: user.password }
@@ -140,7 +139,7 @@ for (const backend of anyBackend()) {
         access_key_secret,
       })
 
-      it('are the same over logins and devices, and the user’s own', async () => {
+      it('file credentials: they stay the same over logins and devices, and belong to one user', async () => {
         const [user, other] = [await api.register(), await api.newLogin()]
         const logins = await Promise.all([
           api.login(user),
@@ -190,7 +189,7 @@ for (const backend of anyBackend()) {
         expect(pick((await api.login(bystander)).record)).toEqual(pick(bystander.record))
       })
 
-      it('stay when one device is kicked', async () => {
+      it('file credentials: a kicked device does not change them', async () => {
         const user = await api.register()
         const [phone, tablet] = [await api.login(user, 'phone'), await api.login(user, 'tablet')]
         expect(

@@ -1,8 +1,9 @@
 /** How users want to be found, reached and notified, on both databases (rules B3, C5, D7). */
 import type { UserSettings } from '@hermod/protocol'
-import { type Api, anyBackend, type Json, type ServerProcess, type Session } from '@hermod/testkit'
+import { type Api, anyBackend, type Json, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { InProcessServer } from '../support/in-process-server.js'
 
 /** The operations that write one setting: the path, a value, and what /user/settings shows then. */
 const writers: readonly (readonly [string, unknown, Partial<UserSettings>])[] = [
@@ -37,12 +38,12 @@ const everything = {
 
 for (const backend of anyBackend()) {
   describe(`user settings on ${backend.name}`, () => {
-    let server: ServerProcess
+    let server: InProcessServer
     let alice: Session
     let bob: Session
 
     beforeAll(async () => {
-      server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      server = await InProcessServer.start(backend)
     })
 
     afterAll(async () => {

@@ -6,12 +6,11 @@ import {
   type CallOptions,
   type Json,
   type LoginSession,
-  type ServerProcess,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
-import { WatchedServer } from '../support/watched-server.js'
 
 const password = 'correct horse'
 const otherPassword = 'battery staple'
@@ -19,15 +18,15 @@ const unknownId = 1
 
 for (const backend of anyBackend()) {
   describe(`users on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let api: Api
     let alice: LoginSession
     let bob: LoginSession
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend, {
-        env: { HERMOD_RESERVED_USERNAME_PREFIXES: 'official_' },
+      watched = await InProcessServer.start(backend, {
+        HERMOD_RESERVED_USERNAME_PREFIXES: 'official_',
       })
       server = watched.server
       api = server.api

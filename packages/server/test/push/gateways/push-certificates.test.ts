@@ -1,14 +1,7 @@
 /** Push certificates: what operators do with them, what clients read, and what gateways say of them, on both databases. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type Answer,
-  type Api,
-  anyBackend,
-  type Json,
-  type ServerProcess,
-  TempFolder,
-} from '@hermod/testkit'
+import { type Answer, type Api, anyBackend, type Json, TempFolder } from '@hermod/testkit'
 import {
   certificateFields,
   PushSimulator,
@@ -18,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import { runHermod } from '../../support/hermod-command.js'
-import { WatchedServer } from '../../support/watched-server.js'
+import { InProcessServer } from '../../support/in-process-server.js'
 
 const publicUrl = 'https://chat.example.org'
 const providers: Readonly<Record<SimulatedChannel, number>> = {
@@ -55,13 +48,13 @@ function wrongCredentialsOf(channel: SimulatedChannel): Json {
 
 for (const backend of anyBackend()) {
   describe(`push certificates on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: InProcessServer
+    let server: InProcessServer
     let operator: Api
     let apps = 0
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend, { env: { HERMOD_PUBLIC_URL: publicUrl } })
+      watched = await InProcessServer.start(backend, { HERMOD_PUBLIC_URL: publicUrl })
       server = watched.server
       operator = server.api.as(server.operatorToken)
     })

@@ -9,8 +9,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import { runHermod } from '../../support/hermod-command.js'
+import type { InProcessServer } from '../../support/in-process-server.js'
 import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
-import type { WatchedServer } from '../../support/watched-server.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const path = '/operator/v1/push/certificate'
@@ -19,7 +19,7 @@ let names = 0
 for (const backend of anyBackend()) {
   describe(`limits of certificates on ${backend.name}`, () => {
     let place: PushPlace
-    let watched: WatchedServer
+    let watched: InProcessServer
     let simulator: PushSimulator
     let world: PushWorld
 
@@ -52,11 +52,11 @@ for (const backend of anyBackend()) {
     }
 
     it('the rate of a certificate is kept, also beside a faster one of the same gateway, and another one holds at once', async () => {
-      await world.setCertificate('cloud_gw', 'slow', { max_per_second: 2 })
+      await world.setCertificate('cloud_gw', 'slow', { max_per_second: 4 })
       await world.setCertificate('cloud_gw', 'quick')
-      const slow = await crowd('slow', 20)
-      const quick = await crowd('quick', 20)
-      const shortestMs = (19 / 2) * 1000
+      const slow = await crowd('slow', 9)
+      const quick = await crowd('quick', 9)
+      const shortestMs = (8 / 4) * 1000
       const startedAt = await push('cloud_gw', [...slow.ids, ...quick.ids])
       const lastSlow = arrivals('cloud_gw', slow.tokens).at(-1) ?? 0
       expect(lastSlow - startedAt).toBeGreaterThanOrEqual(shortestMs)
@@ -65,7 +65,7 @@ for (const backend of anyBackend()) {
       await world.setCertificate('cloud_gw', 'slow', { max_per_second: 1000 })
       const again = await push('cloud_gw', slow.ids)
       const times = arrivals('cloud_gw', slow.tokens, again)
-      expect(times).toHaveLength(20)
+      expect(times).toHaveLength(9)
       expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(shortestMs)
     })
 
@@ -84,20 +84,20 @@ for (const backend of anyBackend()) {
 
     it('where the vendor counts messages, a request carries no more than the rate allows', async () => {
       await world.setCertificate('vendor_h', 'counted', { max_per_second: 10 })
-      const { tokens, ids } = await crowd('counted', 30)
+      const { tokens, ids } = await crowd('counted', 15)
       const startedAt = await push('vendor_h', ids)
       const sizes = simulator.gateways.vendor_h.calls.flatMap(({ body }) =>
         body.includes('"token"') ? JSON.parse(body).message.token.length : [],
       )
-      expect(sizes).toEqual(Array(30).fill(1))
+      expect(sizes).toEqual(Array(15).fill(1))
       const last = arrivals('vendor_h', tokens).at(-1) ?? 0
-      expect(last - startedAt).toBeGreaterThanOrEqual((29 / 10) * 1000)
+      expect(last - startedAt).toBeGreaterThanOrEqual((14 / 10) * 1000)
     })
 
     it('no more requests are in flight than a certificate allows', async () => {
       const { ios_gw: gateway } = simulator.gateways
       await world.setCertificate('ios_gw', 'one by one', { max_in_flight: 1 })
-      const { ids } = await crowd('one by one', 30)
+      const { ids } = await crowd('one by one', 12)
       await push('ios_gw', ids)
       expect(gateway.mostStreams).toBe(1)
       await world.setCertificate('ios_gw', 'one by one')

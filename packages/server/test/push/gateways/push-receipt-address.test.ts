@@ -2,8 +2,8 @@
 import { anyBackend } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { expect, it } from 'vitest'
+import { InProcessServer } from '../../support/in-process-server.js'
 import { PushWorld } from '../../support/push/push-world.js'
-import { WatchedServer } from '../../support/watched-server.js'
 
 const limits = { vendor_x: 128, vendor_v: 128, vendor_o: 200 } as const
 const channels = Object.keys(limits) as (keyof typeof limits)[]
@@ -13,9 +13,7 @@ const message = { title: 'News', body: 'There is something new.' }
 for (const backend of anyBackend()) {
   it(`receipts at an address that a gateway does not take are not asked for, which the operator is told, on ${backend.name}`, async () => {
     await using simulator = await PushSimulator.start()
-    await using watched = await WatchedServer.start(backend, {
-      env: { HERMOD_PUBLIC_URL: publicUrl },
-    })
+    await using watched = await InProcessServer.start(backend, { HERMOD_PUBLIC_URL: publicUrl })
     const world = new PushWorld(watched.server, simulator)
     await world.setCertificates([...channels, 'vendor_f'])
     const app_id = watched.server.appId

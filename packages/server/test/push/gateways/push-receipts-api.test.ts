@@ -4,13 +4,13 @@ import { anyBackend, freePort, type Json, type LoginSession, waitFor } from '@he
 import { PushSimulator, vendorFAccessToken, vendorHCallback } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
+import { InProcessServer } from '../../support/in-process-server.js'
 import {
   ReceiptForwarder,
   receiptAddresses,
   sendReceipt,
 } from '../../support/push/push-receipts.js'
 import { PushWorld } from '../../support/push/push-world.js'
-import { WatchedServer } from '../../support/watched-server.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const channels = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f'] as const
@@ -25,7 +25,7 @@ function token(prefix = ''): string {
 for (const backend of anyBackend()) {
   describe(`receipts on ${backend.name}`, () => {
     let forwarder: ReceiptForwarder
-    let watched: WatchedServer
+    let watched: InProcessServer
     let simulator: PushSimulator
     let world: PushWorld
     let addresses: Record<string, string>
@@ -34,9 +34,10 @@ for (const backend of anyBackend()) {
       forwarder = await ReceiptForwarder.start()
       simulator = await PushSimulator.start({ receiptUrl: forwarder.url })
       const port = await freePort()
-      watched = await WatchedServer.start(backend, {
-        port,
-        env: { HERMOD_PUBLIC_URL: `http://127.0.0.1:${port}`, HERMOD_LOG_LEVEL: 'debug' },
+      watched = await InProcessServer.start(backend, {
+        HERMOD_PORT: String(port),
+        HERMOD_PUBLIC_URL: `http://127.0.0.1:${port}`,
+        HERMOD_LOG_LEVEL: 'debug',
       })
       world = new PushWorld(watched.server, simulator)
       await world.setCertificates(channels)

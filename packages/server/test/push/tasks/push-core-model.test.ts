@@ -3,7 +3,7 @@
  * G1 and G2). The channel fails, hands over without saying so, and loses devices; apps report late, twice or never. HERMOD_TEST_SEED
  * repeats the choices of a run. Kills are for push-model.test.ts: the double lives in the process of the service.
  */
-import { isFullRun, type Session, testBackends } from '@hermod/testkit'
+import { type Session, testBackends } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
@@ -12,7 +12,7 @@ import { PushWorld } from '../../support/push/push-world.js'
 import { Random } from '../../support/random.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_102)
-const rounds = { sqlite: 6, postgres: isFullRun ? 6 : 2 }
+const rounds = 6
 const userCount = 16
 const strategies = ['combined', 'corepush_only', 'ospush_only', undefined] as const
 const message = { title: 'News', body: 'There is something new.' }
@@ -42,7 +42,7 @@ for (const backend of testBackends()) {
       await using service = await InProcessServer.start(backend)
       const run = new CoreRun(service, { simulator, ledger })
       await run.begin()
-      for (let round = 1; round <= rounds[backend.name]; round++) await run.round()
+      for (let round = 1; round <= rounds; round++) await run.round()
       console.log(`counters of the own channel on ${backend.name}: ${await run.finish()}`)
     })
   })

@@ -12,8 +12,8 @@ import { TaskStore } from '../../../dist/domain/push/tasks/task-store.js'
 import { answerCode } from '../../support/answer-codes.js'
 import type { DataPlace } from '../../support/database/sql.js'
 import { runHermod } from '../../support/hermod-command.js'
-import { type PushPlace, PushWorld, startPushWorld } from '../../support/push/push-world.js'
-import type { WatchedServer } from '../../support/watched-server.js'
+import type { InProcessServer } from '../../support/in-process-server.js'
+import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const dayMs = 86_400_000
@@ -26,7 +26,7 @@ function token(prefix = ''): string {
 for (const backend of anyBackend()) {
   describe(`push tasks of operators on ${backend.name}`, () => {
     let place: PushPlace
-    let watched: WatchedServer
+    let watched: InProcessServer
     let world: PushWorld
 
     beforeAll(async () => {
@@ -169,7 +169,7 @@ for (const backend of anyBackend()) {
   describe(`how long pushes are kept on ${backend.name}`, () => {
     it('deliveries go after days, tasks and their requests after months, and counts with the tasks', async () => {
       await using place = await startPushWorld(backend, ['vendor_n'])
-      const { watched, simulator, world } = place
+      const { watched, world } = place
       const { sql } = watched
       const user = await world.user({ vendor_n: token() })
       const requests: Json[] = []
@@ -206,8 +206,8 @@ for (const backend of anyBackend()) {
         expect(await tasksOf('push_tasks'), `${days} days`).toEqual(tasks)
         expect(await tasksOf('push_task_counts'), `${days} days`).toEqual(tasks)
       }
-      const later = new PushWorld(await watched.startAgain(), simulator)
-      expect(await later.notify(requests[0])).toBeGreaterThan(last)
+      await watched.startAgain()
+      expect(await world.notify(requests[0])).toBeGreaterThan(last)
     })
   })
 }

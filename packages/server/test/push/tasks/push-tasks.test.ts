@@ -3,8 +3,8 @@ import { anyBackend, type Json, type LoginSession, waitFor } from '@hermod/testk
 import type { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
-import { type PushPlace, PushWorld, startPushWorld } from '../../support/push/push-world.js'
-import type { WatchedServer } from '../../support/watched-server.js'
+import type { InProcessServer } from '../../support/in-process-server.js'
+import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const handsets = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f'] as const
@@ -24,7 +24,7 @@ function token(channel: string, prefix = ''): string {
 for (const backend of anyBackend()) {
   describe(`push tasks on ${backend.name}`, () => {
     let place: PushPlace
-    let watched: WatchedServer
+    let watched: InProcessServer
     let simulator: PushSimulator
     let world: PushWorld
 
@@ -230,7 +230,7 @@ for (const backend of anyBackend()) {
       const taskId = await timed({ show_begin_time: begin, show_end_time: 0 })
       await watched.server.stop()
       await waitFor(() => Date.now() >= begin * 1_000, { what: 'the end', timeoutMs: 10_000 })
-      world = new PushWorld(await watched.startAgain(), simulator)
+      await watched.startAgain()
       await world.reaches(taskId, { vendor_f_target: 1, vendor_f_sent: 1 })
       const calls = simulator.gateways.vendor_f.calls.filter(({ body }) => body.includes(own))
       expect(calls).toHaveLength(1)

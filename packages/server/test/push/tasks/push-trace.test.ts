@@ -3,8 +3,8 @@ import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
+import type { InProcessServer } from '../../support/in-process-server.js'
 import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
-import type { WatchedServer } from '../../support/watched-server.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 let names = 0
@@ -16,7 +16,7 @@ function token(prefix = ''): string {
 for (const backend of anyBackend()) {
   describe(`traces on ${backend.name}`, () => {
     let place: PushPlace
-    let watched: WatchedServer
+    let watched: InProcessServer
     let world: PushWorld
 
     beforeAll(async () => {

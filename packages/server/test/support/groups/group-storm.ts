@@ -9,9 +9,10 @@ import { GroupWatch } from './group-invariants.js'
 import { aGroup, type GroupOptions, groupCall } from './groups.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const rounds = Number(process.env.HERMOD_TEST_ROUNDS ?? 6)
-/** In the normal run. */
-const postgresRounds = 2
+/** HERMOD_TEST_ROUNDS overrides the rounds of each storm. */
+const ownRounds = process.env.HERMOD_TEST_ROUNDS
+const fullRounds = 6
+const shortRounds = { sqlite: 3, postgres: 2 }
 const personCount = 16
 
 export type Calling = () => Promise<Answer>
@@ -68,8 +69,9 @@ export class GroupStorms {
 
   /** @param round returns the groups that it was about, which must be sound afterwards */
   async everyRound(round: () => Promise<readonly number[]>): Promise<void> {
-    const isShort = this.watched.place.databaseUrl !== undefined && !isFullRun
-    for (let count = 0; count < (isShort ? postgresRounds : rounds); count++) {
+    const backend = this.watched.place.databaseUrl === undefined ? 'sqlite' : 'postgres'
+    const rounds = Number(ownRounds ?? (isFullRun ? fullRounds : shortRounds[backend]))
+    for (let count = 0; count < rounds; count++) {
       const faults = await this.#watch.faults(await round(), this.people)
       this.#counts.faults += faults.length
       expect(faults).toEqual([])

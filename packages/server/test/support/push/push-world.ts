@@ -5,7 +5,6 @@ import {
   type Backend,
   type Json,
   type LoginSession,
-  type ServerProcess,
   type Session,
   waitFor,
 } from '@hermod/testkit'
@@ -15,7 +14,8 @@ import {
   type PushSimulatorOptions,
   type SimulatedChannel,
 } from '@hermod/testkit/push'
-import { WatchedServer } from '../watched-server.js'
+import { InProcessServer } from '../in-process-server.js'
+import type { TestServer } from '../watched-server.js'
 
 const operatorPath = '/operator/v1/push/certificate/set'
 
@@ -24,7 +24,7 @@ export type Counts = Readonly<Record<string, number>>
 
 /** A server with simulated gateways of its own. */
 export interface PushPlace extends AsyncDisposable {
-  readonly watched: WatchedServer
+  readonly watched: InProcessServer
   readonly simulator: PushSimulator
   readonly world: PushWorld
 }
@@ -36,7 +36,7 @@ export async function startPushWorld(
   options: PushSimulatorOptions = {},
 ): Promise<PushPlace> {
   const simulator = await PushSimulator.start(options)
-  const watched = await WatchedServer.start(backend)
+  const watched = await InProcessServer.start(backend)
   const world = new PushWorld(watched.server, simulator)
   await world.setCertificates(channels)
   return {
@@ -54,7 +54,7 @@ export class PushWorld {
   readonly #sessions = new Map<number, LoginSession>()
 
   constructor(
-    readonly server: Pick<ServerProcess, 'api' | 'appId' | 'operatorToken'>,
+    readonly server: Pick<TestServer, 'api' | 'appId' | 'operatorToken'>,
     readonly simulator: PushSimulator,
   ) {}
 
