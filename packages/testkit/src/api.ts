@@ -79,7 +79,7 @@ export interface CallOptions {
 /** A request to the service, whatever carries it. */
 export interface ApiRequest {
   readonly method: string
-  /** With its query. */
+  /** Path with its query. */
   readonly path: string
   /** By names in lower case. */
   readonly headers: Readonly<Record<string, string | string[]>>

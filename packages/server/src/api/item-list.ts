@@ -7,7 +7,7 @@ type Malformed = Extract<Item<unknown>, { readonly raw: unknown }>
 /** The ID in a malformed entry, 0 when it has none. */
 export function rawUserId({ raw }: Malformed): number {
   const userId = fieldOf(raw, 'user_id')
-  // Turns -0 into 0.
+  // Converts -0 into 0.
   return Number.isSafeInteger(userId) ? (userId as number) + 0 : 0
 }
 

@@ -69,7 +69,7 @@ export const setAutoDownload = settingWriter(
 export const setPushOff = settingWriter(
   'push',
   '/user/push',
-  'Turns pushes off or on.',
+  'Converts pushes off or on.',
   flag('true closes push'),
 )
 
@@ -85,7 +85,7 @@ export const setPushDetailOff = settingWriter(
 export const setSoundsOff = settingWriter(
   'sounds',
   '/user/sounds',
-  'Turns the sound reminder off or on.',
+  'Converts the sound reminder off or on.',
   flag('true turns the sound reminder off'),
 )
 
