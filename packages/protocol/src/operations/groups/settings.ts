@@ -62,7 +62,7 @@ export const getGroupSettings = operation({
 /** Applies to messages sent from then on (rule E6). */
 export const setReadAck = groupSetting(
   'enable_read_ack',
-  'Converts read receipts of group messages on or off.',
+  'Switches read receipts of group messages on or off.',
   switchValue('true turns them on'),
 )
 
@@ -212,7 +212,7 @@ export const setPushMode = ownSetting({
 export const setNotDisturb = ownSetting({
   name: 'not_disturb',
   methods: post,
-  summary: 'Converts local notifications of a group off or on; short for msg_mute_mode 1 and 0.',
+  summary: 'Switches local notifications of a group off or on; short for msg_mute_mode 1 and 0.',
   body: switchValue('true: no local message notifications'),
   data: done,
 })

@@ -69,7 +69,7 @@ export const setAutoDownload = settingWriter(
 export const setPushOff = settingWriter(
   'push',
   '/user/push',
-  'Converts pushes off or on.',
+  'Switches pushes off or on.',
   flag('true closes push'),
 )
 
@@ -85,7 +85,7 @@ export const setPushDetailOff = settingWriter(
 export const setSoundsOff = settingWriter(
   'sounds',
   '/user/sounds',
-  'Converts the sound reminder off or on.',
+  'Switches the sound reminder off or on.',
   flag('true turns the sound reminder off'),
 )
 
