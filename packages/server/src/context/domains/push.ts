@@ -252,11 +252,12 @@ function createTasks(
   const store = stores.pushAudiences
   const messages = new MessageAudience({ database, store: stores.receivers })
   const holds = new GatewayHolds(clock)
-  const pause = new BackgroundPause({ count: countMessages })
+  // Writing and sending each have their own, so that neither waits for the rests of the other.
+  const newPause = () => new BackgroundPause({ count: countMessages })
   return {
     deliveryPlanner,
     pushTasks: new PushTaskService({ database, clock, store: tasks, certificates, jobs, ids }),
-    pause,
+    pause: newPause(),
     pageWriter: new PageWriter({
       database,
       clock,
@@ -265,7 +266,7 @@ function createTasks(
       estimate: new AudienceEstimate({ database, store, users: stores.userCounts, messages }),
       planner: deliveryPlanner,
       holds,
-      pause,
+      pause: newPause(),
       jobs,
       ids,
     }),
