@@ -15,9 +15,9 @@ import {
   RetryProcedure,
   runLast,
 } from '../procedure.js'
+import { rowMaker } from '../rows.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
 import type { closing } from './request-thread.js'
-import { rowMaker } from '../rows.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'
 import { copyAgain } from './sqlite-wal.js'

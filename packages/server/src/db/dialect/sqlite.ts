@@ -11,9 +11,9 @@ import {
   SqliteQueryCompiler,
 } from '../kysely.js'
 import { type ProcedureName, RetryProcedure } from '../procedure.js'
+import { rowMaker } from '../rows.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { RequestThread } from './request-thread.js'
-import { rowMaker } from '../rows.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import {
   Checkpointer,

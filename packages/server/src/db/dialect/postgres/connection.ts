@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { CompiledQuery, QueryResult } from '../../kysely.js'
-import type { RemoteConnection } from '../dialect.js'
 import { rowMaker } from '../../rows.js'
+import type { RemoteConnection } from '../dialect.js'
 import { type RoundTripResult, type RoundTripStatement, sendTogether } from './round-trip.js'
 
 interface WaitingStatement extends RoundTripStatement {
