@@ -1,15 +1,17 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * `unit`: beside the files, no I/O beyond a temporary folder. `integration`: the built server through its interfaces, on every database
- * that is found. Both run on what `npm run build` has made.
+ * `unit`: beside the files, no I/O except for a temporary folder. `integration`: the built server through its interfaces. Both run on the
+ * output of `npm run build`. The files of a worker share its process and its modules, and integration tests its PostgreSQL clusters: starting
+ * these for each file takes longer than most files.
  */
 export default defineConfig({
   test: {
+    isolate: false,
     maxWorkers: 2,
     projects: [
-      // Long enough for property tests on a busy machine.
       {
+        extends: true,
         test: {
           name: 'unit',
           include: [
@@ -17,19 +19,19 @@ export default defineConfig({
             'bench/src/**/*.test.ts',
             'scripts/**/*.test.{ts,mjs}',
           ],
+          // Enough for property tests on a busy machine.
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
       {
+        extends: true,
         test: {
           name: 'integration',
           include: ['packages/*/test/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
-          // The files of a worker share its process, its modules and so its PostgreSQL: to start these for each takes longer than many a file.
-          isolate: false,
         },
       },
     ],

@@ -17,7 +17,7 @@ import { vendorOProtocol } from './vendor-o/protocol.js'
 import { vendorVProtocol } from './vendor-v/protocol.js'
 import { vendorXProtocol } from './vendor-x/protocol.js'
 
-const goldenFolder = resolve(import.meta.dirname, '../../../test/golden/push')
+const goldenFolder = resolve(import.meta.dirname, '../../../test/push/gateways/golden')
 const now = Date.UTC(2026, 0, 2, 3)
 
 const plain: PushNotification = {
