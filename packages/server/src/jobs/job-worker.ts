@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Database } from '../db/database.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database, StatementTx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import { Lease } from '../lib/concurrency/lease.js'
 import { type JobKind, type JobOutcome, retryDelayMs, type TakenJobs } from './job-model.js'
@@ -71,6 +72,8 @@ export interface JobWorkerOptions {
 
 const defaultPollMs = 1_000
 const defaultLeaseMs = 15_000
+/** The pauses after a failure to store the outcome of a run. A pool has replaced cut connections by then. */
+const settlePausesMs = [50, 250, 1_000]
 
 /**
  * Runs the due jobs on this node. Nodes share the jobs. The jobs of a killed node are taken over
@@ -242,13 +245,13 @@ class JobKindRunner {
   }
 
   async #settle(taken: TakenJobs, failure: FailedRun | null): Promise<JobOutcome> {
-    const { database, store, observer, clock } = this.options
+    const { store, observer, clock } = this.options
     const now = failure?.at ?? clock.now()
     const outcome = failure === null ? 'done' : this.#outcomeOfFailure(taken, now)
     const isInterrupted = outcome === 'interrupted'
     if (failure !== null && !isInterrupted) observer.failed(taken.kind, failure.error)
     const attempts = Math.max(...taken.jobs.map((job) => job.attempts))
-    const settled = await database.statement((tx) =>
+    const settled = await this.#store((tx) =>
       outcome === 'retried' || isInterrupted
         ? store.giveBack(tx, taken, {
             runAt: isInterrupted ? now : now + retryDelayMs(attempts, Math.random()),
@@ -258,6 +261,19 @@ class JobKindRunner {
         : store.finish(tx, taken, outcome, now),
     )
     return settled === taken.jobs.length ? outcome : 'lost'
+  }
+
+  /** Stores an outcome. Repeats a failed statement: otherwise the jobs wait for the end of their lease. */
+  async #store(write: (tx: StatementTx) => Promise<number>): Promise<number> {
+    for (const pauseMs of settlePausesMs) {
+      try {
+        return await this.options.database.statement(write)
+      } catch (error) {
+        this.options.observer.failed(this.handler.kind, error)
+        await sleep(pauseMs)
+      }
+    }
+    return this.options.database.statement(write)
   }
 
   #outcomeOfFailure(

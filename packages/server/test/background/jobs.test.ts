@@ -1,7 +1,7 @@
 /** Durable jobs as those who order them see them; killed nodes are the matter of jobs-crash.test.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isFullRun, testBackends, waitFor } from '@hermod/testkit'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { jobKind } from '../../dist/jobs/job-model.js'
 import { JobQueue } from '../../dist/jobs/job-queue.js'
 import { JobStore } from '../../dist/jobs/job-store.js'
@@ -120,6 +120,19 @@ for (const backend of testBackends()) {
       await outcomeIs(1)
       expect(seenAt).toHaveLength(1)
       expect(seenAt[0]).toBeGreaterThanOrEqual(dueAt)
+    })
+
+    it('outcome: is stored again after a failure of the database', async () => {
+      const statement = vi.spyOn(place.database, 'statement')
+      try {
+        start(async () => void statement.mockRejectedValueOnce(new Error('connection cut')))
+        await order(1)
+        await outcomeIs(1)
+      } finally {
+        statement.mockRestore()
+      }
+      expect(outcomes).toEqual(['done'])
+      expect((await rows()).map(({ outcome }) => outcome)).toEqual(['done'])
     })
 
     it('retry: a failed job runs again later, up to its attempts', async () => {
