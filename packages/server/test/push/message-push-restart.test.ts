@@ -165,7 +165,7 @@ for (const backend of testBackends('durable')) {
           timeoutMs,
         })
         await sleep(random.integer(0, 200))
-        if (run < kills) await watched.server.kill9()
+        if (run < kills) await watched.crash()
         isRunning = false
         await Promise.all(speakers)
         if (run < kills) await watched.startAgain()

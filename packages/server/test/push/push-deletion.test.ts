@@ -1,11 +1,11 @@
 /** Users who are deleted while a page of an audience is written get no delivery (decision 030). */
 import { testBackends, waitFor } from '@hermod/testkit'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countOfWaiting, openSql } from '../support/database/sql.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
-import { startPushWorld } from '../support/push/push-world.js'
+import { type PushPlace, startPushWorld } from '../support/push/push-world.js'
 
-const beginsAfterMs = 2_000
+const beginsAfterMs = 60_000
 /** Nearly a whole part of a page. */
 const many = 45
 
@@ -14,6 +14,12 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
   describe(`a user who is deleted between the reading of a page and its transaction on ${backend.name}`, {
     timeout: 120_000,
   }, () => {
+    let place: PushPlace
+    beforeAll(async () => {
+      place = await startPushWorld(backend, ['vendor_h'])
+    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
+
     const counts = { message: { title: 'News', body: 'x' } }
     const doesNot = { message: { type: 'cmd', ext: { do: 'sync' } } }
     it.each([
@@ -22,14 +28,13 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       { what: 'a push to many that counts in badges', others: many, ...counts },
       { what: 'a push to many that does not', others: many, ...doesNot },
     ])('gets no delivery of $what', async ({ message, others }) => {
-      await using place = await startPushWorld(backend, ['vendor_h'])
       const { watched, world } = place
       const stay = await Promise.all(
         Array.from({ length: others }, (_, index) => world.user({ vendor_h: `of-${index}` })),
       )
       const ids = stay.map(({ id }) => id)
       const leaves = await world.user({ vendor_h: 'of-leaver' })
-      const show_begin_time = Math.ceil((Date.now() + beginsAfterMs) / 1000)
+      const show_begin_time = Math.ceil((watched.clock.now() + beginsAfterMs) / 1000)
       const taskId = await world.notify({
         audience: { user_id: [...ids, leaves.id] },
         message: { ...message, show_begin_time },
@@ -37,6 +42,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await using holder = await openSql(watched.place)
       await holder.run('begin')
       await holder.run(`select 1 from push_tasks where task_id = ${taskId} for update`)
+      watched.clock.set(show_begin_time * 1000)
       await waitFor(async () => Number((await watched.sql.run(countOfWaiting))[0]?.count) > 1, {
         what: 'the page and the estimate to wait for the task',
         timeoutMs: 60_000,

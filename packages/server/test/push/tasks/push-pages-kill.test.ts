@@ -1,6 +1,6 @@
 /** Nodes that are killed while they resolve an audience: each device has one delivery, and it is sent (decision 030). */
 import { pushTaskState, userStatus } from '@hermod/protocol'
-import { type Backend, testBackends, waitFor } from '@hermod/testkit'
+import { type Backend, isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { addCrowd } from '../../support/push/push-crowd.js'
@@ -9,9 +9,9 @@ import { PushNodes } from '../../support/push/push-nodes.js'
 import { PushWorld } from '../../support/push/push-world.js'
 
 /** Of many pages, which end with users of one device and of two. */
-const crowd = { size: 5_400, oneWithTwoDevicesIn: 6 }
-const crowdDevices = 6_300
-const interruptions = 5
+const crowd = { size: isFullRun ? 5_400 : 3_600, oneWithTwoDevicesIn: 6 }
+const crowdDevices = crowd.size + crowd.size / crowd.oneWithTwoDevicesIn
+const interruptions = isFullRun ? 5 : 3
 const leastInterruptions = 2
 const patienceMs = 240_000
 
