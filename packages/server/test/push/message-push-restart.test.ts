@@ -14,6 +14,7 @@ import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
 import { recall } from '../support/messaging/message-operations.js'
 import { acknowledge, sendText } from '../support/messaging/messaging.js'
+import { InProcessServer } from '../support/in-process-server.js'
 import { MessagePushes, type Receiver } from '../support/push/message-pushes.js'
 import { Random } from '../support/random.js'
 import { WatchedServer } from '../support/watched-server.js'
@@ -23,17 +24,27 @@ const timeoutMs = 240_000
 const kills = isFullRun ? 3 : 1
 const messagesPerRun = 10
 
-/** A service on one port, so that sessions outlast its processes. */
-class Place implements AsyncDisposable {
+/** A service on one port, so that sessions outlast its restarts. */
+class Place<Service extends InProcessServer | WatchedServer> implements AsyncDisposable {
   private constructor(
-    readonly watched: WatchedServer,
+    readonly watched: Service,
     readonly simulator: PushSimulator,
     readonly pushes: MessagePushes,
   ) {}
 
-  static async start(backend: Backend): Promise<Place> {
+  static async inProcess(backend: Backend): Promise<Place<InProcessServer>> {
+    return Place.#of(await InProcessServer.start(backend))
+  }
+
+  /** A service in a process that tests may kill. */
+  static async ofProcess(backend: Backend): Promise<Place<WatchedServer>> {
+    return Place.#of(await WatchedServer.start(backend, { port: await freePort() }))
+  }
+
+  static async #of<Service extends InProcessServer | WatchedServer>(
+    watched: Service,
+  ): Promise<Place<Service>> {
     const simulator = await PushSimulator.start()
-    const watched = await WatchedServer.start(backend, { port: await freePort() })
     const pushes = new MessagePushes(watched.server, simulator, watched.sql)
     return new Place(watched, simulator, pushes)
   }
@@ -65,7 +76,7 @@ for (const backend of testBackends('durable')) {
     it('begin with what is sent after the application has its first certificate', {
       timeout: timeoutMs,
     }, async () => {
-      await using place = await Place.start(backend)
+      await using place = await Place.inProcess(backend)
       const { pushes } = place
       const [ann, ben] = [await pushes.user(), await pushes.receiver()]
       const early = await sendText(ann.api, ben.id, 'early')
@@ -83,7 +94,7 @@ for (const backend of testBackends('durable')) {
     it('that come together show the newest of each conversation, and mentions', {
       timeout: timeoutMs,
     }, async () => {
-      await using place = await Place.start(backend)
+      await using place = await Place.inProcess(backend)
       const { pushes } = place
       await pushes.setCertificates(['ios_gw'])
       const [ann, eve, zoe] = [await pushes.user(), await pushes.user(), await pushes.user()]
@@ -137,7 +148,7 @@ for (const backend of testBackends('durable')) {
     it('lose none and make none twice when the service is killed', {
       timeout: timeoutMs,
     }, async () => {
-      await using place = await Place.start(backend)
+      await using place = await Place.ofProcess(backend)
       const { pushes, watched } = place
       await pushes.setCertificates(['ios_gw'])
       const random = new Random(seed)
