@@ -17,7 +17,7 @@ const maxRounds = 16
 const jobsPerNode = 30
 const leaseMs = 1_000
 /** So long that a node which is slow, or waits for its disk, still renews it in time. */
-const keptLeaseMs = isFullRun ? 4_000 : 3_000
+const keptLeaseMs = isFullRun ? 4_000 : 2_000
 const timeoutMs = 300_000
 const patience = { timeoutMs: 120_000 }
 

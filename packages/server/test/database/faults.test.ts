@@ -10,7 +10,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { becomesReady, FaultSubject } from '../support/database/fault-subject.js'
+import { becomesReady, FaultSubject, shortStatements } from '../support/database/fault-subject.js'
 import {
   faultInjectionProblem,
   injectFault,
@@ -23,7 +23,7 @@ afterAll(() => Promise.all(backends.map((backend) => backend.end())))
 const tracingProblem = await faultInjectionProblem()
 const patienceMs = 30_000
 const timeoutMs = 120_000
-const env = { HERMOD_CHECK_ANSWERS: 'on' }
+const env = { HERMOD_CHECK_ANSWERS: 'on', ...shortStatements }
 const syncs = ['fsync', 'fdatasync']
 
 if (tracingProblem !== null) console.log(`no system-call faults: ${tracingProblem}`)
@@ -65,7 +65,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       },
     )
 
-    test.for(faults)(
+    test.concurrent.for(faults)(
       '%s: /readyz says so without traffic, with at most one log line a second',
       { timeout: timeoutMs },
       async ([, fault]) => {
@@ -134,7 +134,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
   })
 
   for (const ending of ['stop', 'kill9'] as const)
-    test(`start on a full disk after ${ending}: reads are served and logged, with space sends are stored`, {
+    test.concurrent(`start on a full disk after ${ending}: reads are served and logged, with space sends are stored`, {
       timeout: timeoutMs,
     }, async ({ skip }) => {
       const disk = SmallDisk.mount(24)

@@ -40,7 +40,7 @@ afterAll(() => Promise.all(backends.map((backend) => backend.end())))
 
 /** Starts and stops do not depend on the database. */
 for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
-  describe(`on ${backend.name}`, () => {
+  describe.concurrent(`on ${backend.name}`, () => {
     describe('the first start', () => {
       test('first start: is ready on an empty folder and prints app and tokens once', async (test) => {
         const server = await backend.startServer({ env: nothingGiven, test })
@@ -262,7 +262,7 @@ for (const backend of backends)
     expect(leaked.map(([name]) => name)).toEqual([])
   })
 
-describe('the data folder', () => {
+describe.concurrent('the data folder', () => {
   test('data folder: only its owner may read it, also an existing folder', async (test) => {
     using parent = new TempFolder('modes')
     const roomy = join(parent.path, 'roomy')
@@ -314,7 +314,7 @@ describe('the data folder', () => {
   })
 })
 
-describe('what cannot be started', () => {
+describe.concurrent('what cannot be started', () => {
   test('bad settings: are named together, unknown ones with the nearest known one', async () => {
     using folder = new TempFolder('refused')
     const settings = {

@@ -1,4 +1,4 @@
-import { isRunning, type ServerProcess, waitFor } from '@hermod/testkit'
+import { isFullRun, isRunning, type ServerProcess, waitFor } from '@hermod/testkit'
 import { expect } from 'vitest'
 import { answerCode } from '../answer-codes.js'
 import { MessageLedger } from '../messaging/message-ledger.js'
@@ -8,6 +8,9 @@ import { Traffic } from '../traffic.js'
 const patienceMs = 30_000
 const userCount = 4
 const readinessMs = 4_000
+/** Statements fail sooner than by default, except in the full run. */
+export const statementSeconds = isFullRun ? 5 : 2
+export const shortStatements = { HERMOD_DATABASE_TIMEOUT_SECONDS: String(statementSeconds) }
 
 /** A server under traffic, and what must hold of it. */
 export class FaultSubject implements AsyncDisposable {
