@@ -8,7 +8,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     isolate: false,
-    maxWorkers: 2,
+    // One more than the cores that the suite is meant for: tests of kills, leases and stalls wait most of their time.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
