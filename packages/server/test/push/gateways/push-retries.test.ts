@@ -162,11 +162,16 @@ for (const backend of anyBackend()) {
         [waiting, other],
       ] as const)
         expect(await deliveryOf(taskId, user)).toMatchObject({ state: pushDeliveryState.pending })
-      // What waits stays among those that are short.
-      const jobs = await place.watched.sql.run(
-        `select kind from jobs where outcome = '' and run_at > ${now() + 3 * minuteMs}`,
-      )
-      expect(jobs).toEqual(Array(2).fill({ kind: 'push.send' }))
+      // Both are tried again among the short pushes. The job follows the recorded step.
+      const jobs = () =>
+        place.watched.sql.run(
+          `select kind from jobs where outcome = '' and run_at > ${now() + 3 * minuteMs}`,
+        )
+      await waitFor(async () => (await jobs()).length >= 2, {
+        what: 'the jobs of the next tries',
+        timeoutMs: 30_000,
+      })
+      expect(await jobs()).toEqual(Array(2).fill({ kind: 'push.send' }))
     })
   })
 }
