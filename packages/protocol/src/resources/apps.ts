@@ -66,7 +66,7 @@ export const appSettingFields = {
   group_member_limit: int32({
     minimum: 1,
     maximum: 100_000,
-    description: 'most groups that a user is in',
+    description: 'most groups that a user is in; others can add the user to half as many',
   }),
   hide_member_info: boolean({ description: 'true: groups may hide member details' }),
   history_days: int32({

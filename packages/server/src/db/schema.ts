@@ -591,6 +591,8 @@ export interface GroupMembersTable {
   muted_seq: Generated<number>
   /** The end of the last gap; a gap affects unread counts only above seen_seq. */
   gaps_end_seq: Generated<number>
+  /** 1: another user or an Admin token put the member into the group; 0: the user joined, or it is not known (rule F4b). */
+  is_added: Generated<number>
 }
 
 /**

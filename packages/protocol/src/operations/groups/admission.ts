@@ -84,7 +84,7 @@ export const listJoinRequests = operation({
 
 /**
  * One commit; each user is decided separately, in order. apply_approval does not apply. Inviting
- * again renews an open invitation. Rule F4.
+ * again renews an open invitation. Rules F4 and F4b.
  */
 export const inviteToGroup = operation({
   id: 'group.invite',
@@ -92,7 +92,8 @@ export const inviteToGroup = operation({
   path: '/group/invite',
   tag: admission,
   summary: 'Invites users to a group; those with group_confirm off join at once.',
-  description: 'Admins may, and members when member_invite is true.',
+  description:
+    'Admins may, and members when member_invite is true. Users who refuse strangers, or of whose places others have filled half, get an invitation instead of a membership. Users who block the caller fail with code 10006. An Admin token passes over both.',
   callers: 'groupMember',
   right: 'invite',
   body: { ...groupAndUsers, reason },

@@ -20,7 +20,7 @@ import { adminErrors, group, memberErrors, ownerErrors } from './fields.js'
 
 /**
  * Atomic: group, owner and users who join at once. Users of user_list are invited as by {@link
- * inviteToGroup}; users with group_confirm on get an invitation. Rules F1, F2 and F4.
+ * inviteToGroup}; those who decide themselves get an invitation. Rules F1, F2, F4 and F4b.
  */
 export const createGroup = operation({
   id: 'group.create',
@@ -29,7 +29,7 @@ export const createGroup = operation({
   tag: 'Groups',
   summary: 'Creates a group; the caller is its owner.',
   description:
-    'Users of user_list who cannot become members are left out without an error; /group/invite answers a result for each.',
+    'Users of user_list who cannot become members, or block the caller, are left out without an error; /group/invite answers a result for each.',
   callers: 'groupUser',
   body: {
     avatar: optional(avatar),

@@ -81,8 +81,8 @@ export const listMemberInfo = operation({
 
 /**
  * Each user is decided separately, the call is one commit. Results are in the order of user_list,
- * duplicates once. Ignores group_confirm and earlier kicks, but not the block list and the
- * capacity. Rule F7.
+ * duplicates once. Ignores earlier kicks, but not the block list and the capacity; with an Admin
+ * token also group_confirm. Rules F4b and F7.
  */
 export const addGroupMembers = operation({
   id: 'group.admin.member_join',
@@ -90,6 +90,8 @@ export const addGroupMembers = operation({
   path: '/group/admin/member_join',
   tag: members,
   summary: 'Adds users to a group without asking them.',
+  description:
+    'Users with group_confirm on, who refuse strangers, or of whose places others have filled half, get an invitation instead. Users who block the caller fail with code 10006. An Admin token passes over all of these.',
   callers: 'groupMember',
   right: 'add',
   body: groupAndUsers,

@@ -1,4 +1,5 @@
 import type { AppService } from '../../domain/apps/app-service.js'
+import { AdditionRules } from '../../domain/groups/admission/addition-rules.js'
 import { GroupInviter } from '../../domain/groups/admission/group-inviter.js'
 import { GroupQrService } from '../../domain/groups/admission/group-qr-service.js'
 import { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
@@ -43,6 +44,7 @@ export function createGroups(
 ): Domain<GroupServices> {
   const {
     announcements,
+    contacts,
     groupBlocks: blocks,
     groupInvitations: invitations,
     groups,
@@ -76,7 +78,8 @@ export function createGroups(
     pins,
     outbox,
   })
-  const inviter = new GroupInviter({ invitations, memberships, outbox })
+  const rules = new AdditionRules({ invitations, members, relations: contacts })
+  const inviter = new GroupInviter({ invitations, rules, memberships, outbox })
   const groupInvitations = new GroupInvitationService({
     database,
     invitations,
@@ -98,6 +101,7 @@ export function createGroups(
       lists,
       blocks,
       memberships,
+      inviter,
       budget,
     }),
     groupMessageRules: new GroupMessageRules({ groups, members, cache, clock }),

@@ -3,6 +3,7 @@ import type { SqlDialect } from '../dialect/dialect.js'
 import { type Migration, type MigrationInfo, Migrator } from '../kysely.js'
 import { initialMigration } from './001-initial.js'
 import { type MigrationNotice, onePassPushes } from './002-one-pass-pushes.js'
+import { addedMembers } from './003-added-members.js'
 
 const noNotice: MigrationNotice = () => {}
 
@@ -10,6 +11,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
   return {
     '001-initial': initialMigration(dialect),
     '002-one-pass-pushes': onePassPushes(notice),
+    '003-added-members': addedMembers,
   }
 }
 

@@ -5,6 +5,8 @@ import {
   contactRequestStatus,
   type Int64,
   relation,
+  strangerChat,
+  strangerChatDefault,
   systemUserId,
 } from '@hermod/protocol'
 
@@ -65,6 +67,18 @@ export function systemEntry({
     ext: '',
     isMuted: false,
   }
+}
+
+/**
+ * Tests whether a user refuses people who are not contacts (rule E11).
+ * @param setting the user's stranger_chat
+ */
+export function refusesStrangers(
+  setting: number,
+  { stranger_chat_default: byDefault }: Pick<AppSettings, 'stranger_chat_default'>,
+): boolean {
+  if (setting !== strangerChat.unset) return setting === strangerChat.reject
+  return byDefault === strangerChatDefault.reject
 }
 
 /** The settings by which a user answers contact requests. */

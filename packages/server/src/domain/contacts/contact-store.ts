@@ -1,5 +1,6 @@
 import { authMode, type Int64, relation } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import type { BulkSelect } from '../../db/dialect/dialect.js'
 import { type Selectable, sql } from '../../db/kysely.js'
 import type { ContactsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
@@ -23,12 +24,18 @@ export interface NewSide {
 
 type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
 
+const findRelations: BulkSelect = {
+  table: 'contacts',
+  keys: { app_id: 'text', user_id: 'bigint', peer_id: 'bigint' },
+  columns: 'user_id, state, is_blocked',
+}
+
 /** Relations: the data that users have stored about each other. */
 export class ContactStore {
   readonly #findRelation
 
   constructor(
-    database: Database,
+    private readonly database: Database,
     private readonly caches: {
       readonly relations: Invalidates<ContactSide>
       readonly userStates: Invalidates<UserKey>
@@ -75,6 +82,23 @@ export class ContactStore {
   ): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
     const row = await this.#findRelation.first(db, side)
     return row ? { state: row.state, isBlocked: row.is_blocked === 1 } : noContact
+  }
+
+  /** Returns the relations that users have stored about one peer, by user. */
+  async findRelationsTo(
+    db: Queryable,
+    appId: string,
+    peerId: Int64,
+    userIds: readonly Int64[],
+  ): Promise<Map<Int64, Pick<Contact, 'state' | 'isBlocked'>>> {
+    const rows = await this.database.bulk<ContactRelationRow & { user_id: Int64 }>(
+      db,
+      findRelations,
+      userIds.map((userId) => [appId, userId, peerId]),
+    )
+    return new Map(
+      rows.map((row) => [row.user_id, { state: row.state, isBlocked: row.is_blocked === 1 }]),
+    )
   }
 
   /** @returns those of `peerIds` who are contacts of the user */

@@ -1,18 +1,10 @@
-import {
-  AppError,
-  type ErrorName,
-  type Int64,
-  relation,
-  strangerChat,
-  strangerChatDefault,
-  userStatus,
-} from '@hermod/protocol'
+import { AppError, type ErrorName, type Int64, relation, userStatus } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import type { ContactSide } from './contact-model.js'
+import { type ContactSide, refusesStrangers } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { Relation } from './relation-cache.js'
 
@@ -51,10 +43,9 @@ export class MessageRules {
     return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
   }
 
-  async #refusesStrangers({ appId, strangerChat: setting }: UserState): Promise<boolean> {
-    if (setting !== strangerChat.unset) return setting === strangerChat.reject
+  async #refusesStrangers({ appId, strangerChat }: UserState): Promise<boolean> {
     const { settings } = await this.options.apps.requireActive(appId)
-    return settings.stranger_chat_default === strangerChatDefault.reject
+    return refusesStrangers(strangerChat, settings)
   }
 
   async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {

@@ -7,22 +7,25 @@ import {
   flags,
   hasOpenInvitation,
   isOpen,
+  isWish,
   nobody,
   ownerOf,
   rankOf,
   roleRank,
   type State,
+  shunnedBy,
+  wishKinds,
 } from './group-model.js'
 import {
   type Call,
   type Caller,
   capacityOf,
-  cautiousUserOf,
   flagOf,
   type Kind,
   lookOf,
   rules,
   textOf,
+  wishingUserOf,
 } from './group-model-rules.js'
 
 const weights: Partial<Record<Kind, number>> = {
@@ -42,7 +45,7 @@ const weights: Partial<Record<Kind, number>> = {
   kick: 5,
   look: 4,
 }
-const kinds: readonly Kind[] = [...(Object.keys(rules) as (keyof typeof rules)[]), 'caution']
+const kinds: readonly Kind[] = [...(Object.keys(rules) as (keyof typeof rules)[]), ...wishKinds]
 
 const user = fc.constantFrom(...everybody)
 const own = (id: fc.Arbitrary<number>) =>
@@ -180,10 +183,10 @@ const exile = fc.option(fc.boolean(), { nil: null }).map((flag) => {
     ? []
     : [byAdmin('add', [3]), byAdmin('ban', [3], { flag }), byAdmin('kick', [3])]
 })
-/** Users who want to be asked before they are in a group. */
-const cautious = fc
-  .subarray([1, 2, 3, 4])
-  .map((users) => users.map((choice) => byAdmin('caution', [], { choice })))
+/** Users who want to be asked before they are in a group, refuse strangers, or block the owner. */
+const wishing = fc
+  .array(fc.tuple(fc.constantFrom(...wishKinds), fc.constantFrom(1, 2, 3, 4)), { maxLength: 4 })
+  .map((wishes) => wishes.map(([kind, choice]) => byAdmin(kind, [], { choice })))
 /** A QR code of a user who may not invite any more, or may still. */
 const signed: Call = {
   ...byAdmin('signQr', []),
@@ -196,7 +199,7 @@ const codes = fc.constantFrom(
   [signed, byAdmin('kick', [2])],
   [signed, byAdmin('flag', [], { choice: memberInvite, flag: false })],
 )
-const pasts = fc.tuple(kicks, exile, cautious, codes).map((parts) => parts.flat())
+const pasts = fc.tuple(kicks, exile, wishing, codes).map((parts) => parts.flat())
 
 /** What it takes for a group to have members and an admin. */
 const beginning = [byAdmin('add', [1, 2]), byAdmin('appoint', [1])]
@@ -208,7 +211,7 @@ export const histories = fc
 /** Calls at the same time, few enough to try every order of them; what changes nothing of the group has no place in it. */
 export const bursts = fc.array(
   fc.array(
-    call.filter(({ kind }) => !['caution', 'look', 'signQr'].includes(kind)),
+    call.filter(({ kind }) => !isWish(kind) && kind !== 'look' && kind !== 'signQr'),
     { minLength: 2, maxLength: 4 },
   ),
   { minLength: 1, maxLength: 4 },
@@ -256,6 +259,14 @@ const inBody =
 const inQuery =
   (method: string, path: string) =>
   (_: Call, { groupId }: Names): Request => ({ method, path, query: { group_id: groupId } })
+
+const onOwnSettings =
+  (settings: (call: Call) => object) =>
+  (each: Call, names: Names): Request => ({
+    method: 'POST',
+    path: '/user/settings',
+    body: { user_id: names.id(wishingUserOf(each)), ...settings(each) },
+  })
 
 const flagPaths: Record<ReturnType<typeof flagOf>, string> = {
   hide_member_info: 'hide_member_info',
@@ -308,9 +319,11 @@ export const requests: Record<Kind, (call: Call, names: Names) => Request> = {
   push: inBody('/group/msg/push_mode', ({ choice }) => ({ msg_push_mode: choice % 5 })),
   announce: inBody('/group/announcement/edit', ({ text: title }) => ({ title, content: title })),
   look: (each, names) => inQuery('GET', lookOf(each)[0])(each, names),
-  caution: (each, names) => ({
+  caution: onOwnSettings(({ flag }) => ({ group_confirm: flag })),
+  refuseStrangers: onOwnSettings(({ flag }) => ({ stranger_chat: flag ? 2 : 0 })),
+  shun: (each, names) => ({
     method: 'POST',
-    path: '/user/settings',
-    body: { user_id: names.id(cautiousUserOf(each)), group_confirm: each.flag },
+    path: each.flag ? '/roster/block' : '/roster/unblock',
+    query: { user_id: names.id(shunnedBy(wishingUserOf(each))) },
   }),
 }

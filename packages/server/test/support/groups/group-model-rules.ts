@@ -10,6 +10,7 @@ import {
   flags,
   hasOpenInvitation,
   isOpen,
+  isWish,
   nobody,
   type Outcome,
   ownerOf,
@@ -20,13 +21,16 @@ import {
   remove,
   roleRank,
   type State,
+  shunnedBy,
   tell,
   texts,
   userCount,
+  type Wish,
+  wishes,
 } from './group-model.js'
 import { types } from './groups.js'
 
-/** Who makes a call: a user, or an Admin token with the headers it may carry. */
+/** A user, or an Admin token with the headers it may carry. */
 export interface Caller {
   readonly hasAdminToken: boolean
   /** `system`: an Admin token without a user_id header. */
@@ -133,22 +137,30 @@ function handleContactRequest({ state, actor, user, flag }: Turn): Result {
   return [[user, null]]
 }
 
-function invite({ state, actor, rank, users, text }: Turn): Result {
+/** Others bring users in: at once, by invitation, or not at all (rules F4, F4b, F7). */
+function bring(turn: Turn): Result {
+  const { state, actor, rank, users, text, kind } = turn
   const isOwnWill = rank === roleRank.member
-  const asked = users.filter((user) => state.isCautious[user])
-  const refusals = new Map(asked.map((user) => [user, refusal(state, user, isOwnWill)]))
-  const invited = asked.filter((user) => refusals.get(user) === null)
+  const wayOf = new Map(users.map((user) => [user, additionOf(turn, user)]))
+  const by = (way: string) => users.filter((user) => wayOf.get(user) === way)
+  const checked = [...by('invitation'), ...by('refusal')].map((user): Outcome => {
+    const otherwise = wayOf.get(user) === 'refusal' ? 'in_block_list' : null
+    return [user, refusal(state, user, isOwnWill) ?? otherwise]
+  })
+  const invited = accepted(checked)
+  const reason = kind === 'invite' ? text : ''
   for (const user of invited)
-    state.invitations[user] = { status: pending, isClosed: false, reason: text, from: actor }
+    state.invitations[user] = { status: pending, isClosed: false, reason, from: actor }
   if (invited.length > 0) tell(state, 'invited', actor, invited)
-  const direct = addUsers(
-    state,
-    actor,
-    users.filter((user) => !state.isCautious[user]),
-    isOwnWill,
-  )
-  const outcomes = new Map([...refusals, ...direct])
+  const outcomes = new Map([...checked, ...addUsers(state, actor, by('member'), isOwnWill)])
   return users.map((user) => [user, outcomes.get(user) ?? null])
+}
+
+function additionOf({ state, actor, kind, caller }: Turn, user: number): string {
+  const confirms = state.isCautious[user] === true
+  if (caller.hasAdminToken) return confirms && kind === 'invite' ? 'invitation' : 'member'
+  if (state.isShunning[user] && shunnedBy(user) === actor) return 'refusal'
+  return confirms || state.refusesStrangers[user] ? 'invitation' : 'member'
 }
 
 /** The call names the inviter, or the caller. */
@@ -308,14 +320,14 @@ export const lookOf = ({ choice }: Pick<Call, 'choice'>) =>
   looks[choice % looks.length] as (typeof looks)[number]
 export const flagOf = ({ choice }: Pick<Call, 'choice'>) =>
   flags[choice % flags.length] as (typeof flags)[number]
-export const cautiousUserOf = ({ choice }: Pick<Call, 'choice'>) => choice % userCount
+export const wishingUserOf = ({ choice }: Pick<Call, 'choice'>) => choice % userCount
 export const textOf = ({ choice }: Pick<Call, 'choice'>) =>
   texts[choice % texts.length] as (typeof texts)[number]
 
 export const rules = {
   apply: { right: 'join', run: apply },
   handleContactRequest: { right: 'admin', run: handleContactRequest },
-  invite: { right: 'invite', run: invite },
+  invite: { right: 'invite', run: bring },
   handleInvitation: { right: 'join', run: handleInvitation },
   signQr: {
     right: 'invite',
@@ -325,7 +337,7 @@ export const rules = {
     },
   },
   joinByQr: { right: 'join', run: joinByQr },
-  add: { right: 'admin', run: ({ state, actor, users }) => addUsers(state, actor, users, false) },
+  add: { right: 'admin', run: bring },
   kick: {
     right: 'admin',
     run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')),
@@ -380,8 +392,7 @@ export const rules = {
   look: { right: (call) => lookOf(call)[1], run: () => null },
 } as const satisfies Record<string, Rule>
 
-/** `caution` is a setting of a user, which no group has a say in. */
-export type Kind = keyof typeof rules | 'caution'
+export type Kind = keyof typeof rules | Wish
 
 const errorOfRole = {
   own: 'not_group_member',
@@ -394,8 +405,8 @@ const openTypes: readonly number[] = [types.public, types.chatroom]
 /** @returns what the call is answered with */
 export function step(state: State, call: Call): Result {
   const { caller } = call
-  if (call.kind === 'caution') {
-    state.isCautious[cautiousUserOf(call)] = call.flag
+  if (isWish(call.kind)) {
+    state[wishes[call.kind]][wishingUserOf(call)] = call.flag
     return null
   }
   const { right, run }: Rule = rules[call.kind]

@@ -1,7 +1,7 @@
 /** A server and the users of random histories about a group: what they do and see, in the words of the model. */
 import { type ErrorName, errorCatalogue, type UserResult } from '@hermod/protocol'
 import { type Answer, type Api, type Json, sharedPassword } from '@hermod/testkit'
-import { type Person, registerPeople } from '../contacts.js'
+import { type Person, registerPeople, unblock } from '../contacts.js'
 import { system, World } from '../model-world.js'
 import type { Watched } from '../watched-server.js'
 import {
@@ -11,17 +11,19 @@ import {
   everybody,
   flags,
   hasOpenInvitation,
+  isWish,
   type Member,
   nobody,
   type Outcome,
   ownerOf,
   roleRank,
   type State,
+  shunnedBy,
   texts,
   userCount,
 } from './group-model.js'
 import { type Names, requests } from './group-model-calls.js'
-import { type Call, cautiousUserOf, type Result } from './group-model-rules.js'
+import { type Call, type Result, wishingUserOf } from './group-model-rules.js'
 import { aGroup, groupEventsOf, types } from './groups.js'
 
 const names = new Map(
@@ -53,9 +55,9 @@ export class GroupWorld extends World implements Names {
     return world
   }
 
-  /** A new group of user 0; nobody wants to be asked. */
+  /** A new group of user 0; all users may be added. */
   async newGroup(type: number): Promise<void> {
-    for (const user of everybody) await this.#setCaution(user, false)
+    for (const user of everybody) await this.#forgetWishes(user)
     const [owner] = this.people
     if (!owner) throw new Error('nobody')
     this.groupId = await aGroup(owner, { more: { type } })
@@ -76,7 +78,7 @@ export class GroupWorld extends World implements Names {
   }
 
   async #apiOf({ kind, caller: { hasAdminToken, user, header }, ...call }: Call): Promise<Api> {
-    if (kind === 'caution') return this.api(cautiousUserOf(call))
+    if (isWish(kind)) return this.api(wishingUserOf(call))
     if (!hasAdminToken) return this.session(user)
     const groupId = header === 'none' ? {} : { groupId: header === 'this' ? this.groupId : 1 }
     return this.api(user, groupId)
@@ -102,9 +104,10 @@ export class GroupWorld extends World implements Names {
     return user === system ? nobody : user
   }
 
-  #setCaution(user: number, group_confirm: boolean): Promise<unknown> {
-    const body = { user_id: this.id(user), group_confirm }
-    return this.api(user).succeed('POST', '/user/settings', { body })
+  async #forgetWishes(user: number): Promise<void> {
+    const body = { user_id: this.id(user), group_confirm: false, stranger_chat: 0 }
+    await this.api(user).succeed('POST', '/user/settings', { body })
+    await unblock(this.api(user), this.id(shunnedBy(user)))
   }
 
   /** All that can be seen of the group, in the form of {@link expected}. */

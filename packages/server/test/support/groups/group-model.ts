@@ -70,6 +70,10 @@ export interface State {
   readonly invitations: (Asked | null)[]
   /** group_confirm */
   readonly isCautious: boolean[]
+  /** stranger_chat 2; no users of a history are contacts. */
+  readonly refusesStrangers: boolean[]
+  /** The user blocks the user of {@link shunnedBy}. */
+  readonly isShunning: boolean[]
   /** Who made the latest QR code. */
   qrSigner: number | null
   readonly announcements: { readonly author: number; readonly title: string }[]
@@ -101,6 +105,8 @@ export function newState(type: number): State {
     joinRequests: all(() => null),
     invitations: all(() => null),
     isCautious: all(() => false),
+    refusesStrangers: all(() => false),
+    isShunning: all(() => false),
     qrSigner: null,
     announcements: [],
     events: [{ kind: 'created', actor: 0, users: [0] }],
@@ -116,6 +122,19 @@ const newMember = (rank: number, ban: Ban): Member => ({
   mute: 0,
   push: 0,
 })
+
+/** Calls that change a setting of one user, which no group has a say in, with the flag of the state. */
+export const wishes = {
+  caution: 'isCautious',
+  refuseStrangers: 'refusesStrangers',
+  shun: 'isShunning',
+} as const satisfies Record<string, keyof State>
+export type Wish = keyof typeof wishes
+export const wishKinds = Object.keys(wishes) as Wish[]
+export const isWish = (kind: string): kind is Wish => kind in wishes
+
+/** The user whom a user of a history blocks, if any. */
+export const shunnedBy = (user: number): number => (user === 0 ? 1 : 0)
 
 export const rankOf = (state: State, user: number): number =>
   state.members[user]?.rank ?? roleRank.outsider

@@ -3,7 +3,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
-import type { UserKey } from '../../users/user-model.js'
+import type { StoredSettings, UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
 import {
   type Admission,
@@ -27,6 +27,9 @@ export interface NewInvitation {
   readonly createdAt: number
   readonly expiresAt: number
 }
+
+/** The columns of user_settings by which a user decides on additions. */
+export type AdditionSettings = Pick<StoredSettings, 'group_confirm' | 'stranger_chat'>
 
 interface InvitationRow extends AdmissionRow {
   readonly invitee_id: Int64
@@ -78,10 +81,10 @@ export const findLastInvitationChange: BulkSelect = {
   columns: `(select max(i.updated_at) from group_invitations i
     where i.app_id = t.app_id and i.invitee_id = t.user_id) as changed_at`,
 }
-const findConfirms: BulkSelect = {
+const findAdditionSettings: BulkSelect = {
   table: 'user_settings',
   keys: { app_id: 'text', user_id: 'bigint' },
-  columns: 'user_id, group_confirm',
+  columns: 'user_id, group_confirm, stranger_chat',
 }
 
 const invitations: AdmissionTable<InvitationRow, Invitation> = {
@@ -221,16 +224,18 @@ export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
     return row?.invitations ?? 0
   }
 
-  /** Returns the users who confirm each group before they join (group_confirm). */
-  async findCautious(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Set<Int64>> {
-    const rows = await this.database.bulk<{ user_id: Int64; group_confirm: number }>(
+  /** Returns the settings by which users decide on additions to groups, by user. */
+  async findAdditionSettings(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<Map<Int64, AdditionSettings>> {
+    const rows = await this.database.bulk<AdditionSettings & { user_id: Int64 }>(
       tx,
-      findConfirms,
+      findAdditionSettings,
       userIds.map((userId) => [appId, userId]),
     )
-    return new Set(
-      rows.filter(({ group_confirm }) => group_confirm === 1).map((row) => row.user_id),
-    )
+    return new Map(rows.map((row) => [row.user_id, row]))
   }
 
   /** @param added change of each user's number of invitations */

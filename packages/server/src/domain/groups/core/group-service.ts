@@ -128,7 +128,7 @@ export class GroupService {
         users,
       }
       if (invitedIds.length === 0) return { group, member }
-      await inviter.invite(tx, context, invitedIds, '')
+      await inviter.bring(tx, context, invitedIds, { isInvitation: true, reason: '' })
       return { group: (await groups.find(tx, key)) ?? group, member }
     })
   }

@@ -4,6 +4,7 @@ import { type EventLoopBudget, lookupChunk } from '../../../lib/concurrency/even
 import type { AppService } from '../../apps/app-service.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
+import type { GroupInviter } from '../admission/group-inviter.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupList, isBanned, type Member } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
@@ -19,6 +20,7 @@ export interface GroupMemberServiceOptions {
   readonly lists: MemberListStore
   readonly blocks: BlockStore
   readonly memberships: MembershipService
+  readonly inviter: GroupInviter
   readonly budget: EventLoopBudget
 }
 
@@ -44,9 +46,9 @@ export class GroupMemberService {
   constructor(private readonly options: GroupMemberServiceOptions) {}
 
   /**
-   * Adds users without their consent (rule F7).
+   * Adds users without asking those who may be added (rules F4b, F7).
    * @param userIds distinct
-   * @returns as {@link MembershipService.add}
+   * @returns as {@link GroupInviter.bring}
    * @throws AppError group_not_found, group_admin_required
    */
   async add(
@@ -54,9 +56,9 @@ export class GroupMemberService {
     groupId: Int64,
     userIds: readonly Int64[],
   ): Promise<ItemOutcome[]> {
-    const { access, memberships } = this.options
+    const { access, inviter } = this.options
     return access.change(caller, groupId, 'add', { userIds }, (tx, context) =>
-      memberships.add(tx, context, userIds, { isOwnWill: false }),
+      inviter.bring(tx, context, userIds, { isInvitation: false, reason: '' }),
     )
   }
 

@@ -121,26 +121,35 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   return made
 }
 
+/** Which memberships of a user count: all, or those that others made (rule F4b). */
+export type CountedMemberships = 'all' | 'added'
+
 /**
  * Counts the groups of users, without dissolved ones. A join would let PostgreSQL choose the
  * starting table; without statistics it may read all groups of the app.
  */
-export const countGroups: BulkSelect = {
-  table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
-  columns: `t.user_id, (select count(*) from group_members m where m.app_id = t.app_id and m.user_id = t.user_id
-    and (select g.status from groups g where g.app_id = m.app_id and g.group_id = m.group_id) = ${groupStatus.normal}) as groups`,
+export function countGroups(counted: CountedMemberships): BulkSelect {
+  return {
+    table: 'users',
+    keys: { app_id: 'text', user_id: 'bigint' },
+    columns: `t.user_id, (select count(*) from group_members m where ${isCounted(counted)}
+      and (select g.status from groups g where g.app_id = m.app_id and g.group_id = m.group_id) = ${groupStatus.normal}) as groups`,
+  }
 }
 
 /**
  * Counts the groups of users, including dissolved ones, up to a limit. One statement is prepared
  * per limit, and limits are few.
  */
-export function countFewGroups(limit: number): BulkSelect {
+export function countFewGroups(counted: CountedMemberships, limit: number): BulkSelect {
   return {
     table: 'users',
     keys: { app_id: 'text', user_id: 'bigint' },
     columns: `t.user_id, (select count(*) from (select 1 from group_members m
-      where m.app_id = t.app_id and m.user_id = t.user_id limit ${Number(limit)}) few) as few`,
+      where ${isCounted(counted)} limit ${Number(limit)}) few) as few`,
   }
+}
+
+function isCounted(counted: CountedMemberships): string {
+  return `m.app_id = t.app_id and m.user_id = t.user_id${counted === 'added' ? ' and m.is_added = 1' : ''}`
 }

@@ -11,6 +11,7 @@ import { type GroupKey, keysIn, type Member, type MemberKey } from '../core/grou
 import { isGroup } from '../core/group-store.js'
 import type { ConversationEnd } from './group-conversations.js'
 import {
+  type CountedMemberships,
   type changedColumns,
   countFewGroups,
   countGroups,
@@ -212,22 +213,24 @@ export class MemberStore {
   /**
    * Returns those of the users who are in `limit` groups or more, without dissolved ones. Few users
    * are. A rough count, including dissolved groups and up to the limit, excludes all others.
+   * @param counted `added`: counts only groups to which others added the user
    */
   async findInTooMany(
     tx: Tx,
     appId: string,
     userIds: readonly Int64[],
     limit: number,
+    counted: CountedMemberships = 'all',
   ): Promise<Set<Int64>> {
     const counts = await this.#database.bulk<{ user_id: Int64; few: number }>(
       tx,
-      countFewGroups(limit),
+      countFewGroups(counted, limit),
       userIds.map((userId) => [appId, userId]),
     )
     const rough = counts.filter(({ few }) => few >= limit)
     const rows = await this.#database.bulk<{ user_id: Int64; groups: number }>(
       tx,
-      countGroups,
+      countGroups(counted),
       rough.map((row) => [appId, row.user_id]),
     )
     return new Set(rows.filter(({ groups }) => groups >= limit).map((row) => row.user_id))

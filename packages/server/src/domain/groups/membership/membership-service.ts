@@ -40,9 +40,10 @@ interface GroupPins {
 /** Data that a group keeps about former members. */
 type Removals = ReadonlyMap<Int64, Removal>
 
-interface WhatNewcomersFind {
+interface Newcomers {
   readonly former: Removals
   readonly end: ConversationEnd
+  readonly isAdded: boolean
 }
 
 const noRemovals: Removals = new Map()
@@ -58,6 +59,7 @@ export class MembershipService {
    * @param userIds distinct; locked by the context
    * @param how.isOwnWill the users join on their own, which is refused after too many kicks (rule
    * F6)
+   * @param how.isAdded others put the users into the group without asking them (rule F4b)
    * @returns user_not_found, user_deleted, already_group_member, in_group_block_list,
    * kicked_too_often, joined_group_limit_reached, group_full
    */
@@ -65,7 +67,7 @@ export class MembershipService {
     tx: Tx,
     context: LockedGroupContext,
     userIds: readonly Int64[],
-    { isOwnWill }: { readonly isOwnWill: boolean },
+    { isOwnWill, isAdded = false }: { readonly isOwnWill: boolean; readonly isAdded?: boolean },
   ): Promise<ItemOutcome[]> {
     if (userIds.length === 0) return []
     const { removals, conversations } = this.options
@@ -80,7 +82,7 @@ export class MembershipService {
     const outcomes = refusals.map(
       (refusal) => refusal ?? toOutcome(room-- > 0 ? null : 'group_full'),
     )
-    await this.#enter(tx, context, acceptedOf(userIds, outcomes), { former, end })
+    await this.#enter(tx, context, acceptedOf(userIds, outcomes), { former, end, isAdded })
     return outcomes
   }
 
@@ -155,7 +157,7 @@ export class MembershipService {
     tx: Tx,
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
-    { former, end: { seq, lastMessageId } }: WhatNewcomersFind,
+    { former, end: { seq, lastMessageId }, isAdded }: Newcomers,
   ): Promise<void> {
     const { groups, members, removals, admissions, outbox } = this.options
     if (userIds.length === 0) return
@@ -176,6 +178,7 @@ export class MembershipService {
       // Where newcomers see the history, they can still be its first readers.
       acked_seq: group.flags.history_visible ? 0 : seq,
       delivered_seq: seq,
+      is_added: Number(isAdded),
     }))
     const bansKept = countBans(rows.map((row) => row.ban_expires_at))
     await Promise.all([
