@@ -8,12 +8,17 @@ import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
 import type { Logger } from './observability/log.js'
 
+/** The time for a reader to take the last lines of a stopped service. */
+const unreadOutputMs = 1_000
+
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
 
 /** @param args without the interpreter and the script */
 export async function run(args: readonly string[]): Promise<void> {
   // What the command writes (database, keys, sockets) is its user's own.
   process.umask(0o077)
+  // Without a listener Node opens its debugger at this signal.
+  process.on('SIGUSR1', () => {})
   const dependencies: CommandDependencies = {
     version,
     env: process.env,
@@ -39,6 +44,8 @@ async function serve(loaded: LoadedConfig): Promise<void> {
     import('./context/server/server.js'),
     import('./observability/log.js'),
   ])
+  // The service outlives the reader of its log.
+  process.stdout.on('error', () => {})
   const log = createLog(loaded.config.log.level)
   const server = await startService(loaded, log)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
@@ -53,13 +60,15 @@ async function serve(loaded: LoadedConfig): Promise<void> {
     await server.stop()
   } finally {
     clearTimeout(timeout)
+    // Output that is not read keeps the process alive.
+    setTimeout(() => process.exit(), unreadOutputMs).unref()
   }
   log.info('stopped')
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one, of either kind, ends the process at once. */
+/** Resolves at the first signal to stop; a second one, of any kind, ends the process at once. */
 function stopSignal(log?: Logger): Promise<void> {
-  const signals = ['SIGTERM', 'SIGINT'] as const
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
       for (const each of signals) process.off(each, stop)

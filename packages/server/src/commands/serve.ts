@@ -6,7 +6,7 @@ import type { CommandContext } from './runtime/command.js'
 export function addServeCommand(program: Command, context: CommandContext): void {
   program
     .command('serve')
-    .description('Runs the service until SIGTERM or SIGINT.')
+    .description('Runs the service until SIGTERM, SIGINT or SIGHUP.')
     .action(async () => {
       await context.dependencies.serve(context.load()).catch((error: unknown) => {
         throw explainListenError(error)

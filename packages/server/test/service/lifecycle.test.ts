@@ -336,7 +336,7 @@ describe.concurrent('what cannot be started', () => {
     expect(readdirSync(folder.path)).toEqual([])
   })
 
-  test('a server on a port in use says so, ends, and leaves the folder to the next one', async (test) => {
+  test('first start on a port in use: names the settings; the next start prints the tokens', async (test) => {
     const first = await startServer({ env: checked, test })
     using folder = new TempFolder('port')
     const { port } = new URL(first.url)
@@ -347,7 +347,9 @@ describe.concurrent('what cannot be started', () => {
     })
     expect(code).toBe(1)
     expect(err).toContain(`127.0.0.1:${port} is in use; set HERMOD_HOST and HERMOD_PORT`)
-    await startServer({ dataDir: folder.path, env: checked, test })
+    const next = await startServer({ dataDir: folder.path, env: nothingGiven, test })
+    const { appId, adminToken: token } = printedCredentials(next)
+    await next.api.succeed('GET', '/user/list', { appId, token })
   })
 
   test('a data folder that is a file is named', async () => {

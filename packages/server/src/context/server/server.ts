@@ -33,7 +33,6 @@ export function startService(
     const context = parts.add(await openContext({ config, secrets, log, ...own }), (each) =>
       each.stop(),
     )
-    const first = await prepareApps(context, { config, secrets })
     const { bus, clock, database, domains, executor, metrics, providers, services, stores } =
       context
     // Without a certificate the providers are not needed; setting the first one loads them.
@@ -52,13 +51,20 @@ export function startService(
     parts.add(workers, (each) => each.stop())
     const prober = randomUUID()
     const readiness = new Readiness({ database, probe: () => stores.leases.probe(prober) })
-    const { url } = parts.add(await startTransports(context, { config, log, readiness }), (each) =>
-      each.stop(),
+    let isStarted = false
+    const notReadyReason = async () =>
+      isStarted ? readiness.notReadyReason() : 'the service is starting'
+    const { url } = parts.add(
+      await startTransports(context, { config, log, notReadyReason }),
+      (each) => each.stop(),
     )
     await workers.start()
-    const notReadyReason = await readiness.notReadyReason()
-    if (notReadyReason !== null)
-      log.error({ reason: notReadyReason }, 'the service is not ready; what can be read is served')
+    const reason = await readiness.notReadyReason()
+    if (reason !== null)
+      log.error({ reason }, 'the service is not ready; what can be read is served')
+    // The last step: a start that fails creates no tokens that are never shown.
+    const first = await prepareApps(context, { config, secrets })
+    isStarted = true
     return { url, executor, first, stop: () => parts.stop() }
   })
 }

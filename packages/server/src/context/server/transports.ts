@@ -19,7 +19,6 @@ import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 import { operatorPrincipal } from '../../pipeline/principal.js'
 import type { Context } from '../context.js'
-import type { Readiness } from './readiness.js'
 
 export interface Transports {
   /** The URL of the operations. */
@@ -40,8 +39,13 @@ export function startTransports(
   {
     config,
     log,
-    readiness,
-  }: { readonly config: ServerConfig; readonly log: Logger; readonly readiness: Readiness },
+    notReadyReason,
+  }: {
+    readonly config: ServerConfig
+    readonly log: Logger
+    /** Returns null when the service is ready. */
+    notReadyReason(): Promise<string | null>
+  },
 ): Promise<Transports> {
   const { executor, limits } = context
   const { operatorGuard } = context.services.login
@@ -73,7 +77,7 @@ export function startTransports(
     metrics: context.metrics,
     publicUrl,
     isBehindProxy: trustProxy !== false,
-    notReadyReason: () => readiness.notReadyReason(),
+    notReadyReason,
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
   const server = createOperationServer({
