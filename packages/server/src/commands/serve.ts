@@ -8,20 +8,26 @@ export function addServeCommand(program: Command, context: CommandContext): void
     .command('serve')
     .description('Runs the service until SIGTERM, SIGINT or SIGHUP.')
     .action(async () => {
-      await context.dependencies.serve(context.load()).catch((error: unknown) => {
-        throw explainListenError(error)
+      const loaded = context.load()
+      await context.dependencies.serve(loaded).catch((error: unknown) => {
+        throw explainListenError(error, loaded.config.http.host)
       })
     })
 }
 
+type ListenError = NodeJS.ErrnoException & {
+  readonly address?: string
+  readonly port?: number
+  readonly hostname?: string
+}
+
 /** The operating system's error about the address, in terms of the settings. */
-function explainListenError(error: unknown): unknown {
-  const {
-    code,
-    syscall,
-    address = '',
-    port = '',
-  } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+function explainListenError(error: unknown, host: string): unknown {
+  const { code, syscall, hostname, address = '', port = '' } = error as ListenError
+  if (syscall === 'getaddrinfo' && hostname === host)
+    return new CommandFailure(
+      `${options.host.name} (${host}) is the name of no address (${code}); for example ${options.host.name}=${options.host.example}`,
+    )
   if (syscall !== 'listen') return error
   const problem = {
     EADDRINUSE: 'is in use',

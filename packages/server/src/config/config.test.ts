@@ -42,6 +42,7 @@ describe('loadConfig', () => {
         corsOrigins: '*',
         statusMode: 'envelope',
         shutdownTimeoutMs: 20_000,
+        keepAliveMs: 72_000,
         bounds: {
           connections: 20_000,
           addressConnections: 10_000,
@@ -133,13 +134,44 @@ describe('loadConfig', () => {
     expect(violationsOf(env, { 'h.json': file })).toEqual([
       'h.json: HERMOD_HOSTS is not a known setting; the nearest known one is HERMOD_HOST, for example "HERMOD_HOST": "0.0.0.0"',
       'h.json: HERMOD_CONFIG belongs in the environment, not in the file that it names',
-      'h.json: HERMOD_TRUST_PROXY must be on, off, or IP addresses and CIDR ranges separated by commas, not [1]; for example "HERMOD_TRUST_PROXY": "10.0.0.0/8,192.0.2.7"',
+      'h.json: HERMOD_TRUST_PROXY must be on (every address), off, or IP addresses and CIDR ranges separated by commas; the shortest prefix is /1, not [1]; for example "HERMOD_TRUST_PROXY": "10.0.0.0/8,192.0.2.7"',
       'HERMOD_PROT is not a known setting; the nearest known one is HERMOD_PORT, for example HERMOD_PORT=8080',
       'HERMOD_PORT must be an integer from 0 to 65535, not "70000"; for example HERMOD_PORT=8080',
       expect.stringMatching(
         /^HERMOD_NATS_URL is not a known setting; the nearest known one is HERMOD_\w+, for example HERMOD_/,
       ),
       'HERMOD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"; for example HERMOD_LOG_LEVEL=info',
+    ])
+  })
+
+  it('ignores the variables that Kubernetes sets for services', () => {
+    const { config, sources } = loadConfig({
+      HERMOD_PORT: 'tcp://10.0.0.1:8080',
+      HERMOD_SERVICE_HOST: '10.0.0.1',
+      HERMOD_SERVICE_PORT: '8080',
+      HERMOD_SERVICE_PORT_HTTP: '8080',
+      HERMOD_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      HERMOD_PORT_8080_TCP_PROTO: 'tcp',
+      HERMOD_PORT_8080_TCP_PORT: '8080',
+      HERMOD_PORT_8080_TCP_ADDR: '10.0.0.1',
+      HERMOD_DB_SERVICE_HOST: '10.0.0.2',
+      HERMOD_DB_PORT: 'tcp://10.0.0.2:5432',
+    })
+    expect(config.http.port).toBe(8080)
+    expect(sources.port).toBe('default')
+  })
+
+  it('reads a file that begins with a byte order mark', () => {
+    const { config } = loadConfig(
+      { HERMOD_CONFIG: 'h.json' },
+      files({ 'h.json': '\ufeff{"HERMOD_PORT": 9000}' }),
+    )
+    expect(config.http.port).toBe(9000)
+  })
+
+  it('names the cause when a database URL is refused, without its password', () => {
+    expect(violationsOf({ HERMOD_DATABASE_URL: 'postgres://u:hunter2/x@db/hermod' })).toEqual([
+      'HERMOD_DATABASE_URL has a raw /, # or ? in its user or password; write %2F, %23 or %3F; for example HERMOD_DATABASE_URL=postgres://hermod:password@127.0.0.1:5432/hermod',
     ])
   })
 
@@ -254,12 +286,18 @@ describe('options', () => {
     ['HERMOD_PORT', '1e3', undefined],
     ['HERMOD_PORT', '99999999999999999999', undefined],
     ['HERMOD_HOST', '::', '::'],
+    ['HERMOD_HOST', '::1', '::1'],
+    ['HERMOD_HOST', 'fe80::1%eth0', 'fe80::1%eth0'],
+    ['HERMOD_HOST', 'chat.example.org', 'chat.example.org'],
     ['HERMOD_HOST', 'http://x', undefined],
+    ['HERMOD_HOST', '[::1]', undefined],
+    ['HERMOD_HOST', '127.0.0.1:8080', undefined],
     ['HERMOD_RATE_LIMIT', 'off', false],
     ['HERMOD_RATE_LIMIT', 'yes', undefined],
     ['HERMOD_TRUST_PROXY', 'on', true],
     ['HERMOD_TRUST_PROXY', '10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
     ['HERMOD_TRUST_PROXY', '10.0.0.0/33', undefined],
+    ['HERMOD_TRUST_PROXY', '0.0.0.0/0', undefined],
     ['HERMOD_TRUST_PROXY', 'proxy.example', undefined],
     ['HERMOD_CORS_ORIGINS', 'off', []],
     [

@@ -50,6 +50,7 @@ export interface ServerConfig {
     /** `mirror`: failures carry their HTTP class (rule A1). */
     readonly statusMode: OptionValues['httpStatus']
     readonly shutdownTimeoutMs: number
+    readonly keepAliveMs: number
     readonly bounds: HttpBounds
   }
   /** Every answer is checked against the contract; for development and tests. */
@@ -208,6 +209,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       corsOrigins: values.corsOrigins,
       statusMode: values.httpStatus,
       shutdownTimeoutMs: values.shutdownSeconds * 1000,
+      keepAliveMs: values.keepAliveSeconds * 1000,
       bounds: {
         connections: values.connections,
         addressConnections: values.addressConnections,

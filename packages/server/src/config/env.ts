@@ -33,7 +33,19 @@ const environment: Origin = {
 const keysByName = new Map<string, OptionKey>(optionKeys.map((key) => [options[key].name, key]))
 const names = optionKeys.map((key) => options[key].name) as [string, ...string[]]
 
-/** Defaults are not applied here. An empty variable counts as unset. */
+/**
+ * The variables that Kubernetes sets in every container for a Service named hermod or hermod-…
+ * https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+const serviceVariable =
+  /^HERMOD_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
+const serviceAddress = /^(tcp|udp|sctp):\/\//
+
+function isOfKubernetes(name: string, value = ''): boolean {
+  return serviceVariable.test(name) || (name.endsWith('_PORT') && serviceAddress.test(value))
+}
+
+/** Defaults are not applied here. An empty variable counts as unset, and so does one of Kubernetes. */
 export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenSettings {
   const values = new Map<OptionKey, { value: unknown; source: Source }>()
   const violations: string[] = []
@@ -45,7 +57,7 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
     }
   }
   const given = Object.entries(env).filter(
-    ([name, value]) => name.startsWith('HERMOD_') && value !== '',
+    ([name, value]) => name.startsWith('HERMOD_') && value !== '' && !isOfKubernetes(name, value),
   )
   const path = env[options.config.name]
   if (path) {
@@ -69,7 +81,9 @@ function readSetting(
     return `${origin.label}${name} belongs in the environment, not in the file that it names`
   const text = asText(input)
   const value = text === undefined ? undefined : optionOf(key).decode(text)
-  return value === undefined ? badValue(origin, key, input) : { key, value }
+  if (value !== undefined) return { key, value }
+  const problem = text === undefined ? null : optionOf(key).problem?.(text)
+  return badValue(origin, key, input, problem ?? null)
 }
 
 function unknownSetting(origin: Origin, name: string): string {
@@ -77,10 +91,10 @@ function unknownSetting(origin: Origin, name: string): string {
   return `${origin.label}${name} is not a known setting; the nearest known one is ${options[near].name}, for example ${origin.example(near)}`
 }
 
-function badValue(origin: Origin, key: OptionKey, input: unknown): string {
+function badValue(origin: Origin, key: OptionKey, input: unknown, problem: string | null): string {
   const { name, accepts, secret } = options[key]
   const given = secret ? '' : `, not ${shorten(redactText(JSON.stringify(input)))}`
-  return `${origin.label}${name} must be ${accepts}${given}; for example ${origin.example(key)}`
+  return `${origin.label}${name} ${problem ?? `must be ${accepts}`}${given}; for example ${origin.example(key)}`
 }
 
 /** JSON values are read like the same words in the environment: numbers, true for on, lists with commas. */
@@ -107,7 +121,8 @@ function fileOrigin(path: string): Origin {
 function readConfigFile(path: string, readFile: ReadFile): object | string {
   const { name } = options.config
   try {
-    const content: unknown = JSON.parse(readFile(path))
+    // Editors on Windows begin a file with a byte order mark.
+    const content: unknown = JSON.parse(readFile(path).replace(/^\ufeff/, ''))
     const isObject = typeof content === 'object' && content !== null && !Array.isArray(content)
     return isObject
       ? content

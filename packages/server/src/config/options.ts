@@ -1,6 +1,8 @@
 /** Every setting of the service: the source of the environment, the file, the refusals and the reference. */
+import { isIP } from 'node:net'
 import { isAddressRange } from '../lib/limits/network.js'
 import { redactUrl } from '../lib/secrets/redact.js'
+import { databaseUrlProblem } from './database-url.js'
 
 /** One setting. */
 export interface Option<T = unknown> {
@@ -18,6 +20,11 @@ export interface Option<T = unknown> {
   readonly example: string
   /** The value is never printed. */
   readonly secret: boolean
+  /**
+   * Returns the end of a sentence about a value that `decode` does not accept, without the value.
+   * Default: "must be" and `accepts`.
+   */
+  problem?(input: string): string | null
   /** Undefined: not accepted. */
   decode(input: string): T | undefined
   /** The value as people read it; for most options also as `decode` reads it. */
@@ -107,7 +114,7 @@ const secretKeyText = {
 }
 /** A slash at the end, so that nothing else begins with it by chance. */
 const keyPrefix = /^(?=.{1,100}$)([a-z0-9_-][a-z0-9._-]*\/)+$/
-const hostname = /^[^\s/@]{1,255}$/
+const hostname = /^[a-z0-9_]([a-z0-9._-]{0,253}[a-z0-9_.])?$/i
 const origin = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,*@]+$/
 const usernamePrefix = /^[\p{L}\p{N}_]{1,64}$/u
 
@@ -122,14 +129,14 @@ export const options = {
     example: '/etc/hermod/hermod.json',
     pattern: /./,
   }),
-  host: textOption({
+  host: option<string>({
     name: 'HERMOD_HOST',
     type: 'address',
     default: '127.0.0.1',
     text: 'The address to listen on; 0.0.0.0 or :: for all addresses of the machine.',
-    accepts: 'an IP address or a host name without scheme and port',
+    accepts: 'an IP address or a host name without scheme, port and brackets',
     example: '0.0.0.0',
-    pattern: hostname,
+    decode: (input) => (isIP(input) > 0 || hostname.test(input) ? input : undefined),
   }),
   port: integer({
     name: 'HERMOD_PORT',
@@ -152,7 +159,8 @@ export const options = {
     type: 'on, off or list',
     default: false,
     text: 'The proxies with trusted X-Forwarded headers, for the address of the client: none (off), all (on), or the listed ones.',
-    accepts: 'on, off, or IP addresses and CIDR ranges separated by commas',
+    accepts:
+      'on (every address), off, or IP addresses and CIDR ranges separated by commas; the shortest prefix is /1',
     example: '10.0.0.0/8,192.0.2.7',
     decode: (input) => decodeSwitch(input) ?? decodeList(input, isAddressRange),
     encode: (value) => (typeof value === 'boolean' ? onOff(value) : value.join(',')),
@@ -180,6 +188,14 @@ export const options = {
     max: 3600,
     default: 20,
     text: 'How long accepted requests may take to finish after SIGTERM.',
+  }),
+  keepAliveSeconds: integer({
+    name: 'HERMOD_KEEP_ALIVE_SECONDS',
+    unit: 'seconds',
+    min: 1,
+    max: 7200,
+    default: 72,
+    text: 'How long a connection without a request is kept open; set it above the time for which a load balancer keeps its connections, for example to 620 for 600 seconds.',
   }),
   connections: integer({
     name: 'HERMOD_CONNECTIONS',
@@ -265,10 +281,12 @@ export const options = {
     type: 'URL',
     default: null,
     text: 'The PostgreSQL database; unset: the embedded database in the data folder. Printed without its password.',
-    accepts: 'a postgres:// or postgresql:// URL',
+    accepts:
+      'a postgres:// or postgresql:// URL with one host; special characters of the password are percent-encoded',
     example: 'postgres://hermod:password@127.0.0.1:5432/hermod',
     secret: true,
-    decode: (input) => (/^postgres(ql)?:\/\/\S+$/.test(input) ? input : undefined),
+    problem: databaseUrlProblem,
+    decode: (input) => (databaseUrlProblem(input) === null ? input : undefined),
     encode: (value) => (value === null ? notSet : redactUrl(value)),
   }),
   databasePool: integer({

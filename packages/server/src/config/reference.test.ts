@@ -21,7 +21,9 @@ describe('configReference', () => {
     expect(reference).toContain(
       '- Type: integer (bytes)\n- Default: `65536`\n- Must be: an integer from 1024 to 1000000\n',
     )
-    expect(reference).toContain('- Default: unset\n- Must be: a postgres:// or postgresql:// URL\n')
+    expect(reference).toContain(
+      '- Default: unset\n- Must be: a postgres:// or postgresql:// URL with one host',
+    )
   })
 
   it('shows a file that loads', () => {

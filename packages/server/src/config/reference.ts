@@ -20,6 +20,7 @@ runs on one machine with its embedded database and needs no other service.
 
 - Relative paths start at the folder that the service is started in.
 - Unknown names, values that are not accepted and contradictions stop the start; all of them are named together.
+- Variables that Kubernetes sets for a Service named \`hermod\`, such as \`HERMOD_PORT=tcp://…\` and \`HERMOD_SERVICE_HOST\`, are ignored.
 - \`hermod config\` checks the settings and prints each with its source, \`hermod config --reference\` prints this page. Secrets are never
   printed.
 

@@ -16,6 +16,8 @@ export interface OperationServerOptions {
   /** The principal of every call; null: the credentials of each request say it. */
   readonly principal: Principal | null
   readonly statusMode: StatusMode
+  /** The time for which a connection without a request is kept. */
+  readonly keepAliveMs: number
   /** Reports failures that concern no operation, such as those of pages. */
   onError(error: unknown): void
   /** Further families of routes. */
@@ -24,12 +26,13 @@ export interface OperationServerOptions {
 
 /** Returns an HTTP server of operations, which does not listen yet. */
 export function createOperationServer(options: OperationServerOptions): Server {
-  const { edge, executor, operations, principal, statusMode, onError } = options
+  const { edge, executor, operations, principal, statusMode, keepAliveMs, onError } = options
   const isDraining = () => executor.isDraining
   const responses = new Responses({ edge, statusMode, isDraining, onError })
   return createHttpServer({
     responses,
     edge,
+    keepAliveMs,
     onError,
     families: [
       operationRoutes({ executor, responses, edge, operations, principal }),

@@ -23,15 +23,15 @@ export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
   readonly edge: Edge
+  /** The time for which a connection without a request is kept. */
+  readonly keepAliveMs: number
   /** Reports what a route threw that is no AppError; operations report their failures through the executor. */
   onError(error: unknown): void
 }
 
-const keepAliveTimeoutMs = 72_000
-
 /** Returns the server, which does not listen yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { responses, edge } = options
+  const { responses, edge, keepAliveMs } = options
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const begin = () => void answerRequest(router, options, request, response)
@@ -44,7 +44,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
       requireHostHeader: false,
     },
     answer,

@@ -52,7 +52,7 @@ export function startTransports(
   const { receipts } = context.services.push
   const onError = (error: unknown) => log.error({ err: error }, 'page failed')
   const { storage } = config
-  const { bounds, trustProxy, publicUrl, statusMode } = config.http
+  const { bounds, trustProxy, publicUrl, statusMode, keepAliveMs } = config.http
   const edge = new Edge({
     bounds,
     descriptorLimit: connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
@@ -86,6 +86,7 @@ export function startTransports(
     operations,
     principal: null,
     statusMode,
+    keepAliveMs,
     onError,
     families: (responses) => [
       receiptRoutes({
@@ -114,6 +115,7 @@ export function startTransports(
     operations: operations.filter(({ callers }) => callers === 'operator'),
     principal: operatorPrincipal,
     statusMode,
+    keepAliveMs,
     onError,
   })
   const socketPath = controlSocketPath(config.dataDir)

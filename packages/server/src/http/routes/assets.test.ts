@@ -50,6 +50,7 @@ beforeAll(async () => {
   server = createHttpServer({
     responses,
     edge,
+    keepAliveMs: 620_000,
     onError,
     families: [
       pageRoutes({ responses, admit: () => {} }, { '/site': page }),
@@ -88,6 +89,14 @@ function send(method: string, path: string, headers: Record<string, string> = {}
     request.end()
   })
 }
+
+describe('a connection', () => {
+  it('is kept for the configured time, which the answer names', async () => {
+    const answer = await fetch(`${url}/site`)
+    await answer.text()
+    expect(answer.headers.get('keep-alive')).toBe('timeout=620')
+  })
+})
 
 describe('assets', () => {
   it('are the files of a folder, with their types', async () => {

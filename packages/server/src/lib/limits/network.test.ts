@@ -26,18 +26,12 @@ describe('networkOf', () => {
 })
 
 describe('isAddressRange', () => {
-  it.each([
-    '192.0.2.7',
-    '10.0.0.0/8',
-    '0.0.0.0/0',
-    '::1',
-    'fe80::1%eth0',
-    '2001:db8::/32',
-    '::/0',
-    '::ffff:192.0.2.7',
-  ])('accepts %j', (text) => {
-    expect(isAddressRange(text)).toBe(true)
-  })
+  it.each(['192.0.2.7', '10.0.0.0/8', '::1', 'fe80::1%eth0', '2001:db8::/32', '::ffff:192.0.2.7'])(
+    'accepts %j',
+    (text) => {
+      expect(isAddressRange(text)).toBe(true)
+    },
+  )
 
   it.each([
     '',
@@ -53,6 +47,8 @@ describe('isAddressRange', () => {
     '1',
     '256.0.0.1',
     '::/129',
+    '0.0.0.0/0',
+    '::/0',
     ':::',
     'proxy.example',
     ' 10.0.0.1',

@@ -16,9 +16,10 @@ export function networkOf(address: string): string {
 
 /**
  * Tells whether a text is an IP address, or a network in CIDR notation. Octal and shortened forms
- * of IPv4 are neither.
+ * of IPv4 are neither, nor is the network of all addresses.
  */
 export function isAddressRange(text: string): boolean {
+  if (/\/0+$/.test(text)) return false
   return (
     IPv4.isValidFourPartDecimal(text) ||
     IPv4.isValidCIDRFourPartDecimal(text) ||

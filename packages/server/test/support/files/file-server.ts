@@ -136,6 +136,7 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
     operations: [download, upload, plain] as readonly unknown[] as Operation[],
     principal: null,
     statusMode: 'envelope',
+    keepAliveMs: 72_000,
     onError,
   })
   server.on('connection', (socket) => {

@@ -40,6 +40,8 @@ const plannerOptions =
 const writeOptions = '-c backend_flush_after=256kB'
 /** A new connection plans its statements again, so connections of a busy minute are kept for the next one. */
 const idleConnectionTimeoutMs = 600_000
+/** The driver would let this parameter of the URL replace the options of the service. */
+const urlOptions = /(?<=[?&])options=([^&#]*)&?/
 const sqlState = /^[0-9A-Z]{5}$/
 
 export interface PoolOptions {
@@ -98,13 +100,15 @@ export class LazyPool {
     const lockOptions = watch
       ? `-c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs} -c lock_timeout=${lockTimeoutMs}`
       : `-c idle_in_transaction_session_timeout=${longIdleTransactionTimeoutMs}`
+    const [, added = ''] = urlOptions.exec(options.url) ?? []
+    const ownOptions = `${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`
     const pool = new postgres.Pool({
-      connectionString: options.url,
+      connectionString: options.url.replace(urlOptions, ''),
       max: options.poolSize,
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: idleConnectionTimeoutMs,
       statement_timeout: watch ? watch.deadlineMs - statementMarginMs : false,
-      options: `${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`,
+      options: `${ownOptions} ${decodeURIComponent(added.replaceAll('+', ' '))}`,
       application_name: 'hermod',
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveDelayMs,
