@@ -380,8 +380,8 @@ export const errorCatalogue = {
   picture_too_complex: entry(
     14011,
     413,
-    'picture is too complex',
-    'The picture has more pixels or frames than are decoded; the original can be downloaded.',
+    'file is too complex',
+    'The picture has more pixels, frames or scans than are decoded, the voice more seconds than are converted, or the conversion took too much time or memory; the original can be downloaded.',
   ),
   voice_conversion_unavailable: entry(
     14012,

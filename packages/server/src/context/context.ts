@@ -29,7 +29,7 @@ import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
 import { openBlobStore } from './adapters/blob-store.js'
-import { createMedia } from './adapters/media.js'
+import { createMedia, type Media } from './adapters/media.js'
 import { PushGateways } from './adapters/push-gateways.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
@@ -119,7 +119,8 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
     const blobs = await openBlobStore(config.files.store, options.secrets)
     watchStart(blobs, log)
-    const context = buildContext(options, { database, providers, blobs })
+    const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
+    const context = buildContext(options, { database, providers, blobs, media })
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
     for (const { path, mode, needed } of readableByOthers(config.dataDir))
@@ -164,7 +165,11 @@ function buildContext(
     database,
     providers,
     blobs,
-  }: Pick<Context, 'database' | 'providers'> & { readonly blobs: BlobStore },
+    media,
+  }: Pick<Context, 'database' | 'providers'> & {
+    readonly blobs: BlobStore
+    readonly media: Media
+  },
 ): Omit<Context, 'stop'> {
   const bus = new MemoryBus()
   const ids = new IdGenerator(idReservations(database), clock.now)
@@ -194,7 +199,7 @@ function buildContext(
       secrets,
       providers,
       blobs,
-      media: createMedia(config.files.ffmpeg),
+      media,
       core,
       appended,
     },

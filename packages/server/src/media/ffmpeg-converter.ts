@@ -1,15 +1,18 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { MediaError, type VoiceConverter } from './media.js'
+import { amrSeconds } from './amr-seconds.js'
+import { MediaError, type MediaSource, type MediaTurn, type VoiceConverter } from './media.js'
 import { readBounded } from './read-bounded.js'
-import { WorkQueue } from './work-queue.js'
+import { TurnQueue } from './turn-queue.js'
+import { tokensPerSecond, Watchdog } from './watchdog.js'
 
-/** Bound of the input: 20 minutes of AMR in its best quality, 10 of wide band. */
+/** 20 minutes of AMR in its best quality, 10 of wide band. */
 const maxSourceBytes = 2 * 1024 * 1024
+const maxVoiceSeconds = 30 * 60
 /** Bound of the output: half an hour at 32 kbit/s. */
 const maxOutputBytes = 8 * 1024 * 1024
-const timeLimitMs = 20_000
-const queue = { parallel: 1, maxWaiting: 32 }
+const limits = { timeMs: 10_000, memoryBytes: 128 * 1024 * 1024 }
+const voiceSecondsPerToken = 10
 
 /** The input format is fixed, so that no input makes ffmpeg open a file or an address. */
 const input = ['-protocol_whitelist', 'pipe', '-f', 'amr', '-i', 'pipe:0']
@@ -27,29 +30,33 @@ const programArguments = [
 
 type Ffmpeg = ChildProcessByStdio<Writable, Readable, null>
 
-/** Converts voice with ffmpeg, a program of the machine: through pipes, without a shell, within a time limit. */
+/** Converts voice with ffmpeg, a program of the machine: through pipes, without a shell, within limits of time and memory. */
 export class FfmpegConverter implements VoiceConverter {
-  readonly #queue = new WorkQueue(queue)
+  readonly #queue = new TurnQueue()
 
   /** @param program path of ffmpeg; null: the machine has none */
   constructor(readonly program: string | null) {}
 
-  async toMp3(source: Readable): Promise<Buffer> {
-    return this.#queue.run(source, async () => {
-      if (this.program === null)
-        throw new MediaError('unsupported', 'this server does not convert voice')
-      return convert(this.program, await readBounded(source, maxSourceBytes))
+  async toMp3(source: MediaSource, turn: MediaTurn): Promise<Buffer> {
+    const { program } = this
+    if (program === null) throw new MediaError('unsupported', 'this server does not convert voice')
+    return this.#queue.run(turn, async () => {
+      const voice = await readBounded(await source.open(), maxSourceBytes)
+      const seconds = amrSeconds(voice)
+      if (seconds > maxVoiceSeconds)
+        throw new MediaError(
+          'too_complex',
+          `more than ${maxVoiceSeconds} seconds are not converted`,
+        )
+      turn.charge(Math.ceil(seconds / voiceSecondsPerToken))
+      return convert(program, voice, turn)
     })
   }
 }
 
-async function convert(program: string, voice: Buffer): Promise<Buffer> {
-  const ffmpeg = spawn(program, programArguments, {
-    stdio: ['pipe', 'pipe', 'ignore'],
-    env: {},
-    timeout: timeLimitMs,
-    killSignal: 'SIGKILL',
-  })
+async function convert(program: string, voice: Buffer, turn: MediaTurn): Promise<Buffer> {
+  const ffmpeg = spawn(program, programArguments, { stdio: ['pipe', 'pipe', 'ignore'], env: {} })
+  using watchdog = new Watchdog(ffmpeg, limits)
   const ended = endOf(ffmpeg)
   // The program may end before it has read its input; its exit code says why.
   ffmpeg.stdin.on('error', () => {})
@@ -58,8 +65,11 @@ async function convert(program: string, voice: Buffer): Promise<Buffer> {
     const [mp3] = await Promise.all([readBounded(ffmpeg.stdout, maxOutputBytes), ended])
     if (mp3.length === 0) throw unreadableVoice()
     return mp3
+  } catch (error) {
+    throw watchdog.exceeded ?? error
   } finally {
     ffmpeg.kill('SIGKILL')
+    turn.charge(Math.ceil(watchdog.seconds * tokensPerSecond))
   }
 }
 
@@ -70,7 +80,7 @@ async function endOf(ffmpeg: Ffmpeg): Promise<void> {
     )
     ffmpeg.once('close', (code, signal) => {
       if (code === 0) resolve()
-      else if (signal) reject(new MediaError('too_complex', 'converting the voice takes too long'))
+      else if (signal) reject(new MediaError('busy', 'voice cannot be converted now'))
       else reject(unreadableVoice())
     })
   })

@@ -1,5 +1,6 @@
 /** The port of media: types by content, pictures in other sizes, voice in another format. */
 import type { Readable } from 'node:stream'
+import type { Int64 } from '@hermod/protocol'
 
 /** The number of bytes at the start of a file that identify its type; fewer for a shorter file. */
 export const headBytes = 4_100
@@ -32,18 +33,28 @@ export interface RenderedImage {
   readonly height: number
 }
 
-/** The size of a picture. */
-export interface ImageSize {
-  /** Pixels as displayed: rotated by the EXIF data. */
-  readonly width: number
-  readonly height: number
+/** A file that is converted. */
+export interface MediaSource {
+  /** Bytes. */
+  readonly size: number
+  /** Called when it is the file's turn. The bytes are read or destroyed. */
+  open(): Promise<Readable>
+}
+
+/** The user that a conversion is made for. Conversions run in turns of apps, and of the users of each app. */
+export interface MediaTurn {
+  readonly appId: string
+  /** 0: an Admin token alone. */
+  readonly userId: Int64
+  /** Charges the user, also for a conversion that fails: by pixels or seconds of voice, and by the time that it took. */
+  charge(tokens: number): void
 }
 
 /** Why a picture was not read or made, or a voice not converted. */
 export type MediaErrorReason =
   /** The picture or voice cannot be read, or its type is not supported. */
   | 'unreadable'
-  /** It has more pixels, frames or bytes than the service decodes. */
+  /** It has more pixels, frames, scans, seconds or bytes than the service decodes, or decoding it takes too much time or memory. */
   | 'too_complex'
   /** Too many conversions wait; a later call may succeed. */
   | 'busy'
@@ -63,22 +74,16 @@ export class MediaError extends Error {
   }
 }
 
-/** Renders pictures in other sizes, within bounds for parallel work, waiting work and memory. */
+/** Renders pictures within bounds of waiting work, time and memory. */
 export interface ImageRenderer {
-  /**
-   * Decodes the headers only.
-   *
-   * @param source destroyed at the end
-   * @throws MediaError unreadable, too_complex, busy; and the error of the source
-   */
-  measure(source: Readable): Promise<ImageSize>
   /**
    * Renders the first frame of an animation, rotated by the EXIF data; all other metadata is removed.
    *
-   * @param source destroyed at the end
    * @throws MediaError unreadable, too_complex, busy; and the error of the source
    */
-  render(source: Readable, options: RenderOptions): Promise<RenderedImage>
+  render(source: MediaSource, options: RenderOptions, turn: MediaTurn): Promise<RenderedImage>
+  /** Ends the process that renders. */
+  stop(): Promise<void>
 }
 
 /** Converts voice with a program of the machine. */
@@ -86,9 +91,9 @@ export interface VoiceConverter {
   /** Path of ffmpeg; null: the machine has none, and {@link toMp3} is unsupported. */
   readonly program: string | null
   /**
-   * @param source AMR (narrow or wide band); destroyed at the end
+   * @param source AMR (narrow or wide band)
    * @returns the whole mp3
    * @throws MediaError unsupported, unreadable, too_complex (too long), busy; and the error of the source
    */
-  toMp3(source: Readable): Promise<Buffer>
+  toMp3(source: MediaSource, turn: MediaTurn): Promise<Buffer>
 }

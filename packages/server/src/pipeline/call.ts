@@ -97,7 +97,7 @@ export interface CallContext<Rule extends CallerRule> {
   readonly userAgent: string
   readonly baseUrl: string
   /** The caller's allowance, for costs that only the handler knows. */
-  readonly allowance: Pick<Allowance, 'chargeFileBytes'>
+  readonly allowance: Pick<Allowance, 'charge' | 'chargeFileBytes'>
 }
 
 /** The code behind one operation. */

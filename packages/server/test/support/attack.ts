@@ -9,8 +9,10 @@ import {
   type Api,
   type Backend,
   Child,
+  descendants,
   isFullRun,
   peakRssBytes,
+  rssBytes,
   type ServerOptions,
   type ServerProcess,
   type Session,
@@ -43,7 +45,7 @@ export const behindProxy = { HERMOD_TRUST_PROXY: 'on' }
 
 /** What came of an attack. */
 export interface Figures {
-  /** The most resident memory of the server, in MiB. */
+  /** The most resident memory of the server and its child processes, in MiB. */
   readonly peakMiB: number
   readonly calls: number
   /** What honest calls were answered that is no success. */
@@ -187,6 +189,7 @@ export async function askAgain<T>(call: () => Promise<T>): Promise<T> {
 export class Honest {
   readonly #times = new Map<string, number[]>()
   readonly #failures: string[] = []
+  #peakBytes = 0
 
   constructor(
     private readonly server: ServerProcess,
@@ -227,6 +230,7 @@ export class Honest {
     const calls = async () => {
       while (!isOver) {
         for (const [kind, call] of Object.entries(kinds)) await this.#timed(kind, call)
+        this.#weigh()
         await pause(pauseMs)
       }
     }
@@ -240,6 +244,13 @@ export class Honest {
 
   send(content: string): Promise<Answer> {
     return this.alice.api.call('POST', '/message/send', { body: textTo([this.bob.id], content) })
+  }
+
+  #weigh(): void {
+    const { pid } = this.server
+    const children = descendants(pid).map((child) => rssBytes(child) || 0)
+    const bytes = children.reduce((sum, child) => sum + child, rssBytes(pid))
+    this.#peakBytes = Math.max(this.#peakBytes, bytes)
   }
 
   async #timed(kind: string, call: () => Promise<Answer>): Promise<void> {
@@ -259,7 +270,7 @@ export class Honest {
   #figures(): Figures {
     const times = [...this.#times]
     return {
-      peakMiB: Math.round(peakRssBytes(this.server.pid) / mebibyte),
+      peakMiB: Math.round(Math.max(this.#peakBytes, peakRssBytes(this.server.pid)) / mebibyte),
       calls: times.reduce((sum, [, each]) => sum + each.length, 0),
       failures: this.#failures,
       p50Ms: Object.fromEntries(times.map(([kind, each]) => [kind, median(each)])),

@@ -17,9 +17,14 @@ import { FileAddresses } from '../../domain/files/links/file-addresses.js'
 import type { ForwardingService } from '../../domain/files/links/forwarding-service.js'
 import type { FileTicket } from '../../domain/files/tickets/file-tickets.js'
 import type { IssuedTicket, TicketService } from '../../domain/files/tickets/ticket-service.js'
-import type { DownloadService, WantedForm } from '../../domain/files/transfer/download-service.js'
+import type {
+  DownloadCall,
+  DownloadService,
+  WantedForm,
+} from '../../domain/files/transfer/download-service.js'
 import type { UploadService } from '../../domain/files/transfer/upload-service.js'
 import {
+  type CallContext,
   data,
   type Handler,
   handle,
@@ -73,13 +78,20 @@ export function fileHandlers({
     handle(finishUpload, (_, { principal, allowance }) =>
       whenDone(uploads.finish(ticketOf(principal), (bytes) => allowance.chargeFileBytes(bytes))),
     ),
-    handleDownload(downloadChatFile, (params, { principal }) =>
-      downloads.chatFile(principal, params.file_sign, toWantedForm(params)),
+    handleDownload(downloadChatFile, (params, context) =>
+      downloads.chatFile(downloadCall(context), params.file_sign, toWantedForm(params)),
     ),
-    handleDownload(downloadAvatar, (params, { principal }) =>
-      downloads.avatar(principal.appId, params.object_name, toWantedForm(params)),
+    handleDownload(downloadAvatar, (params, context) =>
+      downloads.avatar(downloadCall(context), params.object_name, toWantedForm(params)),
     ),
   ]
+}
+
+function downloadCall({
+  principal,
+  allowance,
+}: CallContext<typeof downloadChatFile.callers>): DownloadCall {
+  return { caller: principal, charge: (tokens) => allowance.charge(tokens) }
 }
 
 function ticketOf({ ticket }: TicketPrincipal): FileTicket {

@@ -1,7 +1,7 @@
 import { detectType, isInlineType } from '../../media/detect-type.js'
 import { FfmpegConverter } from '../../media/ffmpeg-converter.js'
 import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
-import { SharpRenderer } from '../../media/sharp-renderer.js'
+import { PictureRenderer } from '../../media/picture-renderer.js'
 
 /** Operations on the content of files. */
 export interface Media {
@@ -16,7 +16,7 @@ export function createMedia(ffmpeg: string | null): Media {
   return {
     detectType,
     isInlineType,
-    images: new SharpRenderer(),
+    images: new PictureRenderer(),
     voices: new FfmpegConverter(ffmpeg),
   }
 }

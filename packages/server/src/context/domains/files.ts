@@ -103,7 +103,7 @@ export function createFiles(
     users,
     observer: metrics.batches.files,
   })
-  const renditions = new RenditionService({ blobs, images, voices, detectType })
+  const renditions = new RenditionService({ blobs, images, voices, detectType, clock })
   const references = new FileReferenceService({
     database,
     references: fileReferences,

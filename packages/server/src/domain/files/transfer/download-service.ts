@@ -2,6 +2,8 @@ import { AppError, imageType } from '@hermod/protocol'
 import type { BlobStore } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import { contentDisposition, type FileAnswer } from '../../../lib/system/file-answer.js'
+import type { MediaTurn } from '../../../media/media.js'
+import { systemUserId } from '../../users/system-user.js'
 import { fileFailure } from '../file-failures.js'
 import { isAvatar, originalKey, type StoredFile } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
@@ -25,6 +27,13 @@ export interface WantedForm extends WantedPicture {
   readonly format?: string | undefined
 }
 
+/** The caller of a download. */
+export interface DownloadCall {
+  readonly caller: FileCaller
+  /** Charges the caller for the form that the call makes. */
+  charge(tokens: number): void
+}
+
 /** The bytes of one blob. */
 interface BlobContent {
   readonly key: string
@@ -44,22 +53,27 @@ export class DownloadService {
   constructor(private readonly options: DownloadServiceOptions) {}
 
   /** @throws AppError file_signature_invalid, file_not_found, no_permission, and those of {@link RenditionService} */
-  async chatFile(caller: FileCaller, fileSign: string, wanted: WantedForm): Promise<FileAnswer> {
+  async chatFile(
+    { caller, charge }: DownloadCall,
+    fileSign: string,
+    wanted: WantedForm,
+  ): Promise<FileAnswer> {
     const file = await this.options.links.find(caller, fileSign)
-    return this.#download(file, wanted)
+    return this.#download(file, wanted, turnOf({ caller, charge }))
   }
 
   /** Answers an avatar, which all users of the app may read. @throws AppError file_not_found, and those of {@link RenditionService} */
-  async avatar(appId: string, objectName: string, wanted: WantedForm): Promise<FileAnswer> {
+  async avatar(call: DownloadCall, objectName: string, wanted: WantedForm): Promise<FileAnswer> {
     const { database, files } = this.options
+    const { appId } = call.caller
     const file = await database.read((db) => files.find(db, { appId, fileId: objectName }))
     if (!file || !isAvatar(file)) throw new AppError('file_not_found')
-    return this.#download(file, wanted)
+    return this.#download(file, wanted, turnOf(call))
   }
 
-  async #download(file: StoredFile, wanted: WantedForm): Promise<FileAnswer> {
+  async #download(file: StoredFile, wanted: WantedForm, turn: MediaTurn): Promise<FileAnswer> {
     const { blobs, isInlineType } = this.options
-    const content = await this.#contentOf(file, wanted)
+    const content = await this.#contentOf(file, wanted, turn)
     const { contentType, size, etag } = content
     const disposition = isInlineType(contentType) ? 'inline' : 'attachment'
     const fileName = file.name === '' ? null : file.name
@@ -85,18 +99,22 @@ export class DownloadService {
     }
   }
 
-  async #contentOf(file: StoredFile, wanted: WantedForm): Promise<BlobContent> {
+  async #contentOf(file: StoredFile, wanted: WantedForm, turn: MediaTurn): Promise<BlobContent> {
     const { renditions } = this.options
     const rendition =
       wanted.imageType !== imageType.original
-        ? await renditions.picture(file, wanted)
+        ? await renditions.picture(file, wanted, turn)
         : wanted.format === 'mp3'
-          ? await renditions.mp3(file)
+          ? await renditions.mp3(file, turn)
           : null
     return rendition
       ? { ...rendition, crc32: null, etag: `${file.fileId}-${rendition.name}` }
       : { ...file, key: originalKey(file), etag: file.fileId }
   }
+}
+
+function turnOf({ caller: { appId, userId }, charge }: DownloadCall): MediaTurn {
+  return { appId, userId: userId ?? systemUserId, charge }
 }
 
 function expectedBlob({ size, crc32 }: BlobContent) {
