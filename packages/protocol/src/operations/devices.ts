@@ -38,8 +38,8 @@ export const removeDevice = operation({
 })
 
 /**
- * Ends access tokens; devices and their push tokens stay. Without device_sn also tokens end that
- * are tied to no device. Safe to repeat. Rule C6.
+ * Ends access tokens; devices stay, and their push tokens are silent until the next login. Without
+ * device_sn also tokens end that are tied to no device. Safe to repeat. Rules C6, D6a.
  */
 export const kickDevices = operation({
   id: 'user.kick',
@@ -47,6 +47,7 @@ export const kickDevices = operation({
   path: '/user/kick',
   tag,
   summary: 'Logs a device out, or all devices.',
+  description: 'A device that is logged out gets no push until its next login.',
   callers: 'user',
   query: {
     device_sn: optional(
@@ -62,7 +63,7 @@ export const kickDevices = operation({
 
 /**
  * A vendor token belongs to the device that bound it last, and is unbound from any other. The
- * certificate may be set later. Rule D6.
+ * certificate may be set later. Rules D6, D6a.
  */
 export const bindPushToken = operation({
   id: 'user.token.bind',
@@ -70,6 +71,7 @@ export const bindPushToken = operation({
   path: '/user/token/bind',
   tag,
   summary: 'Binds the push token of a vendor to a device.',
+  description: 'A user token without a device belongs to this device from then on.',
   callers: 'user',
   body: {
     device_sn: deviceSn,

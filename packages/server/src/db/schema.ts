@@ -19,6 +19,7 @@ export interface Schema {
   devices: DevicesTable
   push_tags: PushTagsTable
   push_bindings: PushBindingsTable
+  silent_push_bindings: SilentPushBindingsTable
   push_certificates: PushCertificatesTable
   push_tasks: PushTasksTable
   push_task_counts: PushTaskCountsTable
@@ -196,6 +197,23 @@ export interface PushBindingsTable {
   paused_until: Generated<number>
 }
 
+/**
+ * A push binding of a device with an ended login: no push reaches it. It becomes a push binding at the next login with the GUID, unless
+ * a device has bound the token since (rule D6a).
+ */
+export interface SilentPushBindingsTable {
+  app_id: string
+  user_id: Int64
+  /** The device may be removed in the meantime, and comes back with another serial number. */
+  device_guid: string
+  /** Name of the certificate. */
+  notifier_name: string
+  device_token: string
+  bound_at: number
+  paused_until: number
+  silent_since: number
+}
+
 /** Credentials of an app at the gateway of a channel. */
 export interface PushCertificatesTable {
   app_id: string
@@ -343,6 +361,8 @@ export interface DevicesTable {
   platform: number
   user_agent: string
   push_token: string
+  /** An input of the device's file credentials: raising it revokes them. */
+  credential_epoch: Generated<number>
   created_at: number
   last_used_at: number
 }

@@ -81,6 +81,18 @@ for (const backend of anyBackend()) {
       })
     })
 
+    it('reach no device with an ended login, wait for it in vain, and reach it again after its next login', async () => {
+      const [ben, phone] = [await pushes.receiver('500a'), 'guid of']
+      const waiting = await sendText(ann.api, ben.id, aText())
+      await pushes.handled()
+      await ben.api.succeed('POST', '/user/kick')
+      expect(await pushes.outcome(waiting, ben.id)).toBe('tried')
+      expect(await pushes.outcome(await sendText(ann.api, ben.id, aText()), ben.id)).toBe('nothing')
+      await watched.api.login(ben, `${phone} ${ben.username}`)
+      const message = await sendText(ann.api, ben.id, aText())
+      expect(await pushes.outcome(message, ben.id)).toBe('sent')
+    })
+
     const content = { content: 'Hello' }
     const configs: [string, Json, Json][] = [
       ['a picture without a text', { content_type: 1, content: '' }, { body: 'Picture' }],
@@ -221,7 +233,12 @@ for (const backend of anyBackend()) {
       ],
       [
         'user_disabled',
-        (ben) => pushes.admin.succeed('PUT', '/user/disable', { body: { list: [ben.id] } }),
+        async (ben) => {
+          await pushes.admin.succeed('PUT', '/user/disable', { body: { list: [ben.id] } })
+          // Disabling has silenced the token.
+          const api = pushes.api.admin({ userId: ben.id })
+          await pushes.bind({ api }, 'ios_gw', ben.deviceToken)
+        },
       ],
       ['no_certificate', (ben) => rebind(ben, 'unknown')],
     ]

@@ -17,14 +17,16 @@ export const propertyTimeoutMs = 300_000
  * that no call of it reaches the tests that follow. A failure is shrunk; its report names the seed, and HERMOD_TEST_SEED repeats it as
  * the first run.
  *
+ * @param options.share of the time box; default 1
  * @returns the number of runs
  */
 export async function checkProperty<T>(
   backend: Pick<Backend, 'name'>,
   property: fc.IAsyncPropertyWithHooks<T> | fc.IAsyncProperty<T>,
+  { share = 1 }: { readonly share?: number } = {},
 ): Promise<number> {
   if (isFullRun) console.log(`first seed: ${firstSeed}`)
-  const endsAt = performance.now() + boxMs[backend.name]
+  const endsAt = performance.now() + boxMs[backend.name] * share
   let runs = 0
   do {
     await fc.assert(property, {

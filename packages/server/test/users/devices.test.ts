@@ -306,7 +306,7 @@ for (const backend of anyBackend()) {
         ])
         expect(await codesOfTokens([other, await api.login(first)])).toEqual([200, 200])
         expect(await serialsOf(api.admin({ userId: first.id }))).toEqual([1, 2])
-        expect(await bindingsOf(first)).toHaveLength(1)
+        expect(await bindingsOf(first)).toEqual([])
         expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, ''])
       })
 
@@ -327,6 +327,52 @@ for (const backend of anyBackend()) {
     })
 
     describe('binding a push token', () => {
+      it('bind push token: a login without a device belongs to the device from then on', async () => {
+        const [first] = (await withDevices(2)) as [LoginSession]
+        const plain = await api.login(first)
+        await bind(plain.api, 2, `plain of ${first.id}`)
+        await bind(plain.api, 1, `other of ${first.id}`)
+        await first.api.succeed('PUT', '/user/kick', { query: { device_sn: 2 } })
+        expect(await codesOfTokens([first, plain])).toEqual([200, answerCode.token_expired])
+        expect(await bindingsOf(first)).toEqual([
+          `${first.id}/1/certificate/other of ${first.id}`,
+        ])
+      })
+
+      it.each([
+        ['of a device', 'guid 1', ['1/certificate/token 1']],
+        ['without a device', undefined, []],
+      ])('change password: with a token %s the push tokens of other devices are silent until their login', async (_, guid, kept) => {
+        const [first] = (await withDevices(3)) as [LoginSession]
+        for (const device_sn of [1, 2, 3])
+          await bind(first.api, device_sn, `token ${device_sn} of ${first.id}`)
+        const { api: caller } = await api.login(first, guid)
+        const new_password = 'another password'
+        await caller.succeed('POST', '/user/change_password', {
+          body: { old_password: first.password, new_password },
+        })
+        const named = (bindings: readonly string[]) =>
+          bindings.map((binding) => `${first.id}/${binding} of ${first.id}`)
+        expect(await bindingsOf(first)).toEqual(named(kept))
+        await api.login({ ...first, password: new_password }, 'guid 2')
+        expect(await bindingsOf(first)).toEqual(named([...kept, '2/certificate/token 2']))
+      })
+
+      it('bind push token: a simultaneous kick of all devices leaves none to a token that ended', async () => {
+        const sessions = (await withDevices(3)) as [LoginSession]
+        const admin = api.admin({ userId: sessions[0].id })
+        const [, ...answers] = await Promise.all([
+          admin.succeed('PUT', '/user/kick'),
+          ...sessions.map((session, index) =>
+            bind(session.api, index + 1, `token ${index} of ${session.id}`),
+          ),
+        ])
+        expect(
+          answers.filter(({ code }) => code !== 200 && code !== answerCode.token_expired),
+        ).toEqual([])
+        expect(await bindingsOf(sessions[0])).toEqual([])
+      })
+
       it.each(['PUT', 'POST'])(
         'by %s keeps one for each certificate of a device',
         async (method) => {

@@ -139,20 +139,26 @@ for (const backend of anyBackend()) {
         access_key_secret,
       })
 
-      it('file credentials: they stay the same over logins and devices, and belong to one user', async () => {
+      it('file credentials: they stay the same over logins on a device, and belong to one user and device', async () => {
         const [user, other] = [await api.register(), await api.newLogin()]
-        const logins = await Promise.all([
-          api.login(user),
-          api.login(user),
-          api.login(user, 'phone'),
-        ])
-        const [first, ...others] = logins.map(({ record }) => pick(record))
-        expect(others).toEqual([first, first])
+        const [first, ...others] = (
+          await Promise.all([
+            api.login(user),
+            api.login(user),
+            api.login(user, 'phone'),
+            api.login(user, 'phone'),
+            api.login(user, 'tablet'),
+          ])
+        ).map(({ record }) => pick(record))
+        const [plain, phone, phoneAgain, tablet] = others
+        expect(plain).toEqual(first)
+        expect(phoneAgain).toEqual(phone)
         expect(first?.store_token).toMatch(/^hms_[0-9a-z]+\.[\w-]{43}$/)
-        const all = [first, pick(other.record)].flatMap((credentials) =>
+        expect(phone?.store_token).toMatch(/^hms_[0-9a-z]+\.[12]\.[\w-]{43}$/)
+        const all = [first, phone, tablet, pick(other.record)].flatMap((credentials) =>
           Object.values(credentials ?? {}),
         )
-        expect(new Set(all).size).toBe(4)
+        expect(new Set(all).size).toBe(8)
       })
 
       it.each<[string, (session: LoginSession) => Promise<Answer>, string?]>([
@@ -189,17 +195,21 @@ for (const backend of anyBackend()) {
         expect(pick((await api.login(bystander)).record)).toEqual(pick(bystander.record))
       })
 
-      it('file credentials: a kicked device does not change them', async () => {
+      it('file credentials: a kick ends those of the device alone', async () => {
         const user = await api.register()
-        const [phone, tablet] = [await api.login(user, 'phone'), await api.login(user, 'tablet')]
-        expect(
-          await tablet.api.call('POST', '/user/kick', { query: { device_sn: 1 } }),
-        ).toMatchObject({ code: 200 })
+        const [phone, tablet, plain] = [
+          await api.login(user, 'phone'),
+          await api.login(user, 'tablet'),
+          await api.login(user),
+        ]
+        await tablet.api.succeed('POST', '/user/kick', { query: { device_sn: 1 } })
         expect([await codeOfToken(phone.token), await codeOfToken(tablet.token)]).toEqual([
           answerCode.token_expired,
           200,
         ])
-        expect(pick((await api.login(user)).record)).toEqual(pick(phone.record))
+        expect(pick((await api.login(user, 'phone')).record)).not.toEqual(pick(phone.record))
+        expect(pick((await api.login(user, 'tablet')).record)).toEqual(pick(tablet.record))
+        expect(pick((await api.login(user)).record)).toEqual(pick(plain.record))
       })
     })
   })

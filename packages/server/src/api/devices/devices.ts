@@ -49,7 +49,11 @@ export function deviceHandlers({
         { principal },
       ) =>
         whenDone(
-          devices.bindPushToken(deviceOf(principal, deviceSn), { deviceToken, notifierName }),
+          deviceAccess.bindPushToken(
+            deviceOf(principal, deviceSn),
+            { deviceToken, notifierName },
+            principal.kind === 'user' ? principal.tokenHash : null,
+          ),
         ),
     ),
     handle(unbindPushToken, async ({ deviceSn }, { principal }) => {

@@ -29,9 +29,16 @@ export function createDeviceService(
 
 /** @param options.tokens of the logins on the devices */
 export function createDevices(
-  { database, outbox, clock }: Infrastructure,
+  { database, stores, outbox, clock }: Infrastructure,
   { devices, tokens }: { readonly devices: DeviceService; readonly tokens: TokenService },
 ): Domain<DeviceServices> {
-  const deviceAccess = new DeviceAccessService({ database, devices, tokens, outbox, clock })
+  const deviceAccess = new DeviceAccessService({
+    database,
+    devices,
+    bindings: stores.pushBindings,
+    tokens,
+    outbox,
+    clock,
+  })
   return { services: { devices, deviceAccess, presence: new PresenceService() } }
 }

@@ -38,6 +38,7 @@ export function createFileCredentials(
   return new FileCredentialService({
     database,
     users: stores.users,
+    devices: stores.devices,
     clock,
     secretKeys,
   })

@@ -334,6 +334,7 @@ function createReports(
       deliveries,
       recipients: stores.pushRecipients,
       devices: stores.devices,
+      bindings: stores.pushBindings,
       audiences,
       certificates,
       traceMs,

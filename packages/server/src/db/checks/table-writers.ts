@@ -24,6 +24,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   devices: 'domain/devices/device',
   push_tags: 'domain/push/preferences/push-preference',
   push_bindings: 'domain/devices/push-binding',
+  silent_push_bindings: 'domain/devices/push-binding',
   push_certificates: 'domain/push/certificates/certificate',
   push_tasks: 'domain/push/tasks/task',
   push_task_counts: 'domain/push/tasks/task',

@@ -4,6 +4,7 @@ import { type Migration, type MigrationInfo, Migrator } from '../kysely.js'
 import { initialMigration } from './001-initial.js'
 import { type MigrationNotice, onePassPushes } from './002-one-pass-pushes.js'
 import { addedMembers } from './003-added-members.js'
+import { silentBindings } from './004-silent-bindings.js'
 
 const noNotice: MigrationNotice = () => {}
 
@@ -12,6 +13,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '001-initial': initialMigration(dialect),
     '002-one-pass-pushes': onePassPushes(notice),
     '003-added-members': addedMembers,
+    '004-silent-bindings': silentBindings(dialect),
   }
 }
 

@@ -5,23 +5,43 @@ import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
-import { type DeviceKey, deviceEvent } from './device-model.js'
+import { type DeviceKey, deviceEvent, type PushBinding } from './device-model.js'
 import type { DeviceService } from './device-service.js'
+import type { PushBindingStore } from './push-binding-store.js'
 
 export interface DeviceAccessServiceOptions {
   readonly database: Database
   readonly devices: DeviceService
+  readonly bindings: Pick<PushBindingStore, 'bind'>
   readonly tokens: TokenService
   readonly outbox: Outbox
   readonly clock: Clock
 }
 
 /**
- * Removes devices and logs them out; their tokens stop working at once (rule C6). The actor is the
- * user, or the system for an administrator.
+ * Binds devices to push tokens, logs them out and removes them. Ended tokens stop working at once (rule C6), and the device gets no more
+ * pushes (rule D6a). The actor is the user, or the system for an administrator.
  */
 export class DeviceAccessService {
   constructor(private readonly options: DeviceAccessServiceOptions) {}
+
+  /**
+   * Binds a token to the device and unbinds it from any other device. A caller's token without a device belongs to this one from then on.
+   * @param tokenHash hash of the caller's token; null for an Admin token
+   * @throws AppError device_not_found, token_expired
+   */
+  async bindPushToken(
+    device: DeviceKey,
+    binding: PushBinding,
+    tokenHash: string | null,
+  ): Promise<void> {
+    const { database, devices, bindings, tokens, clock } = this.options
+    await database.transaction(async (tx) => {
+      await devices.require(tx, device)
+      if (tokenHash !== null) await tokens.tieToDevice(tx, device, tokenHash)
+      await bindings.bind(tx, device, binding, clock.now())
+    })
+  }
 
   /** @throws AppError device_not_found */
   async remove(actorId: Int64, device: DeviceKey): Promise<void> {
@@ -34,26 +54,28 @@ export class DeviceAccessService {
   }
 
   /**
-   * Logs a device out.
+   * Logs a device out: ends its tokens and file credentials, and silences its push bindings.
    * @throws AppError device_not_found
    */
   async kick(actorId: Int64, device: DeviceKey): Promise<void> {
     const { database, devices, tokens, outbox, clock } = this.options
     const { appId, userId, deviceSn } = device
+    const at = clock.now()
     await database.transaction(async (tx) => {
       await devices.require(tx, device)
       outbox.append(tx, deviceEvent('user.kicked', actorId, device))
-      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
+      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at })
+      await devices.endLogin(tx, device, at)
     })
   }
 
-  /** Ends all tokens of the user, including those without a device. */
+  /** Logs out all devices of the user; tokens without a device end too. */
   async kickAll(actorId: Int64, user: UserKey): Promise<void> {
     const { database, tokens, outbox, clock } = this.options
     const { appId, userId } = user
     await database.transaction(async (tx) => {
       outbox.append(tx, actorEvent('user.kicked', { appId, actorId, userIds: [userId] }))
-      await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+      await tokens.endLogins(tx, { appId, userIds: [userId], at: clock.now() })
     })
   }
 }

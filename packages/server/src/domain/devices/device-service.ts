@@ -7,9 +7,9 @@ import { createToken } from '../../lib/secrets/tokens.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { UserKey } from '../users/user-model.js'
 import type { UserDevices } from '../users/user-row.js'
-import { type Device, type DeviceKey, deviceEvent, type PushBinding } from './device-model.js'
+import { type Device, type DeviceKey, deviceEvent } from './device-model.js'
 import type { DeviceStore } from './device-store.js'
-import type { PushBindingStore } from './push-binding-store.js'
+import type { EndedLogins, PushBindingStore } from './push-binding-store.js'
 
 export interface DeviceServiceOptions {
   readonly database: Database
@@ -25,6 +25,8 @@ export interface DeviceServiceOptions {
 export interface OpenedDevice {
   readonly deviceSn: number
   readonly pushToken: string
+  /** Part of the device's file credentials. */
+  readonly credentialEpoch: number
   /** Serial numbers of devices that this one replaced; the caller ends their tokens. */
   readonly displaced: readonly number[]
 }
@@ -45,11 +47,11 @@ export class DeviceService {
   constructor(private readonly options: DeviceServiceOptions) {}
 
   /**
-   * Returns the device with this GUID. Creates a new one, and removes the longest unused one beyond
-   * the maximum.
+   * Returns the device with this GUID and wakes its silent bindings. Creates a new one, and removes
+   * the longest unused one beyond the maximum.
    */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
-    const { store, users, outbox, clock } = this.options
+    const { store, users, bindings, outbox, clock } = this.options
     const { appId, userId, deviceGuid } = use
     const now = clock.now()
     const known = await store.findByGuid(tx, use, deviceGuid)
@@ -77,7 +79,9 @@ export class DeviceService {
       push_token: pushToken,
     })
     outbox.append(tx, deviceEvent('user.device_added', userId, { ...use, deviceSn }))
-    return { deviceSn, pushToken, displaced: await this.#displace(tx, { appId, userId, deviceSn }) }
+    await bindings.wake(tx, { appId, userId, deviceSn }, deviceGuid)
+    const displaced = await this.#displace(tx, { appId, userId, deviceSn }, now)
+    return { deviceSn, pushToken, credentialEpoch: 0, displaced }
   }
 
   /** @returns the devices by serial number, and the time of the list's last change */
@@ -99,15 +103,28 @@ export class DeviceService {
   }
 
   /**
-   * Removes a device within a transaction; the caller ends the device's tokens.
+   * Removes a device with its bindings within a transaction; the caller ends the device's tokens.
    * @throws AppError device_not_found
    */
   async remove(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
-    const { store, users, bindings, outbox, clock } = this.options
+    const { users, bindings, clock } = this.options
     await users.touchDevices(tx, device, clock.now())
-    if (!(await store.delete(tx, device))) throw new AppError('device_not_found')
+    await this.require(tx, device)
     await bindings.unbind(tx, device)
-    outbox.append(tx, deviceEvent('user.device_removed', actorId, device))
+    await this.#delete(tx, device, actorId)
+  }
+
+  /** Ends what logins gave to a device that {@link require} has locked: file credentials and pushes (rule D6a). */
+  async endLogin(tx: Tx, device: DeviceKey, at: number): Promise<void> {
+    const { store, bindings } = this.options
+    const { appId, userId, deviceSn } = device
+    await store.raiseCredentialEpoch(tx, device)
+    await bindings.silence(tx, { appId, userIds: [userId], deviceSn }, at)
+  }
+
+  /** Silences the bindings of devices of users (rule D6a). */
+  async silence(tx: Tx, ended: EndedLogins, at: number): Promise<void> {
+    await this.options.bindings.silence(tx, ended, at)
   }
 
   /**
@@ -117,18 +134,6 @@ export class DeviceService {
   async require(tx: Tx, device: DeviceKey): Promise<void> {
     if (!(await this.options.store.lockForUpdate(tx, device)))
       throw new AppError('device_not_found')
-  }
-
-  /**
-   * Binds a token to the device and unbinds it from any other device.
-   * @throws AppError device_not_found
-   */
-  async bindPushToken(device: DeviceKey, binding: PushBinding): Promise<void> {
-    const { database, bindings, clock } = this.options
-    await database.transaction(async (tx) => {
-      await this.require(tx, device)
-      await bindings.bind(tx, device, binding, clock.now())
-    })
   }
 
   /** @throws AppError device_not_found */
@@ -147,26 +152,43 @@ export class DeviceService {
     use: DeviceUse,
     now: number,
   ): Promise<OpenedDevice | null> {
-    const { store, users } = this.options
+    const { store, users, bindings } = this.options
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
     // Before the device, since the user is always locked first.
     if (userAgent !== device.user_agent) await users.touchDevices(tx, use, now)
-    const isThere = await store.update(tx, {
+    const reopened = await store.update(tx, {
       ...device,
       user_agent: userAgent,
       push_token: pushToken,
       last_used_at: now,
     })
-    return isThere ? { deviceSn: device.device_sn, pushToken, displaced: [] } : null
+    if (!reopened) return null
+    const { device_sn: deviceSn, credential_epoch: credentialEpoch } = reopened
+    await bindings.wake(tx, { ...use, deviceSn }, use.deviceGuid)
+    return { deviceSn, pushToken, credentialEpoch, displaced: [] }
   }
 
   /** @returns the serial numbers of the devices that the new one replaced */
-  async #displace(tx: Tx, device: DeviceKey): Promise<number[]> {
-    const { store, devicesPerUser } = this.options
+  async #displace(tx: Tx, device: DeviceKey, now: number): Promise<number[]> {
+    const { store, users, bindings, devicesPerUser } = this.options
+    const { appId, userId } = device
     const surplus = await store.listLeastUsed(tx, device, devicesPerUser - 1)
-    for (const deviceSn of surplus) await this.remove(tx, { ...device, deviceSn }, device.userId)
+    if (surplus.length === 0) return surplus
+    await users.touchDevices(tx, device, now)
+    for (const deviceSn of surplus) {
+      await store.lockForUpdate(tx, { ...device, deviceSn })
+      await bindings.silence(tx, { appId, userIds: [userId], deviceSn }, now)
+      await this.#delete(tx, { ...device, deviceSn }, userId)
+    }
+    await bindings.trimSilent(tx, device)
     return surplus
+  }
+
+  async #delete(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
+    const { store, outbox } = this.options
+    if (!(await store.delete(tx, device))) return
+    outbox.append(tx, deviceEvent('user.device_removed', actorId, device))
   }
 }
 

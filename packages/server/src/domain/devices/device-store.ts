@@ -51,9 +51,12 @@ export class DeviceStore {
     await tx.insertInto('devices').values(row).execute()
   }
 
-  /** @returns false when a concurrent call removed the device */
-  async update(tx: Tx, device: Selectable<DevicesTable>): Promise<boolean> {
-    const { numUpdatedRows } = await tx
+  /** @returns the current row; null when a concurrent call removed the device */
+  async update(
+    tx: Tx,
+    device: Selectable<DevicesTable>,
+  ): Promise<Selectable<DevicesTable> | null> {
+    const row = await tx
       .updateTable('devices')
       .set({
         user_agent: device.user_agent,
@@ -63,8 +66,35 @@ export class DeviceStore {
       .where('app_id', '=', device.app_id)
       .where('user_id', '=', device.user_id)
       .where('device_sn', '=', device.device_sn)
+      .returningAll()
       .executeTakeFirst()
-    return numUpdatedRows > 0n
+    return row ?? null
+  }
+
+  /** Ends the file credentials of the device. */
+  async raiseCredentialEpoch(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<void> {
+    await tx
+      .updateTable('devices')
+      .set((eb) => ({ credential_epoch: eb('credential_epoch', '+', 1) }))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .execute()
+  }
+
+  /** @returns null when the device does not exist */
+  async findCredentialEpoch(
+    db: Queryable,
+    { appId, userId, deviceSn }: DeviceKey,
+  ): Promise<number | null> {
+    const row = await db
+      .selectFrom('devices')
+      .select('credential_epoch')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .executeTakeFirst()
+    return row?.credential_epoch ?? null
   }
 
   /**

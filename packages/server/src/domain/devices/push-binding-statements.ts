@@ -1,8 +1,10 @@
-/** Bulk statements of tokens that gateways call dead or want left alone. Loaded by the writer's thread too. */
+/** Bulk statements of push bindings. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
-import type { BulkDelete, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
+import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
+import type { Insertable } from '../../db/kysely.js'
 import type { ProcedureContext } from '../../db/procedure.js'
 import { rowOf } from '../../db/rows.js'
+import type { PushBindingsTable, SilentPushBindingsTable } from '../../db/schema.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
 
 /** The token of one device at one gateway. */
@@ -55,6 +57,52 @@ const setPaused: BulkUpdate = {
   table: 'push_bindings',
   set: { paused_until: 'bigint' },
   keys: keyColumns,
+}
+
+const boundColumns = {
+  notifier_name: 'text',
+  device_token: 'text',
+  bound_at: 'bigint',
+  paused_until: 'bigint',
+} as const
+const insertedColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  device_sn: 'integer',
+  ...boundColumns,
+} as const
+const silentColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  device_guid: 'text',
+  ...boundColumns,
+  silent_since: 'bigint',
+} as const
+
+export const bindingRow = rowOf(
+  insertedColumns,
+  (binding: Required<Insertable<PushBindingsTable>>) => binding,
+)
+export const silentBindingRow = rowOf(
+  silentColumns,
+  (binding: Insertable<SilentPushBindingsTable>) => binding,
+)
+
+/** Keeps what the device has bound since. Rows: {@link bindingRow}. */
+export const wakeBindings: BulkInsert = {
+  module: import.meta.url,
+  table: 'push_bindings',
+  columns: insertedColumns,
+  conflict: 'on conflict do nothing',
+}
+
+/** Rows: {@link silentBindingRow}. */
+export const insertSilentBindings: BulkInsert = {
+  module: import.meta.url,
+  table: 'silent_push_bindings',
+  columns: silentColumns,
+  conflict: `on conflict (app_id, user_id, device_guid, notifier_name) do update set device_token = excluded.device_token,
+    bound_at = excluded.bound_at, paused_until = excluded.paused_until, silent_since = excluded.silent_since`,
 }
 
 /** Deletes tokens, unless the device was given them again since. @returns those that devices had */

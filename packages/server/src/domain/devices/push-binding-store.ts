@@ -1,9 +1,31 @@
-import type { Database, Tx } from '../../db/database.js'
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Queryable, Tx } from '../../db/database.js'
+import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
-import { clearBindings, pauseBindings } from './push-binding-statements.js'
+import {
+  bindingRow,
+  clearBindings,
+  insertSilentBindings,
+  pauseBindings,
+  silentBindingRow,
+  wakeBindings,
+} from './push-binding-statements.js'
 
-/** Tokens of push gateways, by device and certificate. */
+/** The devices of users with logins that end. */
+export interface EndedLogins {
+  readonly appId: string
+  readonly userIds: readonly Int64[]
+  /** Only this device of the users. */
+  readonly deviceSn?: number
+  /** All devices but this one. */
+  readonly keptDeviceSn?: number | null
+}
+
+/** The silent bindings that a user keeps when devices give way to new ones. */
+const maxSilentBindings = 100
+
+/** Tokens of push gateways, by device and certificate; those of ended logins are silent (rule D6a). */
 export class PushBindingStore {
   constructor(private readonly database: Database) {}
 
@@ -21,6 +43,11 @@ export class PushBindingStore {
       .where('app_id', '=', appId)
       .where('device_token', '=', deviceToken)
       .where((eb) => eb.or([eb('user_id', '<>', userId), eb('device_sn', '<>', deviceSn)]))
+      .execute()
+    await tx
+      .deleteFrom('silent_push_bindings')
+      .where('app_id', '=', appId)
+      .where('device_token', '=', deviceToken)
       .execute()
     await tx
       .deleteFrom('push_bindings')
@@ -71,20 +98,122 @@ export class PushBindingStore {
     return (await found.limit(1).executeTakeFirst()) !== undefined
   }
 
-  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    await tx
+  /**
+   * Makes bindings of devices silent. The devices must exist.
+   * @param at milliseconds since 1970
+   */
+  async silence(
+    tx: Tx,
+    { appId, userIds, deviceSn, keptDeviceSn = null }: EndedLogins,
+    at: number,
+  ): Promise<void> {
+    const bound = await tx
       .deleteFrom('push_bindings')
       .where('app_id', '=', appId)
+      .where('user_id', 'in', paddedForPlanCache(userIds))
+      .$if(deviceSn !== undefined, (query) => query.where('device_sn', '=', deviceSn ?? 0))
+      .$if(keptDeviceSn !== null, (query) => query.where('device_sn', '<>', keptDeviceSn ?? 0))
+      .returningAll()
+      .execute()
+    if (bound.length === 0) return
+    const devices = await tx
+      .selectFrom('devices')
+      .select(['user_id', 'device_sn', 'device_guid'])
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', paddedForPlanCache([...new Set(bound.map((row) => row.user_id))]))
+      .execute()
+    const guids = new Map(devices.map((row) => [`${row.user_id} ${row.device_sn}`, row.device_guid]))
+    const silent = bound.flatMap((row) => {
+      const device_guid = guids.get(`${row.user_id} ${row.device_sn}`)
+      return device_guid === undefined ? [] : [{ ...row, device_guid, silent_since: at }]
+    })
+    await this.database.bulk(
+      tx,
+      insertSilentBindings,
+      silent.map((row) => silentBindingRow(row)),
+    )
+  }
+
+  /** Wakes the silent bindings of a device that logs in. */
+  async wake(tx: Tx, device: DeviceKey, deviceGuid: string): Promise<void> {
+    const { appId, userId, deviceSn } = device
+    const silent = await tx
+      .deleteFrom('silent_push_bindings')
+      .where('app_id', '=', appId)
       .where('user_id', '=', userId)
+      .where('device_guid', '=', deviceGuid)
+      .returningAll()
+      .execute()
+    if (silent.length === 0) return
+    const rows = silent.map((row) => bindingRow({ ...row, device_sn: deviceSn }))
+    await this.database.bulk(tx, wakeBindings, rows)
+  }
+
+  /** Deletes the oldest silent bindings of a user beyond the bound. */
+  async trimSilent(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('silent_push_bindings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where((eb) =>
+        eb(
+          eb.refTuple('device_guid', 'notifier_name'),
+          'in',
+          eb
+            .selectFrom('silent_push_bindings')
+            .select(['device_guid', 'notifier_name'])
+            .where('app_id', '=', appId)
+            .where('user_id', '=', userId)
+            .orderBy('silent_since', 'desc')
+            .orderBy('device_guid')
+            .orderBy('notifier_name')
+            .limit(maxSilentBindings)
+            .offset(maxSilentBindings)
+            .$asTuple('device_guid', 'notifier_name'),
+        ),
+      )
       .execute()
   }
 
+  /** Returns the GUIDs of the user's devices with a silent binding. */
+  async listSilentGuids(db: Queryable, { appId, userId }: UserKey): Promise<ReadonlySet<string>> {
+    const rows = await db
+      .selectFrom('silent_push_bindings')
+      .select('device_guid')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+    return new Set(rows.map((row) => row.device_guid))
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    for (const table of ['push_bindings', 'silent_push_bindings'] as const)
+      await tx
+        .deleteFrom(table)
+        .where('app_id', '=', appId)
+        .where('user_id', '=', userId)
+        .execute()
+  }
+
+  /** Unbinds all tokens of the device, silent ones included. The device must exist. */
   async unbind(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<void> {
     await tx
       .deleteFrom('push_bindings')
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)
+      .execute()
+    const guid = tx
+      .selectFrom('devices')
+      .select('device_guid')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+    await tx
+      .deleteFrom('silent_push_bindings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_guid', '=', guid)
       .execute()
   }
 }

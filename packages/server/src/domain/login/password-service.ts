@@ -121,7 +121,7 @@ export class PasswordService {
         throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })
       outbox.append(tx, actorEvent('user.password_changed', { appId, actorId, userIds: [userId] }))
-      await tokens.revokeOfUsers(tx, {
+      await tokens.endLogins(tx, {
         appId,
         userIds: [userId],
         at: clock.now(),

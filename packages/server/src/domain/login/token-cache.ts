@@ -9,7 +9,7 @@ export const tokenCache: CacheDefinition<TokenKey, UserToken> = {
   maxAgeMs: 1_000,
   tables: {
     // Rows are deleted long after they expired, when a stale entry no longer matters.
-    user_tokens: { columns: ['expires_at', 'revoked_at'], deletes: false },
+    user_tokens: { columns: ['expires_at', 'revoked_at', 'device_sn'], deletes: false },
   } satisfies CachedTables,
   keyOf: ({ appId, tokenHash }) => `${appId}/${tokenHash}`,
 }

@@ -4,6 +4,7 @@ import { type Clock, dayMs } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, hashToken } from '../../lib/secrets/tokens.js'
+import type { DeviceKey } from '../devices/device-model.js'
 import type { DeviceService, OpenedDevice } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/credentials/file-credential-service.js'
 import type { FileCredentials } from '../files/credentials/file-credentials.js'
@@ -152,7 +153,7 @@ export class TokenService {
       device_sn: device?.deviceSn ?? null,
     })
     await this.#makeRoom(tx, { appId, userId }, createdAt)
-    return { device, credentials: fileCredentials.of(current) }
+    return { device, credentials: fileCredentials.of(current, device) }
   }
 
   /** @returns null for an unknown token, `expired` for one that ended or was revoked */
@@ -185,6 +186,33 @@ export class TokenService {
     const { store, users } = this.options
     await users.raiseCredentialEpoch(tx, await users.lockForUpdate(tx, appId, userIds))
     await store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
+  }
+
+  /**
+   * As {@link revokeOfUsers}; the push bindings of the devices become silent (rule D6a).
+   * @param which.keep hash of a token that stays, and with it the bindings of its device
+   */
+  async endLogins(
+    tx: Tx,
+    which: { appId: string; userIds: readonly Int64[]; at: number; keep?: string | null },
+  ): Promise<void> {
+    const { appId, userIds, at, keep = null } = which
+    const { store, devices } = this.options
+    await this.revokeOfUsers(tx, which)
+    const kept = keep === null ? null : await store.find(tx, appId, keep)
+    await devices.silence(tx, { appId, userIds, keptDeviceSn: kept?.deviceSn ?? null }, at)
+  }
+
+  /**
+   * Ties the token to the device, unless it has one. Holds the token until the transaction ends, so that a call that ends it comes before
+   * or after.
+   * @throws AppError token_expired when a concurrent call has ended it
+   */
+  async tieToDevice(tx: Tx, { appId, deviceSn }: DeviceKey, tokenHash: string): Promise<void> {
+    const { store } = this.options
+    const token = await store.lockNoKeyUpdate(tx, appId, tokenHash)
+    if (!token || token.isRevoked) throw new AppError('token_expired')
+    if (token.deviceSn === null) await store.setDevice(tx, appId, tokenHash, deviceSn)
   }
 
   async revokeOfDevices(

@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Insertable } from '../../db/kysely.js'
+import { lockNoKeyUpdate } from '../../db/locking.js'
 import type { UserTokensTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
@@ -56,14 +57,28 @@ export class TokenStore {
 
   async find(db: Queryable, appId: string, tokenHash: string): Promise<UserToken | null> {
     const row = await this.#find.first(db, { appId, tokenHash })
-    if (!row) return null
-    return {
-      userId: row.user_id,
-      deviceSn: row.device_sn,
-      tokenHash,
-      expiresAt: row.expires_at,
-      isRevoked: row.revoked_at !== null,
-    }
+    return row ? toToken(row, tokenHash) : null
+  }
+
+  /** Finds a token and prevents its change until the transaction ends. */
+  async lockNoKeyUpdate(tx: Tx, appId: string, tokenHash: string): Promise<UserToken | null> {
+    const found = tx
+      .selectFrom('user_tokens')
+      .select(['user_id', 'device_sn', 'expires_at', 'revoked_at'])
+      .where('app_id', '=', appId)
+      .where('token_hash', '=', tokenHash)
+    const row = await lockNoKeyUpdate(tx, found).executeTakeFirst()
+    return row ? toToken(row, tokenHash) : null
+  }
+
+  async setDevice(tx: Tx, appId: string, tokenHash: string, deviceSn: number): Promise<void> {
+    await tx
+      .updateTable('user_tokens')
+      .set({ device_sn: deviceSn })
+      .where('app_id', '=', appId)
+      .where('token_hash', '=', tokenHash)
+      .execute()
+    this.#forget(tx, appId, [{ token_hash: tokenHash }])
   }
 
   /** The number of tokens of a user, ended ones included. */
@@ -173,6 +188,16 @@ export class TokenStore {
 
   #forget(tx: Tx, appId: string, rows: readonly { readonly token_hash: string }[]): void {
     for (const { token_hash: tokenHash } of rows) this.cache.forget(tx, { appId, tokenHash })
+  }
+}
+
+function toToken(row: TokenRow, tokenHash: string): UserToken {
+  return {
+    userId: row.user_id,
+    deviceSn: row.device_sn,
+    tokenHash,
+    expiresAt: row.expires_at,
+    isRevoked: row.revoked_at !== null,
   }
 }
 

@@ -123,7 +123,7 @@ export class AccountService {
         tx,
         actorEvent('user.frozen', { appId, actorId: systemUserId, userIds: frozen }),
       )
-    await tokens.revokeOfUsers(tx, { appId, userIds, at: clock.now() })
+    await tokens.endLogins(tx, { appId, userIds, at: clock.now() })
   }
 }
 

@@ -1,13 +1,15 @@
 import { type Int64, userStatus } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
+import type { Database, Queryable } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
 import { equalSecrets } from '../../../lib/secrets/tokens.js'
+import type { DeviceKey } from '../../devices/device-model.js'
 import type { UserCredentials } from '../../users/user-credentials.js'
 import type { User } from '../../users/user-model.js'
 import {
+  type CredentialDevice,
   claimedExpiry,
-  claimedUserId,
+  claimedHolder,
   type FileCredentials,
   fileCredentials,
   fileSignature,
@@ -17,6 +19,10 @@ import {
 export interface FileCredentialServiceOptions {
   readonly database: Database
   readonly users: Pick<UserCredentials, 'find'>
+  readonly devices: {
+    /** @returns null when the device does not exist */
+    findCredentialEpoch(db: Queryable, device: DeviceKey): Promise<number | null>
+  }
   readonly clock: Clock
   readonly secretKeys: SecretKeys
 }
@@ -25,8 +31,8 @@ export interface FileCredentialServiceOptions {
 const maxSignatureLifeMs = dayMs
 
 /**
- * Makes and checks the file credentials of the Token record. They end with all tokens of a user, at once and on every node, since the user
- * is read each time.
+ * Makes and checks the file credentials of the Token record. They end with the tokens of the user or of the device, at once and on every
+ * node, since both are read each time.
  */
 export class FileCredentialService {
   readonly #keys: PurposeKeys
@@ -35,8 +41,12 @@ export class FileCredentialService {
     this.#keys = options.secretKeys.for('file credentials')
   }
 
-  of(user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>): FileCredentials {
-    return fileCredentials(this.#keys.current, user)
+  /** @param device of the login; null for a login without a device */
+  of(
+    user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>,
+    device: CredentialDevice | null,
+  ): FileCredentials {
+    return fileCredentials(this.#keys.current, user, device)
   }
 
   /** @returns the owner of a store_token, or null when it has ended or is invalid */
@@ -70,13 +80,21 @@ export class FileCredentialService {
     appId: string,
     storeToken: string,
   ): Promise<{ user: User; credentials: FileCredentials } | null> {
-    const { database, users } = this.options
-    const userId = claimedUserId(storeToken)
-    if (userId === null) return null
+    const { database, users, devices } = this.options
+    const claimed = claimedHolder(storeToken)
+    if (claimed === null) return null
+    const { userId, deviceSn } = claimed
     const user = await database.read((db) => users.find(db, appId, userId))
     if (!user || user.isDeleted || user.status !== userStatus.normal) return null
+    let device: CredentialDevice | null = null
+    if (deviceSn !== null) {
+      const key = { appId, userId, deviceSn }
+      const credentialEpoch = await database.read((db) => devices.findCredentialEpoch(db, key))
+      if (credentialEpoch === null) return null
+      device = { deviceSn, credentialEpoch }
+    }
     const credentials = this.#keys.accepted
-      .map((key) => fileCredentials(key, user))
+      .map((key) => fileCredentials(key, user, device))
       .find((each) => equalSecrets(storeToken, each.storeToken))
     return credentials ? { user, credentials } : null
   }

@@ -3,7 +3,7 @@ import type { User } from '../../users/user-model.js'
 
 /** The credentials with which native clients read files, instead of the access token. */
 export interface FileCredentials {
-  /** `hms_`, the user ID in base 36, a point, a MAC. */
+  /** `hms_`, the user ID, and the serial number of the device if the login has one, in base 36; a MAC. Points separate the parts. */
   readonly storeToken: string
   /** The key of {@link fileSignature}; clients never send it. */
   readonly accessKeySecret: string
@@ -18,26 +18,47 @@ export interface SignedRequest {
   readonly expiresAt: number
 }
 
-/** Derives the credentials: the same for every login of a user until the user's credential epoch is raised. */
+/** The device of a login, with its part in the credentials. */
+export interface CredentialDevice {
+  readonly deviceSn: number
+  readonly credentialEpoch: number
+}
+
+/**
+ * Derives the credentials: the same for every login of a user on one device until the epoch of the user or of the device is raised.
+ * @param device null for logins without a device
+ */
 export function fileCredentials(
   key: Buffer,
   user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>,
+  device: CredentialDevice | null,
 ): FileCredentials {
-  const derive = (purpose: string) =>
-    macOf(key, `${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`)
+  const inputs = [user.appId, user.userId, user.credentialEpoch]
+  if (device) inputs.push(device.deviceSn, device.credentialEpoch)
+  const derive = (purpose: string) => macOf(key, [purpose, ...inputs].join('\n'))
+  const holder = [user.userId, ...(device ? [device.deviceSn] : [])].map((id) => id.toString(36))
   return {
-    storeToken: `hms_${user.userId.toString(36)}.${derive('store_token')}`,
+    storeToken: `hms_${holder.join('.')}.${derive('store_token')}`,
     accessKeySecret: derive('access_key_secret'),
   }
 }
 
-/** @returns the user ID in a store token, or null when it has not the form of one */
-export function claimedUserId(storeToken: string): number | null {
-  const userId = Number.parseInt(
-    /^hms_([0-9a-z]{1,11})\.[\w-]{43}$/.exec(storeToken)?.[1] ?? '',
-    36,
-  )
-  return Number.isSafeInteger(userId) ? userId : null
+/** The holder that a store token names. */
+export interface ClaimedHolder {
+  readonly userId: number
+  /** null for a login without a device, and for credentials from before devices had their own. */
+  readonly deviceSn: number | null
+}
+
+const maxDeviceSn = 2 ** 31 - 1
+
+/** @returns null when the text does not have the form of a store token */
+export function claimedHolder(storeToken: string): ClaimedHolder | null {
+  const parts = /^hms_([0-9a-z]{1,11})(?:\.([0-9a-z]{1,6}))?\.[\w-]{43}$/.exec(storeToken)
+  if (!parts) return null
+  const [userId, deviceSn] = [parts[1], parts[2]].map((part) => Number.parseInt(part ?? '0', 36))
+  if (!Number.isSafeInteger(userId) || (deviceSn ?? 0) > maxDeviceSn) return null
+  return { userId: userId ?? 0, deviceSn: parts[2] === undefined ? null : (deviceSn ?? 0) }
 }
 
 /** Returns the value of sdk_sign: the expiry in milliseconds, a point, and a MAC under the access_key_secret. */

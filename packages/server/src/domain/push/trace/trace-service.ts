@@ -25,7 +25,17 @@ export interface TraceServiceOptions {
     list(
       db: Queryable,
       user: UserKey,
-    ): Promise<readonly { readonly device_sn: number; readonly platform: number }[]>
+    ): Promise<
+      readonly {
+        readonly device_sn: number
+        readonly device_guid: string
+        readonly platform: number
+      }[]
+    >
+  }
+  readonly bindings: {
+    /** Returns the GUIDs of devices with a silent binding. */
+    listSilentGuids(db: Queryable, user: UserKey): Promise<ReadonlySet<string>>
   }
   readonly audiences: AudienceCheck
   readonly certificates: KnownCertificates
@@ -91,14 +101,18 @@ export class TraceService {
   ): Promise<readonly TracedDevice[]> {
     const { database, deliveries, recipients, certificates, clock, traceMs } = this.options
     const { appId } = task
-    const [devices, found, inputs, entries] = await Promise.all([
+    const [devices, silent, found, inputs, entries] = await Promise.all([
       database.read((db) => this.options.devices.list(db, { appId, userId })),
+      database.read((db) => this.options.bindings.listSilentGuids(db, { appId, userId })),
       database.read((db) => deliveries.listOfUser(db, task, userId)),
       database.read((db) => recipients.inputs(db, appId, [userId])),
       certificates.of(appId),
     ])
     const channels = new Map(entries.map(({ name, gateway }) => [name, gateway.channel]))
     const platforms = new Map(devices.map((device) => [device.device_sn, device.platform]))
+    const silentSns = new Set(
+      devices.filter((row) => silent.has(row.device_guid)).map((row) => row.device_sn),
+    )
     const ofDevice = new Map(found.map((delivery) => [delivery.deviceSn, delivery]))
     const deviceSns = [...new Set([...platforms.keys(), ...ofDevice.keys()])]
     const now = clock.now()
@@ -121,6 +135,7 @@ export class TraceService {
                 isInAudience: membership.isIn,
                 isOtherDevice: membership.deviceSns?.includes(deviceSn) === false,
                 bindings,
+                isSilent: silentSns.has(deviceSn),
                 hasCertificates: entries.length > 0,
                 keptSince: now - traceMs,
                 now,

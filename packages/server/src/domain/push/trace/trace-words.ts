@@ -128,6 +128,8 @@ export interface MissingInputs {
   /** The audience names other devices of the user. */
   readonly isOtherDevice: boolean
   readonly bindings: readonly TracedBinding[]
+  /** The device has a binding that waits for its next login. */
+  readonly isSilent: boolean
   readonly hasCertificates: boolean
   /** Deliveries of pushes that began before are no longer kept. Milliseconds since 1970. */
   readonly keptSince: number
@@ -147,6 +149,8 @@ export function missingWords(inputs: MissingInputs): string {
     return `It is not sent: ${suppressions.collapsed} (${audience.message.collapsedBy}).`
   if (task.expiresAt <= task.beginsAt) return 'The time of the push was over before it began.'
   if (!inputs.hasCertificates) return 'The application has no certificate of a push gateway.'
+  if (bindings.length === 0 && inputs.isSilent)
+    return 'The login of the device was ended, so it gets no push until its next login.'
   if (bindings.length === 0)
     return 'The device has bound no token of a gateway, and was not connected when the push came.'
   if (bindings.every(({ boundAt }) => boundAt >= task.beginsAt))
