@@ -1,14 +1,10 @@
-import type { SqlDialect } from '../dialect/dialect.js'
 import { type Kysely, type Migration, sql } from '../kysely.js'
 
 /** Push bindings of ended logins, and the epoch of a device's file credentials (rule D6a). */
-export function silentBindings(dialect: SqlDialect): Migration {
-  return {
-    async up(db: Kysely<never>): Promise<void> {
-      for (const statement of statements) await sql.raw(statement).execute(db)
-      await dialect.afterSchema?.(db)
-    },
-  }
+export const silentBindings: Migration = {
+  async up(db: Kysely<never>): Promise<void> {
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  },
 }
 
 const statements = [

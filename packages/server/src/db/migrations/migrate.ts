@@ -13,7 +13,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '001-initial': initialMigration(dialect),
     '002-one-pass-pushes': onePassPushes(notice),
     '003-added-members': addedMembers,
-    '004-silent-bindings': silentBindings(dialect),
+    '004-silent-bindings': silentBindings,
   }
 }
 
