@@ -88,6 +88,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   receipt_requests: 'kept',
   recalled_messages: 'kept',
   sent_transactions: 'ends',
+  silent_push_bindings: 'erased',
   user_badges: 'erased',
   user_conversations: 'erased',
   user_counts: 'names nobody',
@@ -201,6 +202,9 @@ for (const backend of anyBackend()) {
       await query(`insert into push_deliveries
         (app_id, task_id, user_id, device_sn, batch_id, state, channel, certificate_id, token_hash, steps)
         values ('${server.appId}', 1, ${id}, 1, 0, ${pushDeliveryState.suppressed}, '', 0, '', '')`)
+      await query(`insert into silent_push_bindings
+        (app_id, user_id, device_guid, notifier_name, device_token, bound_at, paused_until, silent_since)
+        values ('${server.appId}', ${id}, '${marker}', '${marker}', '${marker}', 1, 0, 1)`)
       await post(own, '/user/conversation/pin', { conversation_id: bob.id })
       await post(bob.api, '/user/conversation/pin', { conversation_id: id })
       // Contacts of both sides, an application that was declined, and two that are open.
@@ -238,6 +242,7 @@ for (const backend of anyBackend()) {
         await sendText(bob.api, joined, 'news', { type: 2 })
         await inGroup(joined, '/group/msg/mute_mode', { msg_mute_mode }, own)
       }
+      await inGroup(await aGroup(bob, { members: [{ id }] }), '/group/kick', user)
       for (const person of [{ api: own, id }, carol])
         await person.api.succeed('POST', '/user/settings', {
           body: { user_id: person.id, group_confirm: true },
@@ -250,7 +255,6 @@ for (const backend of anyBackend()) {
         { reason: marker },
         own,
       )
-      await inGroup(await aGroup(bob, { members: [{ id }] }), '/group/kick', user)
       await inGroup(await aGroup(bob), '/group/block', user)
     }
 
@@ -342,16 +346,16 @@ for (const backend of anyBackend()) {
 
     it('leaves the events of a group, without the deleted user’s own words and name', async () => {
       const dave = await api.newSession()
-      for (const person of [alice, dave])
-        await person.api.succeed('POST', '/user/settings', {
-          body: { user_id: person.id, group_confirm: true },
-        })
       const invited = await aGroup(bob)
       const group = await aGroup(bob, {
         members: [carol],
         admins: [alice],
         more: { type: types.public },
       })
+      for (const person of [alice, dave])
+        await person.api.succeed('POST', '/user/settings', {
+          body: { user_id: person.id, group_confirm: true },
+        })
       const applied = await aGroup(bob, { more: { type: types.public } })
       const inGroup = async (caller: Session, path: string, params: object, group_id = group) =>
         expectSuccess(await groupCall(caller.api, path, group_id, params))
