@@ -1,5 +1,11 @@
 /** The devices that pushes reach after logins, binds, kicks and other ends of logins, against a model of rule D6a. */
-import { type Account, type Api, anyBackend, type LoginSession, sharedPassword } from '@hermod/testkit'
+import {
+  type Account,
+  type Api,
+  anyBackend,
+  type LoginSession,
+  sharedPassword,
+} from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -334,29 +334,30 @@ for (const backend of anyBackend()) {
         await bind(plain.api, 1, `other of ${first.id}`)
         await first.api.succeed('PUT', '/user/kick', { query: { device_sn: 2 } })
         expect(await codesOfTokens([first, plain])).toEqual([200, answerCode.token_expired])
-        expect(await bindingsOf(first)).toEqual([
-          `${first.id}/1/certificate/other of ${first.id}`,
-        ])
+        expect(await bindingsOf(first)).toEqual([`${first.id}/1/certificate/other of ${first.id}`])
       })
 
       it.each([
         ['of a device', 'guid 1', ['1/certificate/token 1']],
         ['without a device', undefined, []],
-      ])('change password: with a token %s the push tokens of other devices are silent until their login', async (_, guid, kept) => {
-        const [first] = (await withDevices(3)) as [LoginSession]
-        for (const device_sn of [1, 2, 3])
-          await bind(first.api, device_sn, `token ${device_sn} of ${first.id}`)
-        const { api: caller } = await api.login(first, guid)
-        const new_password = 'another password'
-        await caller.succeed('POST', '/user/change_password', {
-          body: { old_password: first.password, new_password },
-        })
-        const named = (bindings: readonly string[]) =>
-          bindings.map((binding) => `${first.id}/${binding} of ${first.id}`)
-        expect(await bindingsOf(first)).toEqual(named(kept))
-        await api.login({ ...first, password: new_password }, 'guid 2')
-        expect(await bindingsOf(first)).toEqual(named([...kept, '2/certificate/token 2']))
-      })
+      ])(
+        'change password: with a token %s the push tokens of other devices are silent until their login',
+        async (_, guid, kept) => {
+          const [first] = (await withDevices(3)) as [LoginSession]
+          for (const device_sn of [1, 2, 3])
+            await bind(first.api, device_sn, `token ${device_sn} of ${first.id}`)
+          const { api: caller } = await api.login(first, guid)
+          const new_password = 'another password'
+          await caller.succeed('POST', '/user/change_password', {
+            body: { old_password: first.password, new_password },
+          })
+          const named = (bindings: readonly string[]) =>
+            bindings.map((binding) => `${first.id}/${binding} of ${first.id}`)
+          expect(await bindingsOf(first)).toEqual(named(kept))
+          await api.login({ ...first, password: new_password }, 'guid 2')
+          expect(await bindingsOf(first)).toEqual(named([...kept, '2/certificate/token 2']))
+        },
+      )
 
       it('bind push token: a simultaneous kick of all devices leaves none to a token that ended', async () => {
         const sessions = (await withDevices(3)) as [LoginSession]

@@ -52,10 +52,7 @@ export class DeviceStore {
   }
 
   /** @returns the current row; null when a concurrent call removed the device */
-  async update(
-    tx: Tx,
-    device: Selectable<DevicesTable>,
-  ): Promise<Selectable<DevicesTable> | null> {
+  async update(tx: Tx, device: Selectable<DevicesTable>): Promise<Selectable<DevicesTable> | null> {
     const row = await tx
       .updateTable('devices')
       .set({

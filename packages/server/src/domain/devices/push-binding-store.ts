@@ -122,7 +122,9 @@ export class PushBindingStore {
       .where('app_id', '=', appId)
       .where('user_id', 'in', paddedForPlanCache([...new Set(bound.map((row) => row.user_id))]))
       .execute()
-    const guids = new Map(devices.map((row) => [`${row.user_id} ${row.device_sn}`, row.device_guid]))
+    const guids = new Map(
+      devices.map((row) => [`${row.user_id} ${row.device_sn}`, row.device_guid]),
+    )
     const silent = bound.flatMap((row) => {
       const device_guid = guids.get(`${row.user_id} ${row.device_sn}`)
       return device_guid === undefined ? [] : [{ ...row, device_guid, silent_since: at }]
@@ -188,11 +190,7 @@ export class PushBindingStore {
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     for (const table of ['push_bindings', 'silent_push_bindings'] as const)
-      await tx
-        .deleteFrom(table)
-        .where('app_id', '=', appId)
-        .where('user_id', '=', userId)
-        .execute()
+      await tx.deleteFrom(table).where('app_id', '=', appId).where('user_id', '=', userId).execute()
   }
 
   /** Unbinds all tokens of the device, silent ones included. The device must exist. */
