@@ -50,6 +50,12 @@ export interface MediaTurn {
   charge(tokens: number): void
 }
 
+/** A picture without metadata, in its own size. */
+export interface CleanImage {
+  readonly contentType: string
+  readonly body: Buffer
+}
+
 /** Why a picture was not read or made, or a voice not converted. */
 export type MediaErrorReason =
   /** The picture or voice cannot be read, or its type is not supported. */
@@ -82,6 +88,13 @@ export interface ImageRenderer {
    * @throws MediaError unreadable, too_complex, busy; and the error of the source
    */
   render(source: MediaSource, options: RenderOptions, turn: MediaTurn): Promise<RenderedImage>
+  /**
+   * Removes the metadata of a picture, such as the place where it was taken. Animations stay.
+   *
+   * @returns null when the picture has none
+   * @throws as {@link render}
+   */
+  withoutMetadata(source: MediaSource, turn: MediaTurn): Promise<CleanImage | null>
   /** Ends the process that renders. */
   stop(): Promise<void>
 }

@@ -1,9 +1,11 @@
 /** The messages between the service and the process that decodes pictures. */
-import type { MediaErrorReason, RenderedImage, RenderOptions } from './media.js'
+import type { CleanImage, MediaErrorReason, RenderedImage, RenderOptions } from './media.js'
 
-/** A picture to render; its bytes follow on the standard input. */
-export interface PictureJob extends RenderOptions {
+/** The work on a picture; its bytes follow on the standard input. */
+export interface PictureJob {
   readonly bytes: number
+  /** Null: the picture keeps its size and loses its metadata. */
+  readonly render: RenderOptions | null
 }
 
 /** The answer to a {@link PictureJob}. */
@@ -11,6 +13,8 @@ export type PictureAnswer = {
   /** The pixels that were decoded. */
   readonly pixels: number
 } & (
-  | { readonly image: RenderedImage }
+  | { readonly rendered: RenderedImage }
+  /** Null: it has no metadata. */
+  | { readonly clean: CleanImage | null }
   | { readonly reason: MediaErrorReason; readonly message: string }
 )

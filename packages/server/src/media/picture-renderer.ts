@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import {
+  type CleanImage,
   type ImageRenderer,
   MediaError,
   type MediaSource,
@@ -35,12 +36,15 @@ export class PictureRenderer implements ImageRenderer {
     options: RenderOptions,
     turn: MediaTurn,
   ): Promise<RenderedImage> {
-    if (source.size > maxSourceBytes)
-      throw new MediaError('too_complex', `more than ${maxSourceBytes} bytes are not converted`)
-    const job = { ...options, bytes: source.size }
-    const answer = await this.#queue.run(turn, () => this.#run(source, job, turn))
-    if ('image' in answer) return answer.image
-    throw new MediaError(answer.reason, answer.message)
+    const answer = await this.#enqueue(source, options, turn)
+    if ('rendered' in answer) return answer.rendered
+    throw failureOf(answer)
+  }
+
+  async withoutMetadata(source: MediaSource, turn: MediaTurn): Promise<CleanImage | null> {
+    const answer = await this.#enqueue(source, null, turn)
+    if ('clean' in answer) return answer.clean
+    throw failureOf(answer)
   }
 
   async stop(): Promise<void> {
@@ -48,6 +52,17 @@ export class PictureRenderer implements ImageRenderer {
     this.#end()
     if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null)
       await once(child, 'exit')
+  }
+
+  async #enqueue(
+    source: MediaSource,
+    render: RenderOptions | null,
+    turn: MediaTurn,
+  ): Promise<PictureAnswer> {
+    const { size: bytes } = source
+    if (bytes > maxSourceBytes)
+      throw new MediaError('too_complex', `more than ${maxSourceBytes} bytes are not converted`)
+    return this.#queue.run(turn, () => this.#run(source, { bytes, render }, turn))
   }
 
   async #run(source: MediaSource, job: PictureJob, turn: MediaTurn): Promise<PictureAnswer> {
@@ -118,6 +133,11 @@ async function watched(
   } finally {
     turn.charge(Math.ceil(pixels / pixelsPerToken + watchdog.seconds * tokensPerSecond))
   }
+}
+
+function failureOf(answer: PictureAnswer): MediaError {
+  if ('reason' in answer) return new MediaError(answer.reason, answer.message)
+  throw new Error('the process did other work than it was given')
 }
 
 function start(): ChildProcess {

@@ -1,7 +1,7 @@
 /** Decodes pictures in a process of its own, one at a time; see {@link PictureJob}. */
 import sharp, { type Metadata, type SharpOptions } from 'sharp'
 import { countJpegScans } from './jpeg-scans.js'
-import type { RenderedImage } from './media.js'
+import type { CleanImage, RenderedImage, RenderOptions } from './media.js'
 import type { PictureAnswer, PictureJob } from './picture-job.js'
 
 /** Decoders without vector graphics, and without formats that read other files. */
@@ -62,18 +62,21 @@ async function convert(input: Buffer, job: PictureJob): Promise<PictureAnswer> {
   try {
     const metadata = await sharp(input, inputOptions).metadata()
     pixels = metadata.width * metadata.height
-    const excess = excessOf(input, metadata)
+    const excess = excessOf(input, metadata, job)
     if (excess !== null) return { pixels: 0, reason: 'too_complex', message: excess }
-    return { pixels, image: await render(input, job, metadata.hasAlpha) }
+    if (job.render) return { pixels, rendered: await render(input, job.render, metadata.hasAlpha) }
+    return { pixels, clean: hasMetadata(metadata) ? await clean(input, metadata) : null }
   } catch {
     return { pixels, reason: 'unreadable', message: 'the picture cannot be read' }
   }
 }
 
-/** Counts what decoding costs by the headers. @returns null when the picture may be decoded */
-function excessOf(input: Buffer, { format, width, height, pages = 1 }: Metadata): string | null {
+/** Counts what the work costs by the headers. @returns null when the picture may be decoded */
+function excessOf(input: Buffer, metadata: Metadata, { render }: PictureJob): string | null {
+  const { format, width, height, pages = 1 } = metadata
+  const frames = render === null && hasMetadata(metadata) ? pages : 1
   const limit = format === 'heif' ? maxAvifPixels : maxPixels
-  if (width * height > limit) return `${width} x ${height} pixels are too many`
+  if (width * height * frames > limit) return `${width} x ${height} pixels are too many`
   if (pages > maxFrames) return `${pages} frames are too many`
   const scans = format === 'jpeg' ? countJpegScans(input) : 0
   return scans > maxScans ? `${scans} scans are too many` : null
@@ -81,7 +84,7 @@ function excessOf(input: Buffer, { format, width, height, pages = 1 }: Metadata)
 
 async function render(
   input: Buffer,
-  { width, height, fit }: PictureJob,
+  { width, height, fit }: RenderOptions,
   hasAlpha: boolean,
 ): Promise<RenderedImage> {
   const resized = sharp(input, inputOptions)
@@ -91,4 +94,27 @@ async function render(
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true })
   const contentType = hasAlpha ? 'image/webp' : 'image/jpeg'
   return { contentType, body: data, width: info.width, height: info.height }
+}
+
+/** TIFF has the place in a directory of its own, which is not listed. */
+function hasMetadata({ format, exif, xmp, iptc, comments, tifftagPhotoshop }: Metadata): boolean {
+  const isListed = [exif, xmp, iptc, comments, tifftagPhotoshop].some((item) => item !== undefined)
+  return isListed || format === 'tiff'
+}
+
+/** Encodes the picture again; sharp copies no metadata. */
+async function clean(
+  input: Buffer,
+  { format, hasAlpha, pages = 1 }: Metadata,
+): Promise<CleanImage> {
+  const upright = sharp(input, { ...inputOptions, animated: pages > 1 }).autoOrient()
+  const formats = {
+    jpeg: () => upright.jpeg({ quality: 90 }),
+    png: () => upright.png(),
+    gif: () => upright.gif(),
+    webp: () => upright.webp({ quality: 90 }),
+  }
+  const other = hasAlpha ? 'webp' : 'jpeg'
+  const kept = Object.hasOwn(formats, format) ? (format as keyof typeof formats) : other
+  return { contentType: `image/${kept}`, body: await formats[kept]().toBuffer() }
 }

@@ -234,7 +234,7 @@ function suite(backend: Backend): void {
     const honest = await Honest.on(server)
     const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
     const small = await sendFile(bob.api, { to_id: alice.id }, png)
-    const url = await anAvatar(bob, Buffer.concat([png, Buffer.alloc(64 * mebibyte)]))
+    const url = await anAvatar(bob, Buffer.concat([png, Buffer.alloc(31 * mebibyte)]))
     const users = await sessionsOf(server, 30)
     const requests = users.map(
       ({ api, token }) =>

@@ -112,6 +112,7 @@ const uploadErrors = [
   'upload_ticket_used',
   'file_missing',
   'file_type_invalid',
+  'picture_too_complex',
   'file_too_large',
   'file_quota_reached',
   'file_storage_full',

@@ -71,12 +71,10 @@ export function fileHandlers({
       return data(await fileForwarding.forward(principal, params.file_sign, to, addresses))
     }),
     handleUpload(uploadFile, (_, { principal, upload, allowance }) =>
-      whenDone(
-        uploads.receive(ticketOf(principal), upload, (bytes) => allowance.chargeFileBytes(bytes)),
-      ),
+      whenDone(uploads.receive(ticketOf(principal), upload, allowance)),
     ),
     handle(finishUpload, (_, { principal, allowance }) =>
-      whenDone(uploads.finish(ticketOf(principal), (bytes) => allowance.chargeFileBytes(bytes))),
+      whenDone(uploads.finish(ticketOf(principal), allowance)),
     ),
     handleDownload(downloadChatFile, (params, context) =>
       downloads.chatFile(downloadCall(context), params.file_sign, toWantedForm(params)),

@@ -1,12 +1,22 @@
-import { detectType, isInlineType } from '../../media/detect-type.js'
+import {
+  detectStoredType,
+  detectType,
+  isInlineType,
+  isRenderableType,
+} from '../../media/detect-type.js'
 import { FfmpegConverter } from '../../media/ffmpeg-converter.js'
 import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
+import { typeOfName } from '../../media/name-types.js'
 import { PictureRenderer } from '../../media/picture-renderer.js'
+import type { StoredBytes } from '../../media/stored-blob.js'
 
 /** Operations on the content of files. */
 export interface Media {
   detectType(head: Buffer): Promise<DetectedType>
+  detectStoredType(file: StoredBytes): Promise<DetectedType | null>
+  typeOfName(fileName: string): string | null
   isInlineType(contentType: string): boolean
+  isRenderableType(contentType: string): boolean
   readonly images: ImageRenderer
   readonly voices: VoiceConverter
 }
@@ -15,7 +25,10 @@ export interface Media {
 export function createMedia(ffmpeg: string | null): Media {
   return {
     detectType,
+    detectStoredType,
+    typeOfName,
     isInlineType,
+    isRenderableType,
     images: new PictureRenderer(),
     voices: new FfmpegConverter(ffmpeg),
   }

@@ -79,7 +79,7 @@ export function createFiles(
     peerKinds,
     users,
   } = stores
-  const { detectType, isInlineType, images, voices } = media
+  const { detectType, detectStoredType, isInlineType, typeOfName, images, voices } = media
   const { groupAccess } = groups
   const quota = new FileQuota({ database, usage })
   const recipients = new FileRecipients({
@@ -129,6 +129,7 @@ export function createFiles(
       renditions,
       blobs,
       isInlineType,
+      typeOfName,
     }),
     fileCheck: new FileCheck({
       ...{ database, files, usage, references, blobs, orphans, outbox, clock },
@@ -154,6 +155,9 @@ export function createFiles(
       apps,
       blobs,
       detectType,
+      detectStoredType,
+      isRenderableType: media.isRenderableType,
+      images,
       clock,
     }),
   }

@@ -15,14 +15,14 @@ export interface PictureForm extends RenderOptions {
   readonly name: string
 }
 
-/** Few sizes, so that callers cannot fill the store with forms of one picture. */
-const steps = [100, 200, 400, 800, 1_600] as const
+/** Few sizes, since forms do not count in the quota. */
+const steps = [200, 800, 1_600] as const
 const largest = 1_600
 const defaultSize = 200
 
 /**
- * Returns the form of a picture. A thumbnail fits into width and height, a cover fills them. Sizes are rounded up to 100, 200, 400, 800 or
- * 1,600 pixels. A missing side is as long as the other one, or 200.
+ * Returns the form of a picture: a square of 200, 800 or 1,600 pixels that a thumbnail fits into and a cover fills. The longer side of the
+ * wanted size is rounded up; without a size it is 200.
  */
 export function pictureForm({
   imageType: type,
@@ -30,12 +30,9 @@ export function pictureForm({
   height = 0,
 }: WantedPicture): PictureForm {
   const isCover = type === imageType.cover
-  const size = {
-    width: stepOf(width || height || defaultSize),
-    height: stepOf(height || width || defaultSize),
-  }
-  const name = `${isCover ? 'cover' : 'thumbnail'}-${size.width}x${size.height}`
-  return { ...size, fit: isCover ? 'cover' : 'inside', name }
+  const side = stepOf(Math.max(width, height) || defaultSize)
+  const name = `${isCover ? 'cover' : 'thumbnail'}-${side}x${side}`
+  return { width: side, height: side, fit: isCover ? 'cover' : 'inside', name }
 }
 
 function stepOf(pixels: number): number {

@@ -20,6 +20,8 @@ export interface DownloadServiceOptions {
   readonly blobs: Pick<BlobStore, 'open' | 'read' | 'downloadUrl'>
   /** Reports whether browsers may show content of this type in its place. */
   readonly isInlineType: (contentType: string) => boolean
+  /** Returns the type that the extension of a file name stands for; null: none. */
+  readonly typeOfName: (fileName: string) => string | null
 }
 
 /** The form of a file that the caller asks for. */
@@ -72,10 +74,12 @@ export class DownloadService {
   }
 
   async #download(file: StoredFile, wanted: WantedForm, turn: MediaTurn): Promise<FileAnswer> {
-    const { blobs, isInlineType } = this.options
+    const { blobs, isInlineType, typeOfName } = this.options
     const content = await this.#contentOf(file, wanted, turn)
-    const { contentType, size, etag } = content
-    const disposition = isInlineType(contentType) ? 'inline' : 'attachment'
+    const { size, etag } = content
+    const isInline = isInlineType(content.contentType)
+    const disposition = isInline ? 'inline' : 'attachment'
+    const contentType = (isInline ? null : typeOfName(file.name)) ?? content.contentType
     const fileName = file.name === '' ? null : file.name
     const description = { contentType, size, fileName, disposition } as const
     const location = await mapFailure(() =>

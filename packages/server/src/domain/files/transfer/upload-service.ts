@@ -1,9 +1,12 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { AppError, fileType } from '@hermod/protocol'
 import { BlobError, type BlobStore, type StoredBlob } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { DetectedType } from '../../../media/media.js'
+import type { ByteRange } from '../../../lib/system/byte-range.js'
+import { type DetectedType, type ImageRenderer, MediaError } from '../../../media/media.js'
+import type { StoredBytes } from '../../../media/stored-blob.js'
 import type { AppService } from '../../apps/app-service.js'
 import { fileFailure } from '../file-failures.js'
 import { incomingKey, isAvatar, newUploadId, originalKey, type StoredFile } from '../file-model.js'
@@ -22,6 +25,11 @@ export interface UploadServiceOptions {
   readonly blobs: Pick<BlobStore, 'put' | 'open' | 'stat' | 'remove'>
   /** Detects the type of a file by its first bytes. */
   readonly detectType: (head: Buffer) => Promise<DetectedType>
+  /** Detects the type of a stored file by all of it; null: not known. */
+  readonly detectStoredType: (file: StoredBytes) => Promise<DetectedType | null>
+  /** Reports whether pictures of this type are rendered in other sizes. */
+  readonly isRenderableType: (contentType: string) => boolean
+  readonly images: Pick<ImageRenderer, 'withoutMetadata'>
   readonly clock: Clock
 }
 
@@ -32,21 +40,33 @@ export interface IncomingForm {
   readonly body: Readable
 }
 
-/** Charges bytes to the payer of the upload. */
-export type ChargeBytes = (bytes: number) => void
+/** Charges the payer of the upload. */
+export interface UploadCharges {
+  chargeFileBytes(bytes: number): void
+  /** Charges tokens for work on the content. */
+  charge(tokens: number): void
+}
 
 export interface IncomingUpload {
   /** Bytes of the whole form; null: not known. */
   readonly length: number | null
   /** @param arrived called with the number of bytes of each part */
-  form(arrived: ChargeBytes): Promise<IncomingForm>
+  form(arrived: (bytes: number) => void): Promise<IncomingForm>
 }
 
+/** The type of content that no detector knows. */
+const unknownType = 'application/octet-stream'
 /** Most bytes of a form without its file. */
 const maxFormBytes = 1_048_576
 
 /** The content of an uploaded file. */
-type UploadedContent = StoredBlob & Pick<StoredFile, 'contentType' | 'name'>
+type UploadedContent = StoredBlob & Pick<StoredFile, 'uploadId' | 'contentType' | 'name'>
+
+interface StoreOptions {
+  readonly name: string
+  readonly room: Room
+  readonly charges: UploadCharges
+}
 
 /** Takes the files of tickets. An upload that fails leaves nothing (rule J2). */
 export class UploadService {
@@ -57,12 +77,12 @@ export class UploadService {
    * @throws AppError upload_ticket_invalid when the ticket has ended since; upload_ticket_used, file_missing, file_type_invalid,
    * file_too_large, file_quota_reached, file_storage_full, object_storage_failed, and the errors of the form
    */
-  async receive(ticket: FileTicket, upload: IncomingUpload, charge: ChargeBytes): Promise<void> {
+  async receive(ticket: FileTicket, upload: IncomingUpload, charges: UploadCharges): Promise<void> {
     const room = await this.#room(ticket)
     requireRoomFor((upload.length ?? 0) - maxFormBytes, room)
     if (await this.#find(ticket)) throw new AppError('upload_ticket_used')
-    const { fileName, body } = await upload.form(charge)
-    await this.#store(ticket, body, { name: fileName ?? '', room })
+    const { fileName, body } = await upload.form((bytes) => charges.chargeFileBytes(bytes))
+    await this.#store(ticket, body, { name: fileName ?? '', room, charges })
   }
 
   /**
@@ -70,7 +90,7 @@ export class UploadService {
    * to the same place until its form expires. Repeating it does no harm.
    * @throws AppError as {@link receive}; file_missing when the store has no file of the ticket
    */
-  async finish(ticket: FileTicket, charge: ChargeBytes): Promise<void> {
+  async finish(ticket: FileTicket, charges: UploadCharges): Promise<void> {
     const { blobs } = this.options
     if (await this.#find(ticket)) return
     const room = await this.#room(ticket)
@@ -79,8 +99,8 @@ export class UploadService {
       const stat = await blobs.stat(from)
       if (!stat) throw new AppError('file_missing')
       requireRoomFor(stat.size, room)
-      charge(stat.size)
-      await this.#store(ticket, await blobs.open(from), { name: '', room })
+      charges.chargeFileBytes(stat.size)
+      await this.#store(ticket, await blobs.open(from), { name: '', room, charges })
       await blobs.remove([from])
     } catch (error) {
       throw fileFailure(error)
@@ -91,16 +111,54 @@ export class UploadService {
   async #store(
     ticket: FileTicket,
     body: Readable,
-    { name, room }: { readonly name: string; readonly room: Room },
+    { name, room, charges }: StoreOptions,
   ): Promise<void> {
-    const contentType = await this.#typeOf(ticket, body)
+    const headType = await this.#typeOfHead(ticket, body)
     const uploadId = newUploadId()
     const key = originalKey({ ...ticket, uploadId })
     try {
-      const stored = await this.#put(key, body, { contentType, room })
-      await this.#record(ticket, uploadId, { ...stored, contentType, name })
+      const blob = await this.#put(key, body, { contentType: headType.contentType, room })
+      const contentType = await this.#typeOfStored(ticket, { key, headType, size: blob.size })
+      const stored = { ...blob, uploadId, contentType, name }
+      const shown = isAvatar(ticket) ? await this.#clean(ticket, stored, charges) : stored
+      await this.#record(ticket, shown)
     } catch (error) {
       throw fileFailure(error)
+    }
+  }
+
+  /**
+   * Replaces a stored avatar by one without metadata; all users of the app would see where it was taken.
+   * @throws AppError file_type_invalid; MediaError too_complex, busy; BlobError
+   */
+  async #clean(
+    ticket: FileTicket,
+    stored: UploadedContent,
+    charges: UploadCharges,
+  ): Promise<UploadedContent> {
+    const { blobs, images } = this.options
+    const { appId, payerId } = ticket
+    const { size, crc32 } = stored
+    const key = originalKey({ ...ticket, ...stored })
+    const open = () => blobs.open(key, { expected: { size, crc32 } })
+    const turn = { appId, userId: payerId, charge: (tokens: number) => charges.charge(tokens) }
+    try {
+      const image = await images.withoutMetadata({ size, open }, turn)
+      if (image === null) return stored
+      const { contentType, body } = image
+      const uploadId = newUploadId()
+      const options = { contentType, maxBytes: body.length }
+      const blob = await blobs.put(
+        originalKey({ ...ticket, uploadId }),
+        Readable.from([body]),
+        options,
+      )
+      await blobs.remove([key])
+      return { ...stored, ...blob, uploadId, contentType }
+    } catch (error) {
+      await blobs.remove([key]).catch(() => {})
+      const isUnreadable = error instanceof MediaError && error.reason === 'unreadable'
+      throw isUnreadable ? new AppError('file_type_invalid', error.message) : error
     }
   }
 
@@ -136,24 +194,55 @@ export class UploadService {
   }
 
   /** Destroys the body when it fails. @throws AppError file_missing, file_type_invalid, the error of the body */
-  async #typeOf(ticket: FileTicket, body: Readable): Promise<string> {
+  async #typeOfHead(ticket: FileTicket, body: Readable): Promise<DetectedType> {
     try {
       const head = await headOf(body)
       if (head.length === 0) throw new AppError('file_missing', 'it is empty')
       const type = await this.options.detectType(head)
-      requireKind(ticket, type)
-      return type.contentType
+      if (type.contentType !== unknownType) this.#requireKind(ticket, type)
+      return type
     } catch (error) {
       body.destroy()
       throw error
     }
   }
 
-  async #record(ticket: FileTicket, uploadId: string, content: UploadedContent): Promise<void> {
+  /** Reads the stored file where its head does not determine the type. Removes the file when it fails. @throws AppError file_type_invalid; BlobError */
+  async #typeOfStored(
+    ticket: FileTicket,
+    { key, headType, size }: { key: string; headType: DetectedType; size: number },
+  ): Promise<string> {
+    const { blobs, detectStoredType } = this.options
+    if (headType.isInline) return headType.contentType
+    const read = async (range: ByteRange) => buffer(await blobs.open(key, { range }))
+    try {
+      const type = (await detectStoredType({ size, read })) ?? headType
+      this.#requireKind(ticket, type)
+      return type.contentType
+    } catch (error) {
+      await blobs.remove([key]).catch(() => {})
+      throw error
+    }
+  }
+
+  /** @throws AppError file_type_invalid for content of another kind than the ticket is for, and for pictures without thumbnails */
+  #requireKind(ticket: FileTicket, { contentType, kind }: DetectedType): void {
+    const wanted = isAvatar(ticket) ? picture : wantedOf[ticket.fileType]
+    if (!wanted) return
+    if (wanted.kind !== kind && !wanted.containers.includes(contentType))
+      throw new AppError('file_type_invalid', `it is ${contentType} and no ${wanted.name}`)
+    if (wanted === picture && !this.options.isRenderableType(contentType))
+      throw new AppError(
+        'file_type_invalid',
+        `it is ${contentType}; pictures are JPEG, PNG, WebP, GIF, AVIF or TIFF, others can be sent as plain files`,
+      )
+  }
+
+  async #record(ticket: FileTicket, content: UploadedContent): Promise<void> {
     const { writer, apps, clock } = this.options
     const { appId, fileId, ownerId, purpose, fileType, recipient, credentialEpoch } = ticket
     const file: StoredFile = {
-      ...{ appId, fileId, uploadId, ownerId, purpose, fileType, recipient },
+      ...{ appId, fileId, ownerId, purpose, fileType, recipient },
       ...content,
       createdAt: clock.now(),
     }
@@ -193,12 +282,16 @@ function requireRoomFor(size: number, { maxBytes, quotaBytes }: Room): void {
 
 interface Wanted {
   readonly kind: DetectedType['kind']
-  /** Further types: browsers record voice in containers that also hold video. */
+  /** Further types: browsers and phones record voice in containers that also hold video. */
   readonly containers: readonly string[]
   readonly name: string
 }
 
-const voice: Wanted = { kind: 'audio', containers: ['video/webm', 'video/mp4'], name: 'voice' }
+const voice: Wanted = {
+  kind: 'audio',
+  containers: ['video/webm', 'video/mp4', 'video/3gpp', 'video/3gpp2', 'video/quicktime'],
+  name: 'voice',
+}
 const picture: Wanted = { kind: 'image', containers: [], name: 'picture' }
 const video: Wanted = { kind: 'video', containers: [], name: 'video' }
 
@@ -210,11 +303,4 @@ const wantedOf: Readonly<Record<number, Wanted>> = {
   [fileType.sharedVoice]: voice,
   [fileType.sharedPicture]: picture,
   [fileType.sharedVideo]: video,
-}
-
-/** @throws AppError file_type_invalid for content of another kind than the ticket is for */
-function requireKind(ticket: FileTicket, { contentType, kind }: DetectedType): void {
-  const wanted = isAvatar(ticket) ? picture : wantedOf[ticket.fileType]
-  if (wanted && wanted.kind !== kind && !wanted.containers.includes(contentType))
-    throw new AppError('file_type_invalid', `it is ${contentType} and no ${wanted.name}`)
 }
