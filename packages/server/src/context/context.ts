@@ -4,6 +4,7 @@ import type { BlobStore } from '../blobs/blob-store.js'
 import type { Bus } from '../bus/bus.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
+import { options as configOptions } from '../config/options.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import { CacheCheck } from '../db/checks/cache-check.js'
 import { TableWriterCheck } from '../db/checks/table-writers.js'
@@ -34,6 +35,7 @@ import { PushGateways } from './adapters/push-gateways.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
 import { procedures } from './database/procedures.js'
+import { requireUsable } from './database/start-check.js'
 import { createHandlers } from './handlers.js'
 import { readableByOthers } from './secret-key.js'
 import { createDomains, type Domains, type Services, servicesOf } from './services.js'
@@ -70,8 +72,24 @@ export function databasePath(dataDir: string): string {
   return join(dataDir, 'hermod.db')
 }
 
-/** Opens the database of a configuration. With the embedded one the caller has locked the folder. */
-export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
+/**
+ * Opens the database of a configuration. With the embedded one the caller has locked the folder.
+ * @throws Error when it cannot hold the data of this build
+ */
+export async function openDatabase(options: ContextOptions): Promise<Database> {
+  const { storage } = options.config
+  const name =
+    storage.kind === 'sqlite'
+      ? databasePath(storage.dataDir)
+      : `of ${configOptions.databaseUrl.name} (${storage.redactedUrl})`
+  return Lifecycle.start(async (parts) => {
+    const database = parts.add(await createDatabase(options), (each) => each[Symbol.asyncDispose]())
+    await requireUsable(database, name)
+    return database
+  })
+}
+
+async function createDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage, checkAnswers } = config
   const checks = checkAnswers
     ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck(), checksEnds: true }

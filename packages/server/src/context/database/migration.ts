@@ -7,12 +7,16 @@ export interface MigrationReport {
   readonly state: 'applied' | 'appliedNow' | 'pending'
 }
 
-/** Brings the schema up to date, or only reports; every known migration in order. */
+/**
+ * Brings the schema up to date, or only reports; every known migration in order. PostgreSQL has a
+ * lock of its own for this, so that no data folder is needed.
+ */
 export async function migrateDatabase(
   options: ContextOptions,
   { statusOnly }: { readonly statusOnly: boolean },
 ): Promise<MigrationReport[]> {
-  const lock = lockFolder(options.config.dataDir)
+  const { storage } = options.config
+  const lock = storage.kind === 'sqlite' ? lockFolder(storage.dataDir) : null
   try {
     await using database = await openDatabase(options)
     const applied = new Set(
@@ -24,6 +28,6 @@ export async function migrateDatabase(
       state: applied.has(name) ? 'appliedNow' : executedAt ? 'applied' : 'pending',
     }))
   } finally {
-    lock.release()
+    lock?.release()
   }
 }

@@ -1,5 +1,10 @@
 import type { MaybePromise } from '../../lib/maybe-promise.js'
-import type { DatabaseConnection, Kysely, Dialect as KyselyDialect } from '../kysely.js'
+import type {
+  DatabaseConnection,
+  Kysely,
+  Dialect as KyselyDialect,
+  QueryExecutorProvider,
+} from '../kysely.js'
 import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
@@ -135,6 +140,10 @@ export interface SqlDialect {
   readonly clusteredTable: string
   /** Ends the definition of a table with rows that change after they were written; '' where that costs nothing. */
   readonly roomForChanges: string
+  /** Selects the `name` of each table at the place of the service's own, without those of extensions. */
+  readonly listTables: string
+  /** Returns the end of a sentence about a database that the service cannot use, or null. */
+  readonly findProblem?: (db: QueryExecutorProvider) => Promise<string | null>
   /** Ends every migration that makes tables or indexes. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement

@@ -9,6 +9,7 @@ import type { SqlDialect } from './dialect.js'
 import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime } from './postgres/client.js'
 import { ConnectionError } from './postgres/connection.js'
+import { postgresProblem } from './postgres/database-check.js'
 import {
   LazyPool,
   loadPostgres,
@@ -50,6 +51,14 @@ const unavailableErrno = new Set([
 const unavailableText =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/
 
+/** In the schema where new tables are created. */
+const listTables = `
+  select relname::text as name from pg_class
+  where relnamespace = (select oid from pg_namespace where nspname = current_schema())
+    and relkind in ('r', 'p') and not exists (
+      select 1 from pg_depend
+      where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')`
+
 export interface PostgresOptions extends PoolOptions {
   /** A statement without an answer ends after this time; default 5,000. */
   readonly deadlineMs?: number | undefined
@@ -86,6 +95,8 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     clusteredTable: '',
     // A row that stays on its page is changed without its indexes: https://www.postgresql.org/docs/15/storage-hot.html
     roomForChanges: 'with (fillfactor = 50)',
+    listTables,
+    findProblem: postgresProblem,
     bulk: bulkStatement,
     bulkAppend,
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,

@@ -126,6 +126,7 @@ export function sqliteDialect(
     usersPerTransaction: 40,
     clusteredTable: 'without rowid',
     roomForChanges: '',
+    listTables: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
     afterSchema: seedStatistics,
     bulk: sqliteBulk,
     runProcedure,

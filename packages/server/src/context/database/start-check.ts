@@ -1,0 +1,22 @@
+import type { Database } from '../../db/database.js'
+import { findSchemaProblem } from '../../db/migrations/migrate.js'
+
+/**
+ * Checks, before anything is written, that a database can hold the data of this build.
+ * @param name of the database, for operators
+ * @throws Error that names the database, the problem and the remedy
+ */
+export async function requireUsable(database: Database, name: string): Promise<void> {
+  const problem = await findProblem(database).catch((error: NodeJS.ErrnoException) => {
+    // A name with several addresses fails with an error that has a code and no text.
+    throw new Error(`the database ${name} cannot be used: ${error.message || error.code}`, {
+      cause: error,
+    })
+  })
+  if (problem !== null) throw new Error(`the database ${name} ${problem}`)
+}
+
+async function findProblem(database: Database): Promise<string | null> {
+  const { dialect, writer } = database
+  return (await dialect.findProblem?.(writer)) ?? (await findSchemaProblem(database))
+}

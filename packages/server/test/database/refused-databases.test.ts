@@ -1,0 +1,152 @@
+/** Databases that the service refuses to use, each in a sentence with the remedy, and changes nothing in. */
+import { type Backend, type BackendDatabase, TempFolder, testBackends } from '@hermod/testkit'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../dist/config/config.js'
+import { migrateDatabase } from '../../dist/context/database/migration.js'
+import { createLog } from '../../dist/observability/log.js'
+import { type DataPlace, openSql } from '../support/database/sql.js'
+
+const opened: { folder: TempFolder; database: BackendDatabase }[] = []
+
+async function emptyPlace(backend: Backend): Promise<DataPlace> {
+  const folder = new TempFolder('refused')
+  const database = await backend.createDatabase()
+  opened.push({ folder, database })
+  return { dataDir: folder.path, databaseUrl: database.url }
+}
+
+afterAll(async () => {
+  for (const { folder, database } of opened) {
+    folder[Symbol.dispose]()
+    await database[Symbol.asyncDispose]()
+  }
+})
+
+/** `hermod migrate` in this process. `serve` opens the database in the same way. */
+async function migrate({ dataDir, databaseUrl }: DataPlace) {
+  const env = {
+    HERMOD_DATA_DIR: dataDir,
+    ...(databaseUrl !== undefined && { HERMOD_DATABASE_URL: databaseUrl }),
+  }
+  return migrateDatabase({ ...loadConfig(env), log: createLog('silent') }, { statusOnly: false })
+}
+
+async function run(place: DataPlace, ...statements: string[]): Promise<void> {
+  await using sql = await openSql(place)
+  for (const statement of statements) await sql.run(statement)
+}
+
+async function refusal(place: DataPlace): Promise<string> {
+  return migrate(place).then(
+    () => 'accepted',
+    (error: Error) => error.message,
+  )
+}
+
+for (const backend of testBackends()) {
+  describe.concurrent(`a database on ${backend.name}`, () => {
+    it('is refused when it has the schema of a newer build, which the message numbers', async () => {
+      const place = await emptyPlace(backend)
+      const known = (await migrate(place)).length
+      await run(
+        place,
+        `insert into kysely_migration values ('${known + 1}01-later', '2030-01-01T00:00:00.000Z')`,
+      )
+      expect(await refusal(place)).toContain(
+        `has the schema ${known + 1}01, and this build knows schemas up to ${known}; start the newer build again`,
+      )
+      await run(place, "delete from kysely_migration where name like '%-later'")
+      await migrate(place)
+    })
+
+    it('is refused when a migration is missing in its list', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      await run(place, "delete from kysely_migration where name = '001-initial'")
+      expect(await refusal(place)).toContain(
+        'has a damaged list of migrations (table kysely_migration): it lacks 001-initial; restore a backup',
+      )
+    })
+
+    it('is refused when it holds the tables of another program, and gets none', async () => {
+      const place = await emptyPlace(backend)
+      await run(place, 'create table orders (id integer)')
+      expect(await refusal(place)).toContain(
+        'holds tables that no migration of the service has made (orders); use an empty one',
+      )
+      await run(place, 'drop table orders')
+      await migrate(place)
+    })
+
+    it('keeps its data when a migration fails, which the message names', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      // The columns of this migration exist already.
+      await run(place, "delete from kysely_migration where name > '002'")
+      for (let attempts = 0; attempts < 2; attempts++)
+        expect(await refusal(place)).toMatch(
+          /could not be brought to 2, since the migration 002-one-pass-pushes failed: .*; nothing was changed/,
+        )
+    })
+
+    it('is brought up to date although an earlier clock was ahead', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      await run(
+        place,
+        "update kysely_migration set timestamp = '2090-01-01T00:00:00.000Z' where name = '001-initial'",
+      )
+      await migrate(place)
+    })
+  })
+}
+
+for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
+  describe.concurrent('a PostgreSQL database', () => {
+    it('is refused when its encoding is not UTF-8, with a line that creates a usable one', async () => {
+      const place = await emptyPlace(backend)
+      const url = new URL(place.databaseUrl as string)
+      const name = `${url.pathname.slice(1)}_latin`
+      await run(place, `create database ${name} template template0 encoding 'LATIN1' locale 'C'`)
+      try {
+        url.pathname = `/${name}`
+        const message = await refusal({ ...place, databaseUrl: url.href })
+        expect(message).toContain('HERMOD_DATABASE_URL')
+        expect(message).toContain('has the encoding LATIN1')
+        expect(message).toContain(
+          `createdb --template=template0 --encoding=UTF8 --locale=C --owner=${url.username} ${name}_utf8`,
+        )
+      } finally {
+        await run(place, `drop database ${name}`)
+      }
+    })
+
+    it('is refused without the schema that the URL names, and keeps its tables there', async () => {
+      const place = await emptyPlace(backend)
+      const inSchema = {
+        ...place,
+        databaseUrl: `${place.databaseUrl}?options=-c%20search_path%3Dchat`,
+      }
+      expect(await refusal(inSchema)).toContain('has none of the schemas of its search_path (chat)')
+      await migrate(place)
+      await run(place, 'create schema chat')
+      await migrate(inSchema)
+      await run(place, 'select 1 from chat.kysely_migration', 'select 1 from chat.messages')
+    })
+
+    it('is refused when its user may not create tables', async () => {
+      const place = await emptyPlace(backend)
+      const url = new URL(place.databaseUrl as string)
+      const role = `role_${url.pathname.slice(1)}`
+      await run(place, `create role ${role} login`)
+      try {
+        url.username = role
+        expect(await refusal({ ...place, databaseUrl: url.href })).toContain(
+          `does not let the user ${role} create tables in the schema public; run GRANT CREATE ON SCHEMA public TO ${role}`,
+        )
+      } finally {
+        await run(place, `drop role ${role}`)
+      }
+    })
+  })
+}
