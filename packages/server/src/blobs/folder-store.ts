@@ -24,8 +24,6 @@ import { UploadStream } from './upload-stream.js'
 /** The folder of uploads in progress below the store's folder; no name of a key begins with a dot. */
 const incoming = '.incoming'
 
-const batchBytes = 512 * 1024
-
 /**
  * Stores blobs as files of one folder that belongs to this process: the key is the path. A blob is written under another name, synced and
  * renamed, and the folder is synced: a file under its key is complete, also after a power failure.
@@ -171,39 +169,12 @@ export class FolderStore implements BlobStore {
 /** Writes one batch while the next one arrives: many small writes cost more than the disk does. */
 async function writeWhole(path: string, upload: UploadStream): Promise<void> {
   const handle = await open(path, 'wx')
-  let writing: Promise<void> = Promise.resolve()
   try {
-    let batch: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of upload.chunks()) {
-      batch.push(chunk)
-      bytes += chunk.length
-      if (bytes < batchBytes) continue
-      await writing
-      writing = writeBatch(handle, batch, bytes)
-      // The write is awaited below; it may fail before.
-      writing.catch(() => {})
-      batch = []
-      bytes = 0
-    }
-    await writing
-    if (bytes > 0) await writeBatch(handle, batch, bytes)
+    for await (const chunk of upload.chunks()) await writeAll(handle, chunk)
     await handle.sync()
   } finally {
-    await writing.catch(() => {})
     await handle.close()
   }
-}
-
-/** @param bytes of all chunks */
-async function writeBatch(
-  handle: FileHandle,
-  chunks: readonly Buffer[],
-  bytes: number,
-): Promise<void> {
-  const { bytesWritten } = await handle.writev(chunks)
-  if (bytesWritten === bytes) return
-  await writeAll(handle, Buffer.concat(chunks).subarray(bytesWritten))
 }
 
 /** Renames durably. When that fails, there is no file under the new name. */

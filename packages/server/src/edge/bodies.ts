@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { isBoundToProgress } from './deadlines.js'
 import type { BoundsObserver } from './observer.js'
 
 export interface BodyBounds {
@@ -10,7 +11,6 @@ export interface BodyBounds {
 
 /** The share of the bound that is left after bodies were refused. */
 const shareLeft = 0.9
-const firstCapacity = 16_384
 
 /** Bounds the memory of bodies that arrive in parts. A body that arrives as a whole does not count. */
 export class Bodies {
@@ -28,24 +28,25 @@ export class Bodies {
 
   /** @param body.refuse is called when bodies take too much memory and this one is among the slowest */
   begin(body: ArrivingBodyOptions): ArrivingBody {
-    const arriving = new ArrivingBody(body, (bytes) => this.#grow(bytes))
+    const arriving = new ArrivingBody(body, (bytes) => this.#changed(arriving, bytes))
     this.#arriving.add(arriving)
     return arriving
   }
 
   /** The body is complete, or no longer needed. */
   end(body: ArrivingBody): void {
-    if (this.#arriving.delete(body)) this.#bytes -= body.capacity
+    if (this.#arriving.delete(body)) this.#bytes -= body.held
   }
 
   /**
-   * Ends the bodies that stand still.
+   * Ends the bodies that stand still, except for uploads, which have their own deadline.
    * @param now as performance.now()
    * @returns their connections; the caller closes them
    */
   sweep(now: number): Socket[] {
     const stalled = [...this.#arriving].filter(
-      ({ progressAt }) => now - progressAt > this.bounds.stallMs,
+      ({ progressAt, socket }) =>
+        now - progressAt > this.bounds.stallMs && !isBoundToProgress(socket),
     )
     for (const body of stalled) {
       this.end(body)
@@ -54,14 +55,15 @@ export class Bodies {
     return stalled.map(({ socket }) => socket)
   }
 
-  #grow(bytes: number): void {
+  #changed(body: ArrivingBody, bytes: number): void {
+    if (!this.#arriving.has(body)) return
     this.#bytes += bytes
-    if (this.#bytes > this.bounds.bodyBytes) this.#shrink()
+    if (bytes > 0 && this.#bytes > this.bounds.bodyBytes) this.#shrink()
   }
 
   #shrink(): void {
     const now = performance.now()
-    const weight = ({ capacity, progressAt }: ArrivingBody) => capacity * (now - progressAt + 1)
+    const weight = ({ held, progressAt }: ArrivingBody) => held * (now - progressAt + 1)
     const slowest = [...this.#arriving].sort((a, b) => weight(b) - weight(a))
     for (const body of slowest) {
       if (this.#bytes <= this.bounds.bodyBytes * shareLeft) break
@@ -73,21 +75,18 @@ export class Bodies {
 
 interface ArrivingBodyOptions {
   readonly socket: Socket
-  /** Most bytes of the body. */
-  readonly maxBytes: number
   refuse(): void
 }
 
-/** A body in one growing buffer: many small parts would take many times their size. */
+/** The memory and the progress of one body. */
 export class ArrivingBody {
   /** When the last part arrived, as performance.now(). */
   progressAt = performance.now()
-  #memory = Buffer.alloc(0)
-  #length = 0
+  #held = 0
 
   constructor(
     private readonly options: ArrivingBodyOptions,
-    private readonly grow: (bytes: number) => void,
+    private readonly changed: (bytes: number) => void,
   ) {}
 
   get socket(): Socket {
@@ -95,30 +94,24 @@ export class ArrivingBody {
   }
 
   /** Bytes of memory that it takes. */
-  get capacity(): number {
-    return this.#memory.length
-  }
-
-  get bytes(): Buffer {
-    return this.#memory.subarray(0, this.#length)
+  get held(): number {
+    return this.#held
   }
 
   refuse(): void {
     this.options.refuse()
   }
 
-  /** @param chunk the next part; the body may be refused for it */
-  append(chunk: Buffer): void {
+  /** Reports that a part has arrived. */
+  progress(): void {
     this.progressAt = performance.now()
-    const before = this.#memory
-    const length = this.#length + chunk.length
-    if (length > before.length) {
-      const room = Math.min(this.options.maxBytes, Math.max(4 * before.length, firstCapacity))
-      this.#memory = Buffer.allocUnsafe(Math.max(length, room))
-      before.copy(this.#memory, 0, 0, this.#length)
-    }
-    chunk.copy(this.#memory, this.#length)
-    this.#length = length
-    if (this.#memory !== before) this.grow(this.#memory.length - before.length)
+  }
+
+  /** Reports the bytes of memory that the body takes now; it may be refused for them. */
+  hold(bytes: number): void {
+    const added = bytes - this.#held
+    if (added === 0) return
+    this.#held = bytes
+    this.changed(added)
   }
 }

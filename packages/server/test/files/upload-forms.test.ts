@@ -314,6 +314,34 @@ describe('an upload on its way', () => {
     socket.destroy()
   })
 
+  it('counts as a body in memory: while too many wait for the store, the slowest get 503', async () => {
+    const most = 1_048_576
+    await using own = await startFileServer({ settings: { HERMOD_BODY_BYTES: String(most) } })
+    let goOn: (value: unknown) => void = () => {}
+    const waits = new Promise((resolve) => {
+      goOn = resolve
+    })
+    const { take } = own
+    own.take = async (read) => {
+      await waits
+      return take(read)
+    }
+    const body = form(field('a', 'x'.repeat(16_000)), file(large.subarray(0, 400_000)))
+    const ended = { count: 0 }
+    const answers = Array.from({ length: 20 }, async () => {
+      const answer = await send(`${own.url}/test/upload?name=one`, 'POST', formType, body)
+      ended.count++
+      return answer
+    })
+    await waitFor(() => ended.count > 0, patience)
+    expect(own.edge.bodies.bytes).toBeLessThanOrEqual(most)
+    goOn(null)
+    const got = await Promise.all(answers)
+    const codes = got.map((answer) => envelopeOf(answer).code)
+    expect(new Set(codes)).toEqual(new Set([200, answerCode.unavailable]))
+    expect(own.edge.bodies.bytes).toBe(0)
+  })
+
   it('that is refused in the middle is answered while the client goes on to send', async () => {
     await using own = await startFileServer()
     own.take = async ({ body }) => {

@@ -1,7 +1,8 @@
 /** Reads an uploaded form (RFC 7578): short fields first, then one file. */
-import { PassThrough, type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { AppError } from '@hermod/protocol'
+import { JoinedStream } from '../../lib/system/joined-stream.js'
 import type { UploadForm } from '../../pipeline/call.js'
 
 /** The field with the file. */
@@ -13,17 +14,20 @@ const maxNameLength = 255
 /** Control characters, marks that change the writing direction, and the replacement of bytes that are no UTF-8. */
 const notInNames = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufffd]/u
 
+export interface FormSource {
+  /** The body; destroyed when the form is not read to its end. */
+  readonly stream: Readable
+  readonly contentType: string | undefined
+  /** Called after each change with the bytes of memory that the form holds. */
+  held(bytes: number): void
+}
+
 /**
- * @param source the body; destroyed when the form is not read to its end
- * @param contentType of the body
  * @returns the form up to its file, see {@link UploadForm}
- * @throws AppError upload_form_invalid, file_missing, file_name_invalid; the error of the source
+ * @throws AppError upload_form_invalid, file_missing, file_name_invalid; the error of the stream
  */
-export async function readUploadForm(
-  source: Readable,
-  contentType: string | undefined,
-): Promise<UploadForm> {
-  const parser = createParser(contentType)
+export async function readUploadForm(source: FormSource): Promise<UploadForm> {
+  const parser = createParser(source.contentType)
   return new Promise((resolve, reject) => {
     new FormReader(source, parser, { resolve, reject }).start()
   })
@@ -31,16 +35,18 @@ export async function readUploadForm(
 
 class FormReader {
   readonly #fields = new Map<string, string>()
-  #file: PassThrough | null = null
+  #fieldBytes = 0
+  #file: JoinedStream | null = null
 
   constructor(
-    private readonly source: Readable,
+    private readonly source: FormSource,
     private readonly parser: BusboyInstance,
     private readonly form: { resolve(form: UploadForm): void; reject(error: Error): void },
   ) {}
 
   start(): void {
-    const { source, parser } = this
+    const { parser } = this
+    const { stream } = this.source
     parser.on('field', (name: string | undefined, value, _nameCut, isCut) =>
       this.#take(name, value, isCut),
     )
@@ -55,15 +61,21 @@ class FormReader {
       if (this.#file) this.#file.end()
       else this.#fail(new AppError('file_missing'))
     })
-    source.on('error', (error) => this.#fail(error))
-    source.pipe(parser)
+    stream.on('error', (error) => this.#fail(error))
+    stream.on('end', () => parser.end())
+    // The parser keeps nothing of a chunk but the file, which makes the stream wait when it is full.
+    stream.on('data', (chunk) => parser.write(chunk))
   }
 
   #take(name: string | undefined, value: string, isCut: boolean): void {
     if (this.#file) this.#refuse('the file comes last')
     else if (name === undefined) this.#refuse('a field has no name')
     else if (isCut) this.#refuse(`a field has more than ${limits.fieldSize} bytes`)
-    else this.#fields.set(name, value)
+    else {
+      this.#fields.set(name, value)
+      this.#fieldBytes += Buffer.byteLength(value)
+      this.#changed()
+    }
   }
 
   #begin(part: FilePart): void {
@@ -75,14 +87,21 @@ class FormReader {
   }
 
   #open({ bytes, fileName = '', type }: FilePart): void {
-    const body = new PassThrough()
+    const body = new JoinedStream(() => this.#changed())
     this.#file = body
     // The stream may fail before it is read.
     body.on('error', () => {})
     body.once('close', () => this.#stop())
-    bytes.pipe(body, { end: false })
+    bytes.on('data', (slice: Buffer) => body.append(slice))
     const name = fileName === '' ? null : fileName
     this.form.resolve({ fields: this.#fields, fileName: name, contentType: type, body })
+  }
+
+  #changed(): void {
+    const { stream, held } = this.source
+    held(this.#fieldBytes + (this.#file?.held ?? 0))
+    if (this.#file?.isFull) stream.pause()
+    else stream.resume()
   }
 
   #refuse(detail: string): void {
@@ -96,8 +115,7 @@ class FormReader {
   }
 
   #stop(): void {
-    this.source.unpipe(this.parser)
-    this.source.destroy()
+    this.source.stream.destroy()
   }
 }
 

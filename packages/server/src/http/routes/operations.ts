@@ -15,14 +15,11 @@ import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { type DownloadReply, FileCalls } from '../../pipeline/file-calls.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
-import {
-  drainRequest,
-  jsonValue,
-  readBody,
-  requireAnnouncedSize,
-  streamBody,
-  textValue,
-} from '../body.js'
+import { jsonValue, textValue } from '../bodies/body-value.js'
+import { drainRequest } from '../bodies/drain-request.js'
+import { readBody } from '../bodies/read-body.js'
+import { requireAnnouncedSize } from '../bodies/receive-body.js'
+import { UploadBody } from '../bodies/upload-body.js'
 import { type OpenedFile, openAnswer } from '../files/open-file.js'
 import { readUploadForm } from '../files/upload-form.js'
 import { parseQuery } from '../query.js'
@@ -112,24 +109,22 @@ function uploadRoute(
   const answer = answerer(options, operation)
   const files = new FileCalls(options.executor)
   return async (request, response, query) => {
-    const { connections } = options.edge
+    const { connections, bodies } = options.edge
     connections.requireRoom(request.socket)
     connections.requireRoomForFile(response)
-    let arrived = (_bytes: number) => {}
-    const body = streamBody(request, maxBytes, (bytes) => arrived(bytes))
     bindToProgress(request.socket, request)
+    const body = new UploadBody(request, maxBytes, bodies)
     const { 'content-type': contentType, 'content-length': length } = request.headers
     const upload: Upload = {
       length: length === undefined ? null : Number(length),
-      form(onArrived) {
-        arrived = onArrived
-        return readUploadForm(body, contentType)
+      form(arrived) {
+        body.onArrival(arrived)
+        return readUploadForm({ stream: body.stream, contentType, held: body.heldByReader })
       },
     }
     const execute: Execute = (_, call) => files.receive(operation, call, asEnvelope, upload)
     await answer({ request, response, query, body: noBody, execute })
-    // The file of a refused caller is never read.
-    body.destroy()
+    body.end()
     drainRequest(request)
   }
 }

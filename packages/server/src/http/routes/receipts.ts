@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '@hermod/protocol'
 import type { Bodies } from '../../edge/bodies.js'
-import { readBody } from '../body.js'
+import { readBody } from '../bodies/read-body.js'
 import { jsonContentType, type Responses } from '../responses.js'
 import type { Methods, RouteFamily } from './router.js'
 
