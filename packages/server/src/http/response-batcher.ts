@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Connections } from '../edge/connections.js'
+import { whenDiscarded } from './bodies/discard-body.js'
 
 interface Outgoing {
   readonly request: IncomingMessage
@@ -29,7 +30,13 @@ export class ResponseBatcher {
     this.#waiting = []
     for (const { request, response, status, headers, body, bytes } of ready) {
       response.writeHead(status, headers)
-      response.end(body)
+      if (request.complete) response.end(body)
+      else {
+        // The end waits, since it may close the connection.
+        response.flushHeaders()
+        response.write(body)
+        whenDiscarded(request, () => response.end())
+      }
       this.#answered(request.socket, response, bytes)
     }
   }

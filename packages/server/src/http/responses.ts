@@ -4,6 +4,7 @@ import type { Edge } from '../edge/edge.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { Reply } from '../pipeline/call.js'
 import type { DownloadReply } from '../pipeline/file-calls.js'
+import { discardBody } from './bodies/discard-body.js'
 import { Cors } from './cors.js'
 import { failureAnswer, type StatusMode } from './failure.js'
 import type { OpenedFile } from './files/open-file.js'
@@ -71,11 +72,6 @@ export class Responses {
     const headers = ['content-type', jsonContentType, ...this.cors.headers(request)]
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
     if (more.allow) headers.push('allow', more.allow.join(', '))
-    // A body that is refused because memory is short is not read to its end.
-    if (status === 503 && !request.complete) {
-      headers.push('connection', 'close')
-      request.pause()
-    }
     this.write(request, response, { status, headers, body }, more.requestId)
   }
 
@@ -139,10 +135,8 @@ export class Responses {
 
   #common(request: IncomingMessage, own: readonly string[], requestId: string): string[] {
     const headers = [...own, 'x-request-id', requestId]
-    const closes = own.includes('close')
-    if (this.options.isDraining() && !closes) headers.push('connection', 'close')
-    // Closing while the client still sends would reset the connection, and the answer with it.
-    if (!request.complete && !closes) request.resume()
+    if (this.options.isDraining()) headers.push('connection', 'close')
+    discardBody(request)
     return headers
   }
 }

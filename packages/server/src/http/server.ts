@@ -49,6 +49,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     },
     answer,
   )
+  // A client that has closed its side of the connection still waits for the answers to what it has sent.
+  Object.assign(server, { httpAllowHalfOpen: true })
   edge.accept(server, (socket) => answerStalled(socket, responses.nextRequestId()))
   server.on('checkExpectation', answer)
   return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -65,7 +67,6 @@ function refuseConnection(
   response: ServerResponse,
 ): void {
   response.shouldKeepAlive = false
-  request.resume()
   const error = new AppError('unavailable', 'too many connections')
   responses.failure(request, response, error)
 }
@@ -96,7 +97,6 @@ function route(
   const { method = 'GET' } = request
   const refusal = requestRefusal(request)
   if (refusal !== null) {
-    request.resume()
     return responses.failure(request, response, refusal)
   }
   const url = originForm(request.url ?? '/')
@@ -104,7 +104,6 @@ function route(
   const methods = router.find(queryAt < 0 ? url : url.slice(0, queryAt))
   const found = methods?.get(method)
   if (found) return found(request, response, queryAt < 0 ? '' : url.slice(queryAt + 1))
-  request.resume()
   if (method === 'OPTIONS') return responses.preflight(request, response)
   if (methods === null) return responses.failure(request, response, 'path_not_found')
   return responses.failure(request, response, 'method_not_accepted', { allow: [...methods.keys()] })

@@ -58,7 +58,10 @@ describe.skipIf(process.platform !== 'linux')('uploads in chunks', () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const file = chunk('x').repeat(500_000)
-    const uploads = (await beginnings(server, 8)).map((begun) => ({ first: begun + file, reads: true }))
+    const uploads = (await beginnings(server, 8)).map((begun) => ({
+      first: begun + file,
+      reads: true,
+    }))
     const figures = await honest.beside('8 uploads in chunks of one byte', async () => {
       await using attacker = new AttackingProcess(server.url, uploads)
       const cutOff = () => attacker.said().filter((line) => line === 'closed')

@@ -327,20 +327,35 @@ describe('an upload on its way', () => {
       return take(read)
     }
     const body = form(field('a', 'x'.repeat(16_000)), file(large.subarray(0, 400_000)))
-    const ended = { count: 0 }
-    const answers = Array.from({ length: 20 }, async () => {
-      const answer = await send(`${own.url}/test/upload?name=one`, 'POST', formType, body)
-      ended.count++
-      return answer
-    })
-    await waitFor(() => ended.count > 0, patience)
-    expect(own.edge.bodies.bytes).toBeLessThanOrEqual(most)
+    const answers = Promise.all(
+      Array.from({ length: 20 }, () =>
+        send(`${own.url}/test/upload?name=one`, 'POST', formType, body),
+      ),
+    )
+    await waitFor(() => own.seen.length === 20, patience)
+    const held = await steady(() => own.edge.bodies.bytes)
+    expect(held).toBeGreaterThan(most / 2)
+    expect(held).toBeLessThanOrEqual(most)
     goOn(null)
-    const got = await Promise.all(answers)
-    const codes = got.map((answer) => envelopeOf(answer).code)
+    const codes = (await answers).map((answer) => envelopeOf(answer).code)
     expect(new Set(codes)).toEqual(new Set([200, answerCode.unavailable]))
     expect(own.edge.bodies.bytes).toBe(0)
   })
+
+  it.each([
+    ['without a token', { ...formType, 'access-token': '' }, form(file(large)), 200],
+    ['of another type', { ...formType, 'content-type': 'text/plain' }, form(file(large)), 200],
+    ['with a name that is none', formType, form(file(large, '; filename="\x07"')), 200],
+    ['with the file first', formType, form(file('a'), file(large)), 200],
+    ['that is announced as too large', formType, Buffer.alloc(maxUploadBytes + 1), 413],
+  ])(
+    '%s is refused by an answer that a proxy can pass on: the connection closes after the body',
+    async (_, headers, body, status) => {
+      const got = await send(url(), 'POST', { ...headers, connection: 'close' }, body)
+      expect([got.status, envelopeOf(got).data]).toEqual([status, null])
+      expect(envelopeOf(got).code).not.toBe(200)
+    },
+  )
 
   it('that is refused in the middle is answered while the client goes on to send', async () => {
     await using own = await startFileServer()

@@ -302,6 +302,26 @@ describe('bytes that are no HTTP', () => {
   })
 })
 
+describe('a client that closes its side of the connection after its call', () => {
+  it('half-closed connection: a message is stored and the call is answered', async () => {
+    const alice = await server.api.newSession()
+    const bob = await server.api.newSession()
+    const body = JSON.stringify({ content: 'hello', content_type: 0, type: 1, targets: [bob.id] })
+    const request = head(
+      'POST /message/send HTTP/1.1',
+      `access-token: ${alice.token}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+    )
+    using connection = await RawConnection.open(server.url)
+    connection.send(request + body)
+    connection.end()
+    const { status, body: answer } = await connection.answer()
+    expect([status, JSON.parse(answer).code]).toEqual([200, 200])
+    await connection.closed()
+  })
+})
+
 describe('the request ID', () => {
   const answers: Readonly<
     Record<string, () => Promise<{ readonly headers: Readonly<Record<string, unknown>> }>>

@@ -39,6 +39,11 @@ export class RawConnection implements Disposable {
     this.#socket.write(bytes)
   }
 
+  /** Closes this side; answers still arrive. */
+  end(): void {
+    this.#socket.end()
+  }
+
   /** The next answer; taken off what was received. */
   async answer(): Promise<RawAnswer> {
     return waitFor(() => this.#take(), {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { JoinedBytes } from '../../lib/joined-bytes.js'
+import { JoinedBytes } from '../../lib/system/joined-bytes.js'
 import type { StoredBlob } from '../blob-store.js'
 import { diskError, emptyFolder, writeAll } from '../disk.js'
 import { UploadStream } from '../upload-stream.js'
@@ -43,7 +43,10 @@ export class Spool {
     maxBytes: number,
     use: (spooled: SpooledBody) => Promise<Result>,
   ): Promise<Result> {
-    await using file = new SpoolFile(join(this.folder, randomBytes(16).toString('hex')), this.#memory)
+    await using file = new SpoolFile(
+      join(this.folder, randomBytes(16).toString('hex')),
+      this.#memory,
+    )
     const upload = new UploadStream(body, maxBytes)
     const hash = createHash('sha256')
     for await (const chunk of upload.chunks()) {

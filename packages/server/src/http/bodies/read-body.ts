@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { ArrivingBody, Bodies } from '../../edge/bodies.js'
-import { JoinedBytes } from '../../lib/joined-bytes.js'
+import { JoinedBytes } from '../../lib/system/joined-bytes.js'
 import { announcedBytes, receiveBody, tooManyBodies } from './receive-body.js'
 
 /**
@@ -21,7 +21,7 @@ export function readBody(
     const end = () => {
       if (arriving) bodies.end(arriving)
     }
-    const fail = receiveBody(request, maxBytes, {
+    const reading = receiveBody(request, maxBytes, {
       take(part) {
         const isFirst = whole === null && joined.length === 0
         if (isFirst && (request.complete || part.length === announced)) {
@@ -32,7 +32,10 @@ export function readBody(
         whole = null
         joined.append(part)
         if (request.complete) return
-        arriving ??= bodies.begin({ socket: request.socket, refuse: () => fail(tooManyBodies()) })
+        arriving ??= bodies.begin({
+          socket: request.socket,
+          refuse: () => reading.fail(tooManyBodies()),
+        })
         arriving.progress()
         arriving.hold(joined.capacity)
       },

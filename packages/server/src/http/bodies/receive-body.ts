@@ -15,8 +15,13 @@ export interface BodySink {
   fail(error: AppError): void
 }
 
-/** Fails a body that is still arriving. */
-export type FailBody = (error: AppError) => void
+/** Ends the reading of a body. */
+export interface BodyReading {
+  /** The reader gets the error, unless the body has ended before. */
+  fail(error: AppError): void
+  /** The reader gets nothing more. */
+  stop(): void
+}
 
 /**
  * Passes the parts of a request body to its reader, within the limits of all bodies. It fails with body_too_large, and with
@@ -27,7 +32,7 @@ export function receiveBody(
   request: IncomingMessage,
   maxBytes: number,
   sink: BodySink,
-): FailBody {
+): BodyReading {
   requireAnnouncedSize(request, maxBytes)
   if (request.destroyed) throw bodyEndedEarly()
   let length = 0
@@ -39,7 +44,7 @@ export function receiveBody(
     request.off('data', take)
     outcome()
   }
-  const fail: FailBody = (error) => settle(() => sink.fail(error))
+  const fail = (error: AppError) => settle(() => sink.fail(error))
   const take = (part: Buffer) => {
     length += part.length
     if (length > maxBytes) return fail(bodyTooLarge(maxBytes))
@@ -53,7 +58,7 @@ export function receiveBody(
   request.on('data', take)
   request.on('end', () => settle(() => sink.end()))
   request.on('close', () => fail(bodyEndedEarly()))
-  return fail
+  return { fail, stop: () => settle(() => {}) }
 }
 
 /** @throws AppError body_too_large when the announced length exceeds the limit */

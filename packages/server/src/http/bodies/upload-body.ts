@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ArrivingBody, Bodies } from '../../edge/bodies.js'
 import { JoinedStream } from '../../lib/system/joined-stream.js'
-import { receiveBody, tooManyBodies } from './receive-body.js'
+import { type BodyReading, receiveBody, tooManyBodies } from './receive-body.js'
 
 /**
  * A request body as a stream, for a body that must not be in memory as a whole. Its memory, and that of its reader, counts among the
@@ -11,6 +11,7 @@ import { receiveBody, tooManyBodies } from './receive-body.js'
 export class UploadBody {
   readonly stream = new JoinedStream(() => this.#changed())
   readonly #arriving: ArrivingBody
+  readonly #body: BodyReading
   readonly #reading: SocketReading
   #heldByReader = 0
   /** Bytes that arrived before {@link onArrival}. */
@@ -29,7 +30,7 @@ export class UploadBody {
     // The body may fail before it is read; a later read then rejects.
     stream.on('error', () => {})
     this.#reading = new SocketReading(request.socket)
-    const fail = receiveBody(request, maxBytes, {
+    this.#body = receiveBody(request, maxBytes, {
       take: (part) => {
         this.#onArrival(part.length)
         this.#arriving.progress()
@@ -40,7 +41,7 @@ export class UploadBody {
     })
     const refuse = () => {
       bodies.end(this.#arriving)
-      fail(tooManyBodies())
+      this.#body.fail(tooManyBodies())
     }
     this.#arriving = bodies.begin({ socket: request.socket, refuse })
   }
@@ -60,6 +61,7 @@ export class UploadBody {
   /** The body is stored, or no longer needed. */
   end(): void {
     this.bodies.end(this.#arriving)
+    this.#body.stop()
     this.stream.destroy()
   }
 

@@ -16,7 +16,7 @@ import { type DownloadReply, FileCalls } from '../../pipeline/file-calls.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
 import { jsonValue, textValue } from '../bodies/body-value.js'
-import { drainRequest } from '../bodies/drain-request.js'
+import { discardBody } from '../bodies/discard-body.js'
 import { readBody } from '../bodies/read-body.js'
 import { requireAnnouncedSize } from '../bodies/receive-body.js'
 import { UploadBody } from '../bodies/upload-body.js'
@@ -87,7 +87,7 @@ function operationRoute(
     if (operation.answersFile) connections.requireRoomForFile(response)
     // A body of GET or HEAD has no meaning (RFC 9110, section 9.3.1).
     if (request.method === 'GET' || request.method === 'HEAD') {
-      request.resume()
+      discardBody(request)
       return answer({ request, response, query, body: noBody, execute })
     }
     requireAnnouncedSize(request, maxBodyBytes)
@@ -125,7 +125,6 @@ function uploadRoute(
     const execute: Execute = (_, call) => files.receive(operation, call, asEnvelope, upload)
     await answer({ request, response, query, body: noBody, execute })
     body.end()
-    drainRequest(request)
   }
 }
 

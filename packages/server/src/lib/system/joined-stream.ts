@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { JoinedBytes } from '../joined-bytes.js'
+import { JoinedBytes } from './joined-bytes.js'
 
 /** A stream that is not read soon enough holds about this many bytes. */
 const fullBytes = 65_536
