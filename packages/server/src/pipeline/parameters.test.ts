@@ -15,7 +15,7 @@ import {
 } from '@hermod/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { jsonValue, textValue } from '../http/body.js'
+import { jsonValue, textValue } from '../http/bodies/body-value.js'
 import { compileParameters, type ParameterSource, type QueryParameters } from './parameters.js'
 
 const mixed = operation({
