@@ -391,10 +391,10 @@ export const errorCatalogue = {
   ),
   file_storage_full: entry(
     14013,
-    507,
+    503,
     'file storage is full',
-    'There is no room for more files until the operator makes some.',
-    { retryable: true },
+    'There is no room for more files until the operator makes some; the disk keeps free space for the database.',
+    { always: true, retryable: true },
   ),
 
   storage_failed: entry(

@@ -19,6 +19,7 @@ import {
 } from './blob-store.js'
 import { checkStore } from './check-store.js'
 import { diskError, isMissing, writeAll } from './disk.js'
+import { DiskFloor } from './disk-floor.js'
 import { UploadStream } from './upload-stream.js'
 
 /** The folder of uploads in progress below the store's folder; no name of a key begins with a dot. */
@@ -31,20 +32,23 @@ const incoming = '.incoming'
 export class FolderStore implements BlobStore {
   readonly kind = 'folder'
 
-  private constructor(readonly location: string) {}
+  private constructor(
+    readonly location: string,
+    private readonly floor: DiskFloor,
+  ) {}
 
   /** Makes the folder and removes unfinished uploads of an earlier process. @throws the error of the file system */
-  static async open(folder: string): Promise<FolderStore> {
+  static async open(folder: string, floor = new DiskFloor(folder, 0)): Promise<FolderStore> {
     const left = join(folder, incoming)
     await rm(left, { recursive: true, force: true })
     await makeFolder(left)
-    return new FolderStore(folder)
+    return new FolderStore(folder, floor)
   }
 
   async put(key: string, body: Readable, { maxBytes }: PutOptions): Promise<StoredBlob> {
     const target = this.#path(key)
     const temporary = join(this.location, incoming, randomBytes(16).toString('hex'))
-    const upload = new UploadStream(body, maxBytes)
+    const upload = new UploadStream(body, maxBytes, this.floor)
     try {
       await writeWhole(temporary, upload)
       await moveInto(temporary, target)

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { BlobError, type StoredBlob } from './blob-store.js'
+import type { DiskFloor } from './disk-floor.js'
 
 /** The bytes that are being written to a store: counted, bounded, and with their checksum. */
 export class UploadStream {
@@ -10,6 +11,7 @@ export class UploadStream {
   constructor(
     private readonly body: Readable,
     private readonly maxBytes: number,
+    private readonly floor: DiskFloor,
   ) {
     // The body may fail before it is read; a later read then rejects.
     body.on('error', () => {})
@@ -20,9 +22,10 @@ export class UploadStream {
     return { size: this.#size, crc32: this.#crc32 }
   }
 
-  /** Returns the chunks of the body. The body is destroyed when the reader stops early. @throws BlobError too_large, cut */
+  /** Returns the chunks of the body. The body is destroyed when the reader stops early. @throws BlobError too_large, cut, full */
   async *chunks(): AsyncGenerator<Buffer, void> {
     for await (const chunk of this.#uncut()) {
+      await this.floor.requireRoom()
       this.#size += chunk.length
       if (this.#size > this.maxBytes)
         throw new BlobError('too_large', `more than ${this.maxBytes} bytes were sent`)

@@ -81,7 +81,11 @@ describe('loadConfig', () => {
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
       push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
-      files: { store: { kind: 'folder', folder: resolve('data/files') }, ffmpeg: null },
+      files: {
+        store: { kind: 'folder', folder: resolve('data/files') },
+        ffmpeg: null,
+        freeDiskBytes: 536_870_912,
+      },
       writer: { batchMessages: 256, queueMessages: 20_000, queueBytes: 67_108_864 },
       bootstrap: { appId: null },
     })

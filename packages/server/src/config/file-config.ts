@@ -30,6 +30,8 @@ export interface FileConfig {
   readonly store: FileStoreConfig
   /** Path of the program; null: there is none, so that voice is not converted. */
   readonly ffmpeg: string | null
+  /** The free space of the disk below which no file is stored; at most a tenth of the disk. */
+  readonly freeDiskBytes: number
 }
 
 /** @param path the variable PATH */
@@ -41,6 +43,7 @@ export function fileConfig(
   return {
     store: storeConfig(values, dataDir),
     ffmpeg: values.ffmpeg ?? findInPath('ffmpeg', path),
+    freeDiskBytes: values.freeDiskBytes,
   }
 }
 

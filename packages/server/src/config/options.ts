@@ -486,6 +486,14 @@ export const options = {
     default: 'redirect',
     text: 'Whether downloads are answered with a redirect to a signed address of the store, or with the bytes.',
   }),
+  freeDiskBytes: integer({
+    name: 'HERMOD_FREE_DISK_BYTES',
+    unit: 'bytes',
+    min: 0,
+    max: 1_099_511_627_776,
+    default: 536_870_912,
+    text: 'The free space on the disk of the files below which uploads and thumbnails are refused, so that the database can still write; at most a tenth of the disk.',
+  }),
   ffmpeg: textOption<string | null>({
     name: 'HERMOD_FFMPEG',
     type: 'path',

@@ -1,6 +1,7 @@
 /** The composition root: the only folder that constructs the parts of the service and knows all of them. */
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
+import { DiskFloor } from '../blobs/disk-floor.js'
 import type { Bus } from '../bus/bus.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
@@ -135,10 +136,16 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const applied = await migrate(database, (fields, text) => log.warn(fields, text))
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
-    const blobs = await openBlobStore(config.files.store, options.secrets)
+    const { store, freeDiskBytes } = config.files
+    const floor = new DiskFloor(
+      store.kind === 'folder' ? store.folder : store.spoolFolder,
+      freeDiskBytes,
+    )
+    const blobs = await openBlobStore(store, floor, options.secrets)
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
     const context = buildContext(options, { database, providers, blobs, media })
+    context.metrics.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
     for (const { path, mode, needed } of readableByOthers(config.dataDir))

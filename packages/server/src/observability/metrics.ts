@@ -296,6 +296,22 @@ export class Metrics {
     ])
   }
 
+  /** @param read returns the space of the disk of the files now */
+  watchDisk(read: () => { readonly free: number; readonly floor: number }): void {
+    this.#gaugesOf(read, [
+      [
+        'hermod_disk_free_bytes',
+        'Free space on the disk of the files, and of uploads on their way to another store.',
+        ({ free }) => free,
+      ],
+      [
+        'hermod_disk_floor_bytes',
+        'Free space below which uploads and thumbnails are refused.',
+        ({ floor }) => floor,
+      ],
+    ])
+  }
+
   /** @param read returns the uses of the database since the start */
   watchDatabase(read: () => DatabaseFigures): void {
     this.#countersOf(read, [

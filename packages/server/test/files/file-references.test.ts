@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Api, anyBackend, isFullRun, type Session, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { metric } from '../support/attack.js'
 import { SmallDisk } from '../support/database/system-faults.js'
 import { missesSwift } from '../support/files/blob-stores.js'
 import { FileModel } from '../support/files/file-model.js'
@@ -571,6 +572,41 @@ for (const backend of anyBackend()) {
       expect(await integrityFaults(watched.server)).toEqual([])
     })
   })
+
+  it.runIf(backend.name === 'sqlite')(
+    'uploads and thumbnails stop before the disk is full, and messages do not',
+    async ({ skip }) => {
+      const disk = SmallDisk.mount(64)
+      if (typeof disk === 'string') return skip(disk)
+      using _ = disk
+      await using watched = await WatchedServer.start(backend, {
+        dataDir: join(disk.path, 'data'),
+      })
+      const { api } = watched
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      const url = await sendFile(alice.api, { to_id: bob.id }, png)
+      const { data: ticket } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
+      const floor = await metric(api, 'hermod_disk_floor_bytes')
+      const free = await metric(api, 'hermod_disk_free_bytes')
+      const filler = join(disk.path, 'filler')
+      writeFileSync(filler, Buffer.alloc(free - floor / 2))
+      const full = { status: 503, code: answerCode.file_storage_full }
+      await waitFor(async () => (await upload(api, ticket, png)).status === 503, {
+        what: 'the floor',
+      })
+      const refused = await upload(api, ticket, png)
+      expect(refused).toMatchObject(full)
+      expect(refused.headers['retry-after']).toBeDefined()
+      expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBe(full.code)
+      expect(await fetchAs(api, bob.token, url)).toEqual(png)
+      await sendText(alice.api, bob.id, 'x'.repeat(1_000))
+      rmSync(filler)
+      await waitFor(async () => (await upload(api, ticket, png)).code === 200, {
+        what: 'an upload after there was room',
+      })
+      expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBeInstanceOf(Buffer)
+    },
+  )
 
   describe(`files and a model of them on ${backend.name}`, () => {
     it('agree after anything in any order', async () => {

@@ -16,6 +16,7 @@ import {
   type UploadFormOptions,
 } from '../blob-store.js'
 import { checkStore } from '../check-store.js'
+import { DiskFloor } from '../disk-floor.js'
 import { type S3Answer, S3Client } from './s3-client.js'
 import { addressOf, type S3Options } from './s3-options.js'
 import { S3Signer } from './s3-signer.js'
@@ -46,8 +47,11 @@ export class S3Store implements BlobStore {
   }
 
   /** Sends no request to the store. @throws the error of the file system */
-  static async open(options: S3Options): Promise<S3Store> {
-    return new S3Store(options, await Spool.open(options.spoolFolder))
+  static async open(
+    options: S3Options,
+    floor = new DiskFloor(options.spoolFolder, 0),
+  ): Promise<S3Store> {
+    return new S3Store(options, await Spool.open(options.spoolFolder, floor))
   }
 
   async put(key: string, body: Readable, options: PutOptions): Promise<StoredBlob> {

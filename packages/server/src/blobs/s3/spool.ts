@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import { JoinedBytes } from '../../lib/system/joined-bytes.js'
 import type { StoredBlob } from '../blob-store.js'
 import { diskError, emptyFolder, writeAll } from '../disk.js'
+import type { DiskFloor } from '../disk-floor.js'
 import { UploadStream } from '../upload-stream.js'
 
 /** Bodies up to this size stay in memory, while all of them take no more than {@link allMemoryBytes}. */
@@ -26,12 +27,15 @@ export interface SpooledBody extends StoredBlob {
 export class Spool {
   readonly #memory: Memory = { bytes: 0 }
 
-  private constructor(private readonly folder: string) {}
+  private constructor(
+    private readonly folder: string,
+    private readonly floor: DiskFloor,
+  ) {}
 
   /** Empties the folder, or makes it. */
-  static async open(folder: string): Promise<Spool> {
+  static async open(folder: string, floor: DiskFloor): Promise<Spool> {
     await emptyFolder(folder)
-    return new Spool(folder)
+    return new Spool(folder, floor)
   }
 
   /**
@@ -47,7 +51,7 @@ export class Spool {
       join(this.folder, randomBytes(16).toString('hex')),
       this.#memory,
     )
-    const upload = new UploadStream(body, maxBytes)
+    const upload = new UploadStream(body, maxBytes, this.floor)
     const hash = createHash('sha256')
     for await (const chunk of upload.chunks()) {
       hash.update(chunk)

@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../blobs/blob-store.js'
+import type { DiskFloor } from '../../blobs/disk-floor.js'
 import { FolderStore } from '../../blobs/folder-store.js'
 import type { FileStoreConfig } from '../../config/file-config.js'
 import type { ServerSecrets } from '../../config/secrets.js'
@@ -15,9 +16,10 @@ const s3Module = '../../blobs/s3/s3-store.js'
  */
 export async function openBlobStore(
   config: FileStoreConfig,
+  floor: DiskFloor,
   { s3SecretAccessKey }: ServerSecrets,
 ): Promise<BlobStore> {
-  if (config.kind === 'folder') return FolderStore.open(config.folder)
+  if (config.kind === 'folder') return FolderStore.open(config.folder, floor)
   const { S3Store } = load(s3Module) as S3Module
-  return S3Store.open({ ...config, secretAccessKey: s3SecretAccessKey ?? '' })
+  return S3Store.open({ ...config, secretAccessKey: s3SecretAccessKey ?? '' }, floor)
 }
