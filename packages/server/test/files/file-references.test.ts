@@ -593,6 +593,7 @@ for (const backend of anyBackend()) {
       const full = { status: 503, code: answerCode.file_storage_full }
       await waitFor(async () => (await upload(api, ticket, png)).status === 503, {
         what: 'the floor',
+        timeoutMs: 20_000,
       })
       const refused = await upload(api, ticket, png)
       expect(refused).toMatchObject(full)
@@ -603,6 +604,7 @@ for (const backend of anyBackend()) {
       rmSync(filler)
       await waitFor(async () => (await upload(api, ticket, png)).code === 200, {
         what: 'an upload after there was room',
+        timeoutMs: 20_000,
       })
       expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBeInstanceOf(Buffer)
     },
