@@ -238,6 +238,8 @@ export class PostgresCluster implements AsyncDisposable {
       listen_addresses: '127.0.0.1',
       port: String(port),
       unix_socket_directories: this.#folder.path,
+      // Shared memory in the data folder: a killed server leaves nothing in /dev/shm.
+      dynamic_shared_memory_type: 'mmap',
       ...this.#settings,
     }
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
