@@ -3,7 +3,8 @@ export type ValuesOf<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 /**
  * Makes the rows of a bulk statement from values by name. Values in the order of the columns are used as they are, which costs a fraction
- * of looking each of them up; any other order gives the same rows.
+ * of looking each of them up; any other order gives the same rows. Rows of every message name all values: V8 takes several microseconds
+ * to spread another object into one.
  *
  * @param valuesOf always gives its values in the same order, as an object literal does
  */

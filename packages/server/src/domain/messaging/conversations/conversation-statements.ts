@@ -71,7 +71,9 @@ export const advanceRow = rowOf(
     { conversation, count, firstId }: AppendedMessages,
     lastOwn: { readonly first: number; readonly second: number },
   ) => ({
-    ...keyValues(conversation),
+    app_id: conversation.appId,
+    low_id: conversation.lowId,
+    high_id: conversation.highId,
     seq: count,
     last_msg_id: firstId,
     created_at: timestampOf(firstId),
@@ -117,7 +119,9 @@ export const advanceGroupRow = rowOf(
     { conversation, count, firstId }: AppendedMessages,
     last: { readonly senderId: Int64; readonly ownPlace: number; readonly othersPlace: number },
   ) => ({
-    ...keyValues(conversation),
+    app_id: conversation.appId,
+    low_id: conversation.lowId,
+    high_id: conversation.highId,
     seq: count,
     last_msg_id: firstId,
     created_at: timestampOf(firstId),
@@ -141,7 +145,9 @@ export const lastMessageIdRow = rowOf(
   { ...lastIdColumns, ...conversationKey },
   (conversation: ConversationKey, messageId: number) => ({
     last_msg_id: messageId,
-    ...keyValues(conversation),
+    app_id: conversation.appId,
+    low_id: conversation.lowId,
+    high_id: conversation.highId,
   }),
 )
 
@@ -281,6 +287,8 @@ export const lastNotifiedRow = rowOf(
   { ...notifiedColumns, ...conversationKey },
   (conversation: ConversationKey, seq: number) => ({
     last_notified_seq: seq,
-    ...keyValues(conversation),
+    app_id: conversation.appId,
+    low_id: conversation.lowId,
+    high_id: conversation.highId,
   }),
 )

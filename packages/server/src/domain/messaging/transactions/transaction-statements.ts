@@ -53,7 +53,9 @@ export const claimTransactions: BulkInsert = {
 export const transactionRow = rowOf(
   transactionColumns,
   (key: TransactionKey, messageIds: string, { now, expiresAt }: ClaimTimes) => ({
-    ...keyValues(key),
+    app_id: key.appId,
+    transaction_id: key.transactionId,
+    sender_id: key.senderId,
     msg_ids: messageIds,
     created_at: now,
     expires_at: expiresAt,
