@@ -21,6 +21,7 @@ export const messageEvents = {
   'message.stored': Type.Object({
     conversation: eventConversation,
     msg_id: int64(),
+    sent_at: int64({ description: 'Milliseconds since 1970.' }),
     seq: int64({ description: 'Position in the conversation, dense from 1.' }),
     sender_id: int64(),
     sender_device_sn: int32(),

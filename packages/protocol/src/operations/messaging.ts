@@ -264,8 +264,8 @@ export const deleteConversation = operation({
 })
 
 /**
- * Conversations without a message that the caller can see are left out. The cursor is a message ID,
- * so a conversation that becomes active during a walk may appear twice.
+ * Conversations without a message that the caller can see are left out. A walk over all pages shows
+ * each conversation that there was at its first page once, in the order of that time.
  */
 export const listConversations = operation({
   id: 'message.conversation.list',
@@ -274,7 +274,7 @@ export const listConversations = operation({
   tag: conversations,
   summary: 'Lists the conversations of the user, most recent activity first.',
   description:
-    'Most recent activity first, 20 a page, which is also the most. Conversations without a message that the caller can see are left out.',
+    'Most recent activity first, 20 a page, which is also the most. A walk over all pages shows each conversation that there was at its first page once, in the order of that time, whatever is sent meanwhile. Conversations without a message that the caller can see are left out.',
   callers: 'user',
   query: {
     ...pageParameters,

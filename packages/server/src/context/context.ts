@@ -12,7 +12,7 @@ import { TableWriterCheck } from '../db/checks/table-writers.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { DatabaseHealth } from '../db/health.js'
-import { idReservations } from '../db/id-reservations.js'
+import { findNewestIdTime, idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { loginClasses } from '../domain/login/login-queue.js'
 import { JobQueue } from '../jobs/job-queue.js'
@@ -38,6 +38,7 @@ import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/da
 import { procedures } from './database/procedures.js'
 import { requireUsable } from './database/start-check.js'
 import { createHandlers } from './handlers.js'
+import { IdClock } from './id-clock.js'
 import { readableByOthers } from './secret-key.js'
 import { createDomains, type Domains, type Services, servicesOf } from './services.js'
 import { createStores, type Stores } from './stores.js'
@@ -47,6 +48,7 @@ export interface Context {
   readonly database: Database
   readonly bus: Bus
   readonly clock: Clock
+  readonly idClock: IdClock
   readonly stores: Stores
   readonly domains: Domains
   readonly services: Services
@@ -153,6 +155,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
         { path, mode },
         `other users of this machine have access to the data of the service; give ${path} the mode ${needed}`,
       )
+    context.idClock.reportLead(await database.read(findNewestIdTime))
     fillReserve(config.dataDir)
     parts.add(messaging.writer, (writer) => writer.idle())
     parts.add(messaging.positions, (positions) => positions.idle())
@@ -197,7 +200,8 @@ function buildContext(
   },
 ): Omit<Context, 'stop'> {
   const bus = new MemoryBus()
-  const ids = new IdGenerator(idReservations(database), clock.now)
+  const idClock = new IdClock(clock, log)
+  const ids = new IdGenerator(idReservations(database), () => idClock.now())
   const caches = createCaches({ database, bus })
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
@@ -255,11 +259,12 @@ function buildContext(
       loginQueues.map((queue) => ({ purpose: loginClass, ...queue.figures(loginClass) })),
     ),
   )
+  metrics.watchIds(() => Math.max(0, ids.clockMs - clock.now()) / 1_000)
   metrics.watchDatabase(() => database.health.figures)
   metrics.watchCircuits(() => providers.openCircuits())
   metrics.watchCertificates(() => services.push.certificateExpiry.list())
   return {
-    ...{ config, database, bus, clock, stores, domains, services },
+    ...{ config, database, bus, clock, idClock, stores, domains, services },
     ...{ executor, limits, metrics, providers },
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { IdReservation, Reserve } from '../lib/ids/ids.js'
-import type { Database, Tx } from './database.js'
+import { epochMs, type IdReservation, type Reserve } from '../lib/ids/ids.js'
+import type { Database, Queryable, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
 import type { IdSlotsTable } from './schema.js'
 
@@ -38,6 +38,15 @@ export function idReservations(database: Database): Reserve {
       return reservation
     })
   }
+}
+
+/** Finds the time up to which any node has begun to issue IDs, milliseconds since 1970; null = none has. */
+export async function findNewestIdTime(db: Queryable): Promise<number | null> {
+  const { until } = await db
+    .selectFrom('id_slots')
+    .select(({ fn }) => fn.max('reserved_until').as('until'))
+    .executeTakeFirstOrThrow()
+  return until > 0 ? epochMs + until - ticksPerReservation : null
 }
 
 /**

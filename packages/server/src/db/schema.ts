@@ -412,6 +412,8 @@ export interface ConversationsTable {
   high_read_seq: number
   high_delivered_seq: number
   high_hidden_msg_id: number
+  /** The most by which the ID of a message was ahead of its time; less than a second counts as 0. Bounds the search for old messages. */
+  ids_ahead_ms: Generated<number>
 }
 
 /** The direct conversations of a user: a row for each party except the system. */
@@ -462,6 +464,8 @@ export interface MessagesTable {
   is_system: number
   /** 0 = never edited */
   edited_at: number
+  /** The clock when the message was written; null in rows of earlier versions, whose ID tells it (rule E3). */
+  sent_at: number | null
 }
 
 /** Tombstones of recalled messages (rule E7). */
@@ -475,6 +479,8 @@ export interface RecalledMessagesTable {
   is_system: number
   recalled_by: Int64
   recalled_at: number
+  /** As in messages. */
+  sent_at: number | null
 }
 
 /**

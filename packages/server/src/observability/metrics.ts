@@ -312,6 +312,17 @@ export class Metrics {
     ])
   }
 
+  /** @param lead returns the seconds by which the clock of IDs is ahead of the machine's */
+  watchIds(lead: () => number): void {
+    this.#gaugesOf(lead, [
+      [
+        'hermod_id_clock_ahead_seconds',
+        'Seconds by which the next message ID is ahead of the clock of the machine; far above 0 after a clock was wrong.',
+        (seconds) => seconds,
+      ],
+    ])
+  }
+
   /** @param read returns the uses of the database since the start */
   watchDatabase(read: () => DatabaseFigures): void {
     this.#countersOf(read, [

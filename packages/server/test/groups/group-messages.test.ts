@@ -955,7 +955,7 @@ for (const backend of anyBackend()) {
           ]
           const older = 301 * 1_000 * 4_096
           await watched.sql.run(
-            `update messages set msg_id = msg_id - ${older} where low_id = ${group}`,
+            `update messages set msg_id = msg_id - ${older}, sent_at = sent_at - ${301 * 1_000} where low_id = ${group}`,
           )
           await watched.sql.run(
             `update conversations set last_msg_id = last_msg_id - ${older} where low_id = ${group}`,

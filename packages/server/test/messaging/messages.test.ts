@@ -1324,13 +1324,27 @@ for (const backend of anyBackend()) {
           }
         })
 
-        it('shows no conversation twice when one moves to the top meanwhile', async () => {
+        it('shows each conversation once, whatever is sent between two pages', async () => {
+          const newcomer = await server.api.newSession()
+          const [later, shown, deleted] = [senders[15], senders[3], senders[18]] as number[]
+          const send = (sender: number, text: string) =>
+            sendText(server.api.admin({ userId: sender }), reader.id, text)
           const first = await page({ limit: 10 })
-          const moved = senders[15] as number
-          await sendText(server.api.admin({ userId: moved }), reader.id, 'me first')
-          const rest = await page({ cursor: first.next_cursor })
-          expect(rest.uids).toEqual(senders.slice(10).filter((sender) => sender !== moved))
-          senders = [moved, ...senders.filter((sender) => sender !== moved)]
+          const newest = await send(later as number, 'me first')
+          await send(shown as number, 'me too')
+          await send(newcomer.id, 'I am new')
+          await deleteConversation(reader.api, deleted as number)
+          const second = await page({ cursor: first.next_cursor, limit: 7 })
+          expect(second.conversations).toContainEqual(
+            expect.objectContaining({ conversation_id: { uid: later }, latest_msg_id: newest }),
+          )
+          await send(later as number, 'again')
+          await send(deleted as number, 'back again')
+          const third = await page({ cursor: second.next_cursor })
+          const pages = [first, second, third].flatMap(({ uids }) => uids)
+          expect(pages).toEqual(senders.filter((sender) => sender !== deleted))
+          const moved = [deleted, later, newcomer.id, shown] as number[]
+          senders = [...moved, ...senders.filter((sender) => !moved.includes(sender))]
           expect(await peersOf(20)).toEqual(senders)
         })
       })

@@ -49,7 +49,9 @@ for (const backend of anyBackend()) {
     /** As if the message had been sent so many seconds earlier. */
     async function age(messageId: number, seconds: number): Promise<number> {
       const older = messageId - seconds * 1_000 * 4_096
-      await sql.run(`update messages set msg_id = ${older} where msg_id = ${messageId}`)
+      await sql.run(
+        `update messages set msg_id = ${older}, sent_at = sent_at - ${seconds * 1_000} where msg_id = ${messageId}`,
+      )
       await sql.run(
         `update conversations set last_msg_id = ${older} where last_msg_id = ${messageId}`,
       )

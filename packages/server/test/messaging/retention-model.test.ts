@@ -6,7 +6,6 @@ import type { Message } from '@hermod/protocol'
 import { type Api, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { answerCode } from '../support/answer-codes.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import type { Person } from '../support/contacts.js'
@@ -30,6 +29,8 @@ import {
 
 const systemId = 0
 const hourMs = 3_600_000
+/** How far the clock of the machine is wrong at times. */
+const jumpMs = 8 * hourMs
 const muteModes = { received: 0, notReceived: 2 }
 
 interface Written {
@@ -44,6 +45,8 @@ interface Written {
   content: string
   isRecalled: boolean
   isGone: boolean
+  /** As the service has stored it. */
+  readonly sentAt: number
 }
 
 interface Cursor {
@@ -69,6 +72,7 @@ const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ what: altering, ...numbers }) },
   { weight: 6, arbitrary: fc.record({ what: reading, ...numbers }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constant('expire'), ...numbers }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('set the clock'), ...numbers }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -95,6 +99,7 @@ class RetentionWorld {
 
   constructor(
     readonly admin: Api,
+    private readonly watched: InProcessServer,
     private readonly retention: Retention,
     private readonly changes: ChangeReader,
     readonly people: readonly Person[],
@@ -177,6 +182,8 @@ class RetentionWorld {
         return this.#alter(one)
       case 'expire':
         return this.#expire(one)
+      case 'set the clock':
+        return this.watched.clock.set(Date.now() + this.pick([0, jumpMs], one.who))
       case 'mute':
       case 'join':
         return this.#changeMembership(one)
@@ -190,25 +197,38 @@ class RetentionWorld {
     const { id: other } = this.pick(this.people, whom)
     const content = `text ${++this.#texts}`
     const written = { content, isRecalled: false, isGone: false, isSystem: false }
+    const begunAt = this.watched.clock.now()
+    const sentAt = async (id: number) => {
+      const [row] = await this.watched.sql.run(`select sent_at from messages where msg_id = ${id}`)
+      const time = Number(row?.sent_at)
+      expect(time).toBeGreaterThanOrEqual(begunAt)
+      expect(time).toBeLessThanOrEqual(this.watched.clock.now())
+      return time
+    }
     if (what === 'send') {
       const id = await sendText(api, other, content)
-      this.log.push({ ...written, id, from: user, to: other, missedBy: new Set() })
+      this.#keep({ ...written, id, sentAt: await sentAt(id), from: user, to: other })
       this.#read(user, other, id)
     } else if (what === 'notify') {
       const from = who % 2 === 0 ? systemId : user
       const id = await notify(from === systemId ? this.admin : api, other, content)
-      this.log.push({ ...written, id, from, to: other, isSystem: true, missedBy: new Set() })
+      this.#keep({ ...written, id, sentAt: await sentAt(id), from, to: other, isSystem: true })
     } else if (what === 'say') {
       if (!this.#members.has(user)) return
       const id = await sendToGroup(api, this.group, content)
-      this.log.push({ ...written, id, from: user, to: this.group, missedBy: new Set(this.#muted) })
+      const missedBy = new Set(this.#muted)
+      this.#keep({ ...written, id, sentAt: await sentAt(id), from: user, to: this.group, missedBy })
       this.#read(user, this.group, id)
     } else {
       const from = who % 2 === 0 ? systemId : user
       await broadcast(this.admin, content, from === systemId ? {} : { from_user_id: from })
       const id = await newestId((this.people[0] as Person).api, from)
-      this.log.push({ ...written, id, from, to: null, missedBy: new Set() })
+      this.#keep({ ...written, id, sentAt: await sentAt(id), from, to: null })
     }
+  }
+
+  #keep({ missedBy = new Set(), ...written }: Omit<Written, 'missedBy'> & Partial<Written>): void {
+    this.log.push({ ...written, missedBy })
   }
 
   /** By an Admin token; what was recalled or is gone is not there. */
@@ -232,21 +252,30 @@ class RetentionWorld {
     else message.content += '+'
   }
 
+  /** The log that a message is in: of two parties, of the group, or of the broadcasts of a sender. */
+  #keyOf({ from, to }: Written): string {
+    if (to === null || to === this.group) return to === null ? `from ${from}` : 'group'
+    return [from, to].sort((a, b) => a - b).join()
+  }
+
   /** All messages before one of them, or before now, or all with a clock that is ahead; or none, with one that is behind. */
   async #expire({ who, which }: Step): Promise<void> {
     const message = this.pick(this.log, which)
     const choices = [
-      ...(message ? [timestampOf(message.id), timestampOf(message.id) + 1] : []),
+      ...(message ? [message.sentAt, message.sentAt + 1] : []),
       Date.now(),
       ...(who % 5 === 0 ? [Date.now() + hourMs, Date.now() - hourMs] : []),
+      ...(who % 7 === 0 ? [Date.now() + jumpMs] : []),
     ]
     const before = this.pick(choices, who)
     await this.retention.run(this.appId, before)
-    for (const each of this.log)
-      if (timestampOf(each.id) < before && !each.isGone) {
-        each.isGone = true
-        count('gone')
-      }
+    const old = this.log.filter(({ sentAt }) => sentAt < before)
+    for (const each of this.log) {
+      const isOld = old.some((one) => one.id >= each.id && this.#keyOf(one) === this.#keyOf(each))
+      if (!isOld || each.isGone) continue
+      each.isGone = true
+      count(each.sentAt < before ? 'gone' : 'gone with a later one')
+    }
   }
 
   async #changeMembership({ what, who }: Step): Promise<void> {
@@ -336,8 +365,15 @@ class RetentionWorld {
     for (const peer of this.peersOf(user)) {
       const due = this.#visible(user, peer).toReversed()
       const shown = await history(api, peer, 1 + (this.#texts % 7))
-      expect(shown.map(({ msg_id, content, status }) => [Number(msg_id), content, status])).toEqual(
-        due.map((message) => [message.id, message.content, this.#status(user, peer, message)]),
+      const shownOf = ({ msg_id, timestamp, content, status }: Message) => [
+        ...[Number(msg_id), Number(timestamp)],
+        ...[content, status],
+      ]
+      expect(shown.map(shownOf)).toEqual(
+        due.map((message) => [
+          ...[message.id, message.sentAt],
+          ...[message.content, this.#status(user, peer, message)],
+        ]),
       )
       const number = this.#unread(user, peer)
       if (number > 0) unread.push([peer, number])
@@ -374,13 +410,14 @@ for (const backend of testBackends()) {
       const property = fc.asyncProperty(
         fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }),
         async (steps) => {
+          watched.clock.set(Date.now())
           const admin = await anApplication(watched.server)
           const operator = watched.api.as(watched.server.operatorToken)
           await keepHistory(operator, admin.options.appId ?? '', 30)
           const users = await addUsers(admin, 4)
           const [owner, ...others] = users as [Person, ...Person[]]
           const group = await aGroup(owner, { members: others.slice(0, 2) })
-          const world = new RetentionWorld(admin, retention, changes, users, group)
+          const world = new RetentionWorld(admin, watched, retention, changes, users, group)
           for (const [index, each] of steps.entries()) {
             await world.run(each)
             await world.compare(world.pick(users, index))

@@ -29,7 +29,7 @@ import type { Watched } from './watched-server.js'
 export class TestClock implements Clock {
   #ahead = 0
 
-  /** @param time milliseconds since 1970; must not be earlier than before */
+  /** @param time milliseconds since 1970 */
   set(time: number): void {
     this.#ahead = time - Date.now()
   }

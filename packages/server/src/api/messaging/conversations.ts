@@ -15,7 +15,6 @@ import type { ConversationDeletionService } from '../../domain/messaging/positio
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import type { HistoryService } from '../../domain/messaging/reading/history-service.js'
-import { timestampOf } from '../../lib/ids/ids.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function conversationHandlers({
@@ -52,11 +51,11 @@ export function conversationHandlers({
     handle(listConversations, async ({ cursor, limit }, { principal }) => {
       const page = await conversationLists.list(principal, { cursor, limit })
       return data({
-        conversations: page.conversations.map(({ peerId, createdAt, lastMessageId }) => ({
+        conversations: page.conversations.map(({ peerId, createdAt, lastMessageId, updatedAt }) => ({
           conversation_id: { uid: peerId },
           create_timestamp: createdAt,
           latest_msg_id: lastMessageId,
-          update_timestamp: timestampOf(lastMessageId),
+          update_timestamp: updatedAt,
         })),
         has_more: page.nextCursor !== null,
         next_cursor: page.nextCursor ?? '',
@@ -92,7 +91,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
     status: statuses[message.status],
-    timestamp: timestampOf(message.messageId),
+    timestamp: message.sentAt,
     to_xid: { device_sn: 0, uid: receiverId },
   }
 }

@@ -149,6 +149,7 @@ export function createMessaging(
       counts: stores.userCounts,
       conversationStore: stores.conversations,
       outbox,
+      clock,
       maxMessageBytes,
     }),
     changes: new ChangeService({

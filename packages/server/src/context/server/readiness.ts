@@ -1,8 +1,5 @@
 import type { Database } from '../../db/database.js'
 
-/** The reason why the service cannot do its work. */
-export type NotReadyReason = 'the database does not answer' | 'the database does not write'
-
 const pingTimeoutMs = 2_000
 /** The age up to which commits count. A service without a recent commit makes one. */
 const freshMs = 2_000
@@ -17,13 +14,15 @@ export class Readiness {
   constructor(
     private readonly options: {
       readonly database: Pick<Database, 'ping' | 'health'>
+      /** @returns the reason why the clock of the machine cannot be used, or null */
+      clockRefusal(): string | null
       /** Writes and commits. */
       probe(): Promise<void>
     },
   ) {}
 
-  /** @returns null when the service is ready */
-  async notReadyReason(): Promise<NotReadyReason | null> {
+  /** @returns the reason why the service cannot do its work; null when it is ready */
+  async notReadyReason(): Promise<string | null> {
     const { database } = this.options
     const [canRead, canWrite] = await Promise.all([
       inTime(database.ping()),
@@ -31,7 +30,8 @@ export class Readiness {
     ])
     if (!canRead) return 'the database does not answer'
     // Failures during the check count too.
-    return canWrite && this.#isWriting() !== false ? null : 'the database does not write'
+    if (!canWrite || this.#isWriting() === false) return 'the database does not write'
+    return this.options.clockRefusal()
   }
 
   /** @returns null when there was no recent commit */

@@ -33,8 +33,8 @@ export function startService(
     const context = parts.add(await openContext({ config, secrets, log, ...own }), (each) =>
       each.stop(),
     )
-    const { bus, clock, database, domains, executor, metrics, providers, services, stores } =
-      context
+    const { bus, clock, database, domains, executor, idClock } = context
+    const { metrics, providers, services, stores } = context
     // Without a certificate the providers are not needed; setting the first one loads them.
     if (await services.push.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
@@ -50,7 +50,11 @@ export function startService(
     // Added before they start, so that they stop after the last call, which may leave work to them.
     parts.add(workers, (each) => each.stop())
     const prober = randomUUID()
-    const readiness = new Readiness({ database, probe: () => stores.leases.probe(prober) })
+    const readiness = new Readiness({
+      database,
+      clockRefusal: () => idClock.refusal(),
+      probe: () => stores.leases.probe(prober),
+    })
     let isStarted = false
     const notReadyReason = async () =>
       isStarted ? readiness.notReadyReason() : 'the service is starting'

@@ -5,6 +5,7 @@ import { initialMigration } from './001-initial.js'
 import { type MigrationNotice, onePassPushes } from './002-one-pass-pushes.js'
 import { addedMembers } from './003-added-members.js'
 import { silentBindings } from './004-silent-bindings.js'
+import { messageTimes } from './005-message-times.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -15,6 +16,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '002-one-pass-pushes': onePassPushes(notice),
     '003-added-members': addedMembers,
     '004-silent-bindings': silentBindings,
+    '005-message-times': messageTimes,
   }
 }
 

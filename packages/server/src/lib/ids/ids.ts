@@ -16,21 +16,32 @@ const allSlots = 64
 export const idSlots = allSlots - 1
 const importSlot = allSlots - 1
 const idsPerTick = 64
-const idsPerSlotTick = allSlots * idsPerTick
-const epochMs = Date.UTC(2015, 0, 1)
+/** IDs of a millisecond. */
+export const idsPerMs = allSlots * idsPerTick
+/** The first millisecond that has IDs. */
+export const epochMs = Date.UTC(2015, 0, 1)
 
 /** The time at which the ID was issued, milliseconds since 1970; 0 for the ID 0. */
 export function timestampOf(id: number): number {
-  return id === 0 ? 0 : Math.floor(id / idsPerSlotTick) + epochMs
+  return id === 0 ? 0 : Math.floor(id / idsPerMs) + epochMs
 }
 
 export function tickAt(timestampMs: number): number {
   return timestampMs - epochMs
 }
 
-/** The smallest and the largest ID that any node can issue in a tick. */
-export function idRangeOf(tick: number): { readonly first: number; readonly last: number } {
-  return { first: tick * idsPerSlotTick, last: (tick + 1) * idsPerSlotTick - 1 }
+/** IDs are ahead of the clock by less than this while they are taken faster than it runs. */
+export const usualLeadMs = 1_000
+
+/** The milliseconds by which an ID is ahead of a time; less than {@link usualLeadMs} counts as 0. */
+export function leadOf(id: number, timestampMs: number): number {
+  const lead = timestampOf(id) - timestampMs
+  return lead < usualLeadMs ? 0 : lead
+}
+
+/** The smallest ID of a millisecond. */
+export function firstIdOf(timestampMs: number): number {
+  return tickAt(timestampMs) * idsPerMs
 }
 
 /** IDs of imported history for each millisecond. */
@@ -47,7 +58,7 @@ export const importedIdsPerTick = idsPerTick
 export function importedId(timestampMs: number, number: number): number {
   const tick = tickAt(timestampMs)
   const isNumber = Number.isInteger(number) && number >= 0 && number < importedIdsPerTick
-  const id = tick * idsPerSlotTick + importSlot * idsPerTick + number
+  const id = tick * idsPerMs + importSlot * idsPerTick + number
   if (!Number.isInteger(tick) || tick < 0 || !isNumber || !Number.isSafeInteger(id))
     throw new RangeError(`there is no ID for number ${number} of ${timestampMs} ms`)
   return id
@@ -108,6 +119,11 @@ export class IdGenerator {
     private readonly now: () => number,
   ) {}
 
+  /** The time of the next ID where the clock does not ask for a later one, milliseconds since 1970. */
+  get clockMs(): number {
+    return epochMs + Math.max(this.#tick, this.#reservation?.from ?? 0)
+  }
+
   /** One ID; waits for the database only when the reserved ticks run out. */
   async next(): Promise<number> {
     const [id] = await this.take(1)
@@ -144,7 +160,7 @@ export class IdGenerator {
       this.#number = 0
     }
     return Array.from({ length: count }, () => {
-      const id = this.#tick * idsPerSlotTick + slot * idsPerTick + this.#number
+      const id = this.#tick * idsPerMs + slot * idsPerTick + this.#number
       if (++this.#number === idsPerTick) {
         this.#tick += 1
         this.#number = 0
@@ -158,7 +174,7 @@ export class IdGenerator {
    * IDs are taken faster than the clock runs.
    */
   #startAfter(after: number): number {
-    const wanted = after === 0 ? 0 : Math.floor(after / idsPerSlotTick) + 1
+    const wanted = after === 0 ? 0 : Math.floor(after / idsPerMs) + 1
     return Math.max(this.#tick, tickAt(this.now()), this.#reservation?.from ?? 0, wanted)
   }
 

@@ -27,6 +27,7 @@ export async function storeBroadcast(
     messageRow(
       { ...draft(appId, [systemId, systemId], text), conversation },
       messageIds[index] as number,
+      node.clock.now(),
     ),
   )
   await node.database.bulk(tx, insertMessages, rows)

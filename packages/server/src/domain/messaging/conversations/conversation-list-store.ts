@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
-import { sql } from '../../../db/kysely.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   broadcastUserId,
@@ -14,12 +14,29 @@ import {
   joinedConversations,
   joinedGroups,
   latestMessageId,
+  ofConversation,
   ownColumn,
+  sentAtOf,
 } from './conversation-sql.js'
 import { peerId, unreadBroadcasts, unreadCounts } from './unread-sql.js'
 
-type ViewRow = { peer_id: Int64; created_at: number; latest_msg_id: number }
-type ListParams = UserKey & { readonly beforeId: number }
+type ListRow = {
+  readonly peerId: Int64
+  readonly createdAt: number
+  readonly lastMessageId: number
+  readonly updatedAt: number
+  readonly place: number
+}
+
+/** A page of the list of conversations. */
+export interface ListPage {
+  /** The newest message when the walk over the list began. Conversations keep their places of that time. */
+  readonly asOf: number
+  /** Conversations with smaller places. */
+  readonly beforePlace: number
+}
+
+type ListParams = UserKey & ListPage
 type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
 type UnreadRow = { readonly peerId: Int64; readonly unread: number }
 type RoughUnreadRow = { readonly peerId: Int64; readonly unread: number | null }
@@ -33,6 +50,7 @@ export interface UnreadCount {
 function directViews(db: Queryable, param: Param<UserKey>) {
   return joinedConversations(db)
     .select([
+      ...['c.app_id', 'c.low_id', 'c.high_id'] as const,
       peerId.as('peer_id'),
       'c.created_at',
       latestMessageId.as('latest_msg_id'),
@@ -45,6 +63,7 @@ function directViews(db: Queryable, param: Param<UserKey>) {
 function groupViews(db: Queryable, param: Param<UserKey>) {
   return joinedGroups(db)
     .select([
+      ...['c.app_id', 'c.low_id', 'c.high_id'] as const,
       'p.group_id as peer_id',
       'c.created_at',
       latestMessageId.as('latest_msg_id'),
@@ -57,6 +76,7 @@ function groupViews(db: Queryable, param: Param<UserKey>) {
 /** A user registered after the first broadcast has that conversation from the registration on. */
 function broadcastViews(db: Queryable, param: Param<UserKey>) {
   return streamsOf(db, param).select([
+    ...['c.app_id', 'c.low_id', 'c.high_id'] as const,
     'c.high_id as peer_id',
     sql<number>`case when c.created_at > u.created_at then c.created_at else u.created_at end`.as(
       'created_at',
@@ -65,6 +85,36 @@ function broadcastViews(db: Queryable, param: Param<UserKey>) {
     hiddenBroadcasts.as('hidden_msg_id'),
   ])
 }
+
+/**
+ * The place of the conversation `c` in the list: its newest message, or what that was when the walk began. So a message that comes
+ * between two pages moves no conversation to a page that was read before. null: it has begun since.
+ */
+const placeOf = (param: Param<ListParams>) =>
+  sql<number>`case when c.latest_msg_id <= ${param('asOf')} then c.latest_msg_id
+    else (select max(m.msg_id) from messages m where ${ofConversation('m')} and m.msg_id <= ${param('asOf')}) end`
+
+/** The time of the newest message of a listed conversation: a message to or from the peer, in a group, or a broadcast of the peer. */
+const updatedAt = (param: Param<UserKey>) => {
+  const user = param('userId')
+  const timeIn = (lowId: RawBuilder<unknown>, highId: RawBuilder<unknown>) =>
+    sql`(select ${sentAtOf('m')} from messages m where m.app_id = ${param('appId')}
+      and m.low_id = ${lowId} and m.high_id = ${highId} and m.msg_id = own.latest_msg_id)`
+  const peer = sql.ref('own.peer_id')
+  const low = sql`case when own.peer_id < ${user} then own.peer_id else ${user} end`
+  const high = sql`case when own.peer_id < ${user} then ${user} else own.peer_id end`
+  return sql<number>`coalesce(${timeIn(low, high)}, ${timeIn(peer, peer)}, ${timeIn(sql.lit(broadcastUserId), peer)}, own.created_at)`
+}
+
+/** The columns of a page. */
+const listColumns = (param: Param<UserKey>) =>
+  [
+    'own.peer_id as peerId',
+    'own.created_at as createdAt',
+    'own.latest_msg_id as lastMessageId',
+    'own.place',
+    updatedAt(param).as('updatedAt'),
+  ] as const
 
 /**
  * All conversations of one user: direct ones, those of groups, and broadcasts. A conversation that the user has deleted is hidden until
@@ -78,30 +128,34 @@ export class ConversationListStore {
   readonly #unreadWithBroadcasts
 
   constructor(database: Database) {
-    this.#list = database.preparedPage<ListParams, ViewRow>((db, param, limit) =>
-      db
-        .selectFrom(directViews(db, param).unionAll(groupViews(db, param)).as('own'))
+    this.#list = database.preparedPage<ListParams, ListRow>((db, param, limit) => {
+      const page = db
+        .selectFrom(directViews(db, param).unionAll(groupViews(db, param)).as('c'))
         .select(['peer_id', 'created_at', 'latest_msg_id'])
+        .select(placeOf(param).as('place'))
         .whereRef('latest_msg_id', '>', 'hidden_msg_id')
-        .where('latest_msg_id', '<', param('beforeId'))
-        .orderBy('latest_msg_id', 'desc')
-        .limit(limit),
-    )
-    this.#listWithBroadcasts = database.preparedPage<ListParams, ViewRow>((db, param, limit) => {
-      const latest = sql<number>`max(case when latest_msg_id > hidden_msg_id then latest_msg_id end)`
-      return db
-        .selectFrom(
-          directViews(db, param)
-            .unionAll(groupViews(db, param))
-            .unionAll(broadcastViews(db, param))
-            .as('own'),
-        )
-        .select(['peer_id', sql<number>`min(created_at)`.as('created_at')])
-        .select(latest.as('latest_msg_id'))
-        .groupBy('peer_id')
-        .having(latest, '<', param('beforeId'))
-        .orderBy('latest_msg_id', 'desc')
+        .where(sql<boolean>`${placeOf(param)} > hidden_msg_id`)
+        .where(sql<boolean>`${placeOf(param)} < ${param('beforePlace')}`)
+        .orderBy('place', 'desc')
         .limit(limit)
+      return db.selectFrom(page.as('own')).select(listColumns(param)).orderBy('place', 'desc')
+    })
+    this.#listWithBroadcasts = database.preparedPage<ListParams, ListRow>((db, param, limit) => {
+      const parts = directViews(db, param)
+        .unionAll(groupViews(db, param))
+        .unionAll(broadcastViews(db, param))
+      const visible = (place: RawBuilder<number>) =>
+        sql<number>`max(case when ${place} > hidden_msg_id then ${place} end)`
+      const place = visible(placeOf(param))
+      const page = db
+        .selectFrom(parts.as('c'))
+        .select(['peer_id', sql<number>`min(created_at)`.as('created_at')])
+        .select([visible(sql.ref('latest_msg_id')).as('latest_msg_id'), place.as('place')])
+        .groupBy('peer_id')
+        .having(place, '<', param('beforePlace'))
+        .orderBy('place', 'desc')
+        .limit(limit)
+      return db.selectFrom(page.as('own')).select(listColumns(param)).orderBy('place', 'desc')
     })
     this.#roughUnread = database.prepared<UserKey, RoughUnreadRow>((db, param) =>
       unreadCounts(db, param, 'rough'),
@@ -115,21 +169,16 @@ export class ConversationListStore {
   }
 
   /**
-   * Lists conversations with no message from `beforeId` on, most recent activity first.
+   * Lists conversations, most recent activity first.
    * @param page.hasBroadcasts false where the app has no broadcasts; otherwise they are merged into the conversations with their senders
    */
   async list(
     db: Queryable,
     { appId, userId }: UserKey,
-    { hasBroadcasts, ...page }: { beforeId: number; limit: number; hasBroadcasts: boolean },
+    { hasBroadcasts, ...page }: ListPage & { limit: number; hasBroadcasts: boolean },
   ): Promise<ConversationView[]> {
     const statement = hasBroadcasts ? this.#listWithBroadcasts : this.#list
-    const rows = await statement.all(db, { appId, userId, ...page })
-    return rows.map((row) => ({
-      peerId: row.peer_id,
-      createdAt: row.created_at,
-      lastMessageId: row.latest_msg_id,
-    }))
+    return statement.all(db, { appId, userId, ...page })
   }
 
   /**

@@ -2,6 +2,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
+import { epochMs, idsPerMs } from '../../../lib/ids/ids.js'
 import { type ConversationKey, type Party, partyColumn } from '../model/conversation-model.js'
 import type { HiddenPosition, ReadPosition } from '../model/reader-positions.js'
 
@@ -14,6 +15,12 @@ export function isConversation({ appId, lowId, highId }: ConversationKey) {
 export const ofConversation = (table: string) =>
   sql.raw<boolean>(
     `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
+  )
+
+/** The time of a message. Rows of versions that stored none have it in their IDs (rule E3). @param table the alias of the row */
+export const sentAtOf = (table: string) =>
+  sql.raw<number>(
+    `coalesce(${table}.sent_at, ${table}.msg_id / ${idsPerMs} + ${epochMs})`,
   )
 
 /** The column of `c` that belongs to the user of `p`. */

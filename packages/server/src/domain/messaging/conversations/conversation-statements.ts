@@ -2,7 +2,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
-import { timestampOf } from '../../../lib/ids/ids.js'
+import type { ConversationsTable } from '../../../db/schema.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 
 const conversationKey = {
@@ -46,7 +46,16 @@ export interface AppendedMessages {
   readonly count: number
   /** ID of the first one. */
   readonly firstId: number
+  readonly sentAt: number
 }
+
+const advancedColumns = 'app_id, low_id, high_id, seq, last_msg_id, ids_ahead_ms'
+
+/** The end of a conversation after {@link advanceConversations} or {@link advanceGroupConversations}. */
+export type AdvancedConversation = Pick<
+  ConversationsTable,
+  'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
+> & { readonly ids_ahead_ms: number }
 
 /**
  * Takes the next `seq` positions of conversations, creating new ones, and offers the ID of the first new message. Returns the last of the
@@ -58,7 +67,7 @@ export const advanceConversations: BulkInsert = {
   table: 'conversations',
   columns: positionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedPositions} where t.closed = 0`,
-  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+  returning: advancedColumns,
 }
 
 /**
@@ -68,7 +77,7 @@ export const advanceConversations: BulkInsert = {
 export const advanceRow = rowOf(
   positionColumns,
   (
-    { conversation, count, firstId }: AppendedMessages,
+    { conversation, count, firstId, sentAt }: AppendedMessages,
     lastOwn: { readonly first: number; readonly second: number },
   ) => ({
     app_id: conversation.appId,
@@ -76,7 +85,7 @@ export const advanceRow = rowOf(
     high_id: conversation.highId,
     seq: count,
     last_msg_id: firstId,
-    created_at: timestampOf(firstId),
+    created_at: sentAt,
     low_read_seq: lastOwn.first,
     high_read_seq: lastOwn.second,
     low_seen_seq: lastOwn.first,
@@ -104,7 +113,7 @@ export const advanceGroupConversations: BulkInsert = {
     high_read_seq = case when excluded.high_read_seq > 0 then t.seq + excluded.high_read_seq
       when excluded.reader_id = 0 or excluded.reader_id = t.reader_id then t.high_read_seq else t.low_read_seq end,
     reader_id = case when excluded.reader_id = 0 then t.reader_id else excluded.reader_id end`,
-  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+  returning: advancedColumns,
 }
 
 /**
@@ -116,7 +125,7 @@ export const advanceGroupConversations: BulkInsert = {
 export const advanceGroupRow = rowOf(
   groupPositionColumns,
   (
-    { conversation, count, firstId }: AppendedMessages,
+    { conversation, count, firstId, sentAt }: AppendedMessages,
     last: { readonly senderId: Int64; readonly ownPlace: number; readonly othersPlace: number },
   ) => ({
     app_id: conversation.appId,
@@ -124,7 +133,7 @@ export const advanceGroupRow = rowOf(
     high_id: conversation.highId,
     seq: count,
     last_msg_id: firstId,
-    created_at: timestampOf(firstId),
+    created_at: sentAt,
     reader_id: last.senderId,
     low_read_seq: last.ownPlace,
     high_read_seq: last.othersPlace,
@@ -148,6 +157,24 @@ export const lastMessageIdRow = rowOf(
     app_id: conversation.appId,
     low_id: conversation.lowId,
     high_id: conversation.highId,
+  }),
+)
+
+const idsAheadColumns = { ids_ahead_ms: 'bigint' } as const
+
+/** Sets the most by which IDs are ahead of the times of their messages, in locked conversations. */
+export const setIdsAhead: BulkUpdate = {
+  module: import.meta.url,
+  table: 'conversations',
+  set: idsAheadColumns,
+  keys: conversationKey,
+}
+
+export const idsAheadRow = rowOf(
+  { ...idsAheadColumns, ...conversationKey },
+  (conversation: ConversationKey, aheadMs: number) => ({
+    ids_ahead_ms: aheadMs,
+    ...keyValues(conversation),
   }),
 )
 

@@ -3,7 +3,12 @@ import type { Database, Param, Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
 import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
-import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-sql.js'
+import {
+  hiddenFrom,
+  hiddenInGroup,
+  joinedGroups,
+  sentAtOf,
+} from '../conversations/conversation-sql.js'
 import type { PositionedMessage } from '../model/change-model.js'
 import {
   broadcastUserId,
@@ -43,6 +48,7 @@ const messageColumns = [
   'm.ext',
   'm.is_system as isSystem',
   'm.edited_at as editedAt',
+  sentAtOf('m').as('sentAt'),
 ] as const
 
 /** The position of the party that did not send the message; in a conversation with oneself of the first party. One comparison for each message. */

@@ -5,7 +5,7 @@ import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
 import { attachmentMayReferToFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
-import { isConversation } from '../conversations/conversation-sql.js'
+import { isConversation, sentAtOf } from '../conversations/conversation-sql.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
 
@@ -18,6 +18,8 @@ export interface LoggedMessage extends MessageContent {
   readonly isSystem: number
   /** 0 = never edited */
   readonly editedAt: number
+  /** Milliseconds since 1970 (rule E3). */
+  readonly sentAt: number
 }
 
 /** The texts of a message that an edit changes. */
@@ -36,7 +38,7 @@ export interface OldMessage {
   readonly bytes: number
 }
 
-type OldestParams = ConversationKey & { readonly beforeId: number }
+type OldestParams = ConversationKey & { readonly upToId: number }
 
 /** Columns of {@link MessageStore.listOldest} for a stored message. */
 const ofMessage = {
@@ -94,7 +96,7 @@ export class MessageStore {
           .where('app_id', '=', param('appId'))
           .where('low_id', '=', param('lowId'))
           .where('high_id', '=', param('highId'))
-          .where('msg_id', '<', param('beforeId'))
+          .where('msg_id', '<=', param('upToId'))
           .orderBy('msg_id')
           .limit(limit)
         return db.selectFrom(rows.as('m')).selectAll()
@@ -127,6 +129,7 @@ export class MessageStore {
         'ext',
         'is_system as isSystem',
         'edited_at as editedAt',
+        sentAtOf('messages').as('sentAt'),
       ])
       .where(isMessage(conversation, messageId))
       .executeTakeFirst()
@@ -155,7 +158,7 @@ export class MessageStore {
     recall: { readonly by: Int64; readonly at: number },
   ): Promise<void> {
     const { appId: app_id, lowId: low_id, highId: high_id } = conversation
-    const { messageId, seq, senderId, isSystem } = message
+    const { messageId, seq, senderId, isSystem, sentAt } = message
     await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
     const row = {
       app_id,
@@ -167,6 +170,7 @@ export class MessageStore {
       is_system: isSystem,
       recalled_by: recall.by,
       recalled_at: recall.at,
+      sent_at: sentAt,
     }
     await tx.insertInto('recalled_messages').values(row).execute()
     await tx
@@ -177,11 +181,11 @@ export class MessageStore {
       .execute()
   }
 
-  /** Lists the first messages of a conversation with IDs below `beforeId`, by ID. */
+  /** Lists the first messages of a conversation up to one, by ID. */
   async listOldest(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,
-    page: { readonly beforeId: number; readonly limit: number },
+    page: { readonly upToId: number; readonly limit: number },
   ): Promise<OldMessage[]> {
     return this.#oldest.all(db, { appId, lowId, highId, ...page })
   }

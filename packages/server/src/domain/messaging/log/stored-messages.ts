@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Prepared } from '../../../db/database.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
+import { sentAtOf } from '../conversations/conversation-sql.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
 import { decodeRanges, type MessageRange } from '../model/message-ranges.js'
 
@@ -27,6 +28,7 @@ export class StoredMessages implements MessageReader {
         .selectFrom('messages')
         .select(['msg_id', 'seq', 'sender_id', 'sender_device_sn', 'content_type'])
         .select(['content', 'attachment', 'config', 'ext', 'is_system'])
+        .select(sentAtOf('messages').as('sent_at'))
         .where('app_id', '=', param('appId'))
         .where('low_id', '=', param('lowId'))
         .where('high_id', '=', param('highId'))

@@ -55,6 +55,10 @@ export interface ConversationView {
   readonly peerId: Int64
   readonly createdAt: number
   readonly lastMessageId: number
+  /** The time of that message, milliseconds since 1970. */
+  readonly updatedAt: number
+  /** The newest message when the walk over the list began; the list is sorted by it. */
+  readonly place: number
 }
 
 /** A party of a direct conversation: the first one has the smaller ID and the columns `low_…`, the second one the columns `high_…`. */

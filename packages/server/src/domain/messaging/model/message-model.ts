@@ -35,14 +35,18 @@ export const messageColumns = {
   config: 'text',
   ext: 'text',
   is_system: 'smallint',
+  sent_at: 'bigint',
 } as const satisfies Record<string, ColumnType>
 
 const at = positionsOf(messageColumns)
 
-/** A row with position 0, which means that none is assigned yet. */
-export const messageRow: (draft: Draft, messageId: number) => MessageRow = rowOf(
+/**
+ * A row with position 0, which means that none is assigned yet.
+ * @param sentAt the clock when the message is written
+ */
+export const messageRow: (draft: Draft, messageId: number, sentAt: number) => MessageRow = rowOf(
   messageColumns,
-  (draft: Draft, messageId: number) => ({
+  (draft: Draft, messageId: number, sentAt: number) => ({
     app_id: draft.conversation.appId,
     low_id: draft.conversation.lowId,
     high_id: draft.conversation.highId,
@@ -56,6 +60,7 @@ export const messageRow: (draft: Draft, messageId: number) => MessageRow = rowOf
     config: draft.config,
     ext: draft.ext,
     is_system: draft.isSystem ? 1 : 0,
+    sent_at: sentAt,
   }),
 )
 
@@ -77,6 +82,7 @@ export const rowValue = {
   setSeq: (row: MessageRow, seq: number) => {
     row[at.seq] = seq
   },
+  sentAt: (row: MessageRow) => row[at.sent_at] as number,
 } as const
 
 /** A message as the log stores it. */
@@ -86,6 +92,8 @@ export interface StoredMessage extends MessageContent {
   readonly senderDeviceSn: number
   /** 0 or 1 */
   readonly isSystem: number
+  /** Milliseconds since 1970 (rule E3). */
+  readonly sentAt: number
 }
 
 /** The status of a message: stored, delivered or read (rule E6). */

@@ -3,7 +3,6 @@ import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
-import { timestampOf } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
@@ -85,8 +84,8 @@ interface LockedMessage {
 }
 
 /** An edit must be newer than the message and every edit before it (rule K6), also when clocks of nodes differ. */
-const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) =>
-  Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
+const editInstant = ({ sentAt, editedAt }: LoggedMessage, now: number) =>
+  Math.max(now, sentAt + 1, editedAt + 1)
 const editKinds: ReadonlyMap<number, EditKind> = new Map([
   [operationType.append, 'append'],
   [operationType.replace, 'replace'],
@@ -290,8 +289,8 @@ export class MessageOperations {
       await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
     else requireSender(locked)
     if (recallSeconds === null) throw new AppError('recall_disabled')
-    // The window applies to the sender only (rule E7).
-    if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
+    // The window applies to the sender only (rule E7). A time to come is a clock that was wrong (rule E3).
+    if (isOwn && Math.abs(now - message.sentAt) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)

@@ -1,9 +1,10 @@
 import type { Database } from '../../../db/database.js'
-import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
+import { type PageRequest, readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type {
   ConversationListStore,
+  ListPage,
   UnreadCount,
 } from '../conversations/conversation-list-store.js'
 import type { ConversationView } from '../model/conversation-model.js'
@@ -21,7 +22,8 @@ export class ConversationListService {
   constructor(private readonly options: ConversationListServiceOptions) {}
 
   /**
-   * Lists conversations, most recent activity first.
+   * Lists conversations, most recent activity first. A walk over all pages has each conversation that there was at its first page,
+   * whatever is sent meanwhile.
    * @param page.cursor cursor of the page before; undefined or '' for the first page
    * @param page.limit clamped to 20
    * @returns the cursor of the next page, null on the last one
@@ -33,17 +35,17 @@ export class ConversationListService {
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
     const { database, store } = this.options
     const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
-    const beforeId = readListCursor(page.cursor)
+    const range = readListCursor(page.cursor)
     const hasBroadcasts = await this.#hasBroadcasts(reader)
     const rows = await database.read((db) =>
-      store.list(db, reader, { beforeId, limit: limit + 1, hasBroadcasts }),
+      store.list(db, reader, { ...range, limit: limit + 1, hasBroadcasts }),
     )
     const conversations = rows.slice(0, limit)
+    const [first] = conversations
     const last = conversations.at(-1)
-    return {
-      conversations,
-      nextCursor: rows.length > limit && last ? writeCursor(last.lastMessageId) : null,
-    }
+    if (!first || !last || rows.length <= limit) return { conversations, nextCursor: null }
+    const asOf = page.cursor ? range.asOf : first.place
+    return { conversations, nextCursor: writeCursor(last.place, asOf) }
   }
 
   async listUnread(reader: UserKey): Promise<UnreadCount[]> {
@@ -57,9 +59,9 @@ export class ConversationListService {
   }
 }
 
-/** @returns exclusive upper bound of the message IDs; a page ends at a message, so 0 is no cursor */
-function readListCursor(cursor: string | undefined): number {
-  const beforeId = readIdCursor(cursor) ?? Number.MAX_SAFE_INTEGER
-  if (beforeId === 0) throw unknownCursor()
-  return beforeId
+function readListCursor(cursor: string | undefined): ListPage {
+  const [beforePlace, asOf] = readCursor(cursor, 2) ?? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  // A page ends at a message.
+  if (!beforePlace || !asOf) throw unknownCursor()
+  return { beforePlace, asOf }
 }

@@ -2,7 +2,6 @@ import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import { pause } from '../../../lib/concurrency/pause.js'
-import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
@@ -98,21 +97,21 @@ export class HistoryRetention {
     observer: RetentionObserver,
   ): Promise<RetentionWalk> {
     const { database, walk, clock } = this.options
-    const beforeId = idRangeOf(tickAt(clock.now() - historyDays * dayMs)).first
+    const before = clock.now() - historyDays * dayMs
     const startedAt = performance.now()
     const total = { appId, historyDays, conversations: 0, shortened: 0, ...nothing }
     const walked = (isWhole: boolean): RetentionWalk => {
       return { ...total, isWhole, seconds: (performance.now() - startedAt) / 1_000 }
     }
     for (let after: Conversation | null = null; ; ) {
-      const range = { after, beforeId, limit: conversationsPerPage }
+      const range = { after, before, limit: conversationsPerPage }
       const page: WalkedConversation[] = await database.read((db) => walk.list(db, appId, range))
       for (const conversation of page) {
         if (signal.aborted) return walked(false)
         total.conversations++
         if (!conversation.isDue) continue
         total.shortened++
-        await this.#shorten(conversation, beforeId, signal, (rows) => {
+        await this.#shorten(conversation, before, signal, (rows) => {
           total.messages += rows.messages
           total.recalled += rows.recalled
           total.changes += rows.changes
@@ -128,12 +127,13 @@ export class HistoryRetention {
   /** Removes the beginning of a conversation, in steps. */
   async #shorten(
     conversation: Conversation,
-    beforeId: number,
+    before: number,
     signal: AbortSignal,
     removed: (rows: RemovedRows) => void,
   ): Promise<void> {
-    const { database, messages } = this.options
-    const page = { beforeId, limit: messagesPerStep }
+    const { database, messages, walk } = this.options
+    const lastId = await database.read((db) => walk.findLastOld(db, conversation, before))
+    const page = { upToId: lastId, limit: messagesPerStep }
     for (let isMore = true; isMore && !signal.aborted; ) {
       const startedAt = performance.now()
       const found = await database.read((db) => messages.listOldest(db, conversation, page))

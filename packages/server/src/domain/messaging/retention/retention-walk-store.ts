@@ -1,14 +1,20 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Database, Queryable } from '../../../db/database.js'
+import type { Database, Param, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import { ofConversation } from '../conversations/conversation-sql.js'
+import { firstIdOf, idsPerMs, usualLeadMs } from '../../../lib/ids/ids.js'
+import { isConversation, ofConversation, sentAtOf } from '../conversations/conversation-sql.js'
 import {
   broadcastUserId,
   type Conversation,
   type ConversationKey,
 } from '../model/conversation-model.js'
 
-type WalkParams = ConversationKey & { readonly beforeId: number }
+type OldParams = {
+  readonly before: number
+  readonly beforeId: number
+}
+type WalkParams = ConversationKey & OldParams
+type LastOldRow = { readonly stored: number; readonly recalled: number }
 type WalkRow = {
   readonly lowId: Int64
   readonly highId: Int64
@@ -25,14 +31,32 @@ export interface WalkedConversation extends Conversation {
 /** Sorts before the key of every conversation, broadcast streams included. */
 const beforeAll = { lowId: broadcastUserId - 1, highId: 0 }
 
+/**
+ * Condition that a message `m` of the conversation `c` was sent before the limit. The bound on its ID, which contains the time unless a
+ * clock was wrong, keeps a walk from reading the rest of the log.
+ */
+const isOld = (param: Param<OldParams>) =>
+  sql<boolean>`m.msg_id < ${param('beforeId')} + c.ids_ahead_ms * ${sql.lit(idsPerMs)} and ${sentAtOf('m')} < ${param('before')}`
+
 /** Walks over all conversations of an app to find those with messages that are too old (rule E14). */
 export class RetentionWalkStore {
   readonly #page
+  readonly #lastOld
 
   constructor(database: Database) {
+    this.#lastOld = database.prepared<WalkParams, LastOldRow>((db, param) => {
+      const lastOf = (log: string) =>
+        sql<number>`coalesce((select m.msg_id from ${sql.table(log)} m where ${ofConversation('m')} and ${isOld(param)} order by m.msg_id desc limit 1), 0)`
+      return db
+        .selectFrom('conversations as c')
+        .select([lastOf('messages').as('stored'), lastOf('recalled_messages').as('recalled')])
+        .where('c.app_id', '=', param('appId'))
+        .where('c.low_id', '=', param('lowId'))
+        .where('c.high_id', '=', param('highId'))
+    })
     this.#page = database.preparedPage<WalkParams, WalkRow>((db, param, limit) => {
       const holdsOld = (log: string) =>
-        sql`exists (select 1 from ${sql.table(log)} m where ${ofConversation('m')} and m.msg_id < ${param('beforeId')})`
+        sql`exists (select 1 from ${sql.table(log)} m where ${ofConversation('m')} and ${isOld(param)})`
       return db
         .selectFrom('conversations as c')
         .select(['c.low_id as lowId', 'c.high_id as highId'])
@@ -56,7 +80,7 @@ export class RetentionWalkStore {
   /**
    * Lists conversations and broadcast streams of an app, by key.
    * @param page.after the last one of the page before; null for the first page
-   * @param page.beforeId messages with smaller IDs are to be removed
+   * @param page.before messages that were sent earlier, milliseconds since 1970, are to be removed
    */
   async list(
     db: Queryable,
@@ -66,12 +90,13 @@ export class RetentionWalkStore {
       ...page
     }: {
       readonly after: ConversationKey | null
-      readonly beforeId: number
+      readonly before: number
       readonly limit: number
     },
   ): Promise<WalkedConversation[]> {
     const { lowId, highId } = after ?? beforeAll
-    const rows = await this.#page.all(db, { appId, lowId, highId, ...page })
+    const beforeId = boundOf(page.before)
+    const rows = await this.#page.all(db, { appId, lowId, highId, beforeId, ...page })
     return rows.map((row) => ({
       appId,
       lowId: row.lowId,
@@ -80,4 +105,20 @@ export class RetentionWalkStore {
       isDue: row.isDue === 1,
     }))
   }
+
+  /** Finds the last message, recalled or not, that was sent before a time; 0 = none. The messages before it are old too (rule E3). */
+  async findLastOld(
+    db: Queryable,
+    { appId, lowId, highId }: ConversationKey,
+    before: number,
+  ): Promise<number> {
+    const params = { appId, lowId, highId, before, beforeId: boundOf(before) }
+    const row = await this.#lastOld.first(db, params)
+    return row ? Math.max(row.stored, row.recalled) : 0
+  }
+}
+
+/** The ID below which messages from before a time are, where no clock was wrong. */
+function boundOf(before: number): number {
+  return firstIdOf(before + usualLeadMs)
 }

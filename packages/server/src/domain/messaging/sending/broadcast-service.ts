@@ -1,10 +1,17 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
-import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { Clock } from '../../../lib/clock.js'
+import { type IdGenerator, leadOf } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import { advanceConversations, advanceRow } from '../conversations/conversation-statements.js'
+import {
+  type AdvancedConversation,
+  advanceConversations,
+  advanceRow,
+  idsAheadRow,
+  setIdsAhead,
+} from '../conversations/conversation-statements.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import { insertMessages } from '../log/message-statements.js'
 import { broadcastStream, type ConversationKey } from '../model/conversation-model.js'
@@ -28,6 +35,7 @@ export interface BroadcastServiceOptions {
   readonly counts: BroadcastOrder
   readonly conversationStore: ConversationStore
   readonly outbox: Outbox
+  readonly clock: Clock
   readonly maxMessageBytes: number
 }
 
@@ -59,7 +67,7 @@ export class BroadcastService {
     senderId: Int64,
     content: MessageContent,
   ): Promise<{ users: number }> {
-    const { ids, accounts, counts, conversationStore, outbox } = this.options
+    const { ids, accounts, counts, conversationStore, outbox, clock } = this.options
     const stream = broadcastStream(appId, senderId)
     if (senderId !== systemUserId) await accounts.lockKeyShare(tx, appId, senderId)
     const { users, lastBroadcastId } = await counts.lock(tx, appId)
@@ -68,7 +76,7 @@ export class BroadcastService {
     const after = Math.max(lastBroadcastId, lastMessageId)
     const [messageId] = ids.takeReserved(1, after) as [number]
     const draft = { conversation: stream, senderId, senderDeviceSn: 0, isSystem: false }
-    await this.#append(tx, stream, messageRow({ ...content, ...draft }, messageId))
+    await this.#append(tx, stream, messageRow({ ...content, ...draft }, messageId, clock.now()))
     await counts.noteBroadcast(tx, appId, messageId)
     const range = { conversation: stream, firstId: messageId, lastId: messageId, count: 1 }
     outbox.appendBroadcast(tx, appId, messageId, encodeRanges([range]))
@@ -78,15 +86,20 @@ export class BroadcastService {
   /** Appends to the stream, to which no other transaction appends while the count of users is locked. */
   async #append(tx: Tx, stream: ConversationKey, row: MessageRow): Promise<void> {
     const { database } = this.options
-    const [end] = await database.bulk<{ readonly seq: number }>(tx, advanceConversations, [
+    const messageId = rowValue.messageId(row)
+    const sentAt = rowValue.sentAt(row)
+    const [end] = await database.bulk<AdvancedConversation>(tx, advanceConversations, [
       // The sender, who is the second party, has read its own broadcast.
       advanceRow(
-        { conversation: stream, count: 1, firstId: rowValue.messageId(row) },
+        { conversation: stream, count: 1, firstId: messageId, sentAt },
         { first: 0, second: 1 },
       ),
     ])
     if (!end) throw new Error('the broadcasts of a present user are closed')
     rowValue.setSeq(row, end.seq)
+    const leadMs = leadOf(messageId, sentAt)
+    if (leadMs > end.ids_ahead_ms)
+      await database.bulk(tx, setIdsAhead, [idsAheadRow(stream, leadMs)])
     await database.bulk(tx, insertMessages, [row])
   }
 }

@@ -63,6 +63,11 @@ export function lastIdOf({ rows }: ConversationMessages): number {
   return rowValue.messageId(rows.at(-1) as MessageRow)
 }
 
+/** The messages of a batch are written at the same time. */
+export function sentAtOf({ rows }: ConversationMessages): number {
+  return rowValue.sentAt(rows[0] as MessageRow)
+}
+
 export function directRow(messages: ConversationMessages): unknown[] {
   const { lowId, highId } = messages.conversation
   const readers = messages.rows.map(readerOf)
@@ -131,7 +136,12 @@ function rangeOf(messages: ConversationMessages): MessageRange {
 
 function appendedOf(messages: ConversationMessages): AppendedMessages {
   const { conversation, rows } = messages
-  return { conversation, count: rows.length, firstId: firstIdOf(messages) }
+  return {
+    conversation,
+    count: rows.length,
+    firstId: firstIdOf(messages),
+    sentAt: sentAtOf(messages),
+  }
 }
 
 /** The user who has read a message by sending it; for notifications the system, which has no positions. */

@@ -130,17 +130,18 @@ export class MessageWriter {
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
     const { database, ids, clock, transactionLifeMs, broadcastSenders } = this.options
     const taken = (await ids.take(messagesOf(sends), after)).values()
+    const now = clock.now()
     const submissions = sends.map(({ transactionId, drafts, groups }) => ({
       transactionId,
       groups,
-      rows: drafts.map((draft) => messageRow(draft, taken.next().value as number)),
+      rows: drafts.map((draft) => messageRow(draft, taken.next().value as number, now)),
     }))
     const isFirstTry = this.#batchesUntilFirstTry === 0
     if (!isFirstTry) this.#batchesUntilFirstTry--
     try {
       const { messageIds, lastBroadcasts } = await database.procedure(
         storeBatch,
-        { submissions, now: clock.now(), transactionLifeMs, isFirstTry },
+        { submissions, now, transactionLifeMs, isFirstTry },
         ids,
       )
       for (const last of lastBroadcasts)

@@ -4,7 +4,7 @@ import {
   type ProcedureContext,
   RetryProcedure,
 } from '../../../db/procedure.js'
-import type { ConversationsTable } from '../../../db/schema.js'
+import { leadOf } from '../../../lib/ids/ids.js'
 import { keyText } from '../../../lib/ids/key-text.js'
 import { appendToOutbox, type OutboxHead } from '../../../outbox/outbox-statements.js'
 import { advanceMembers } from '../../groups/membership/member-statements.js'
@@ -12,12 +12,15 @@ import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
 import { lockPresence } from '../../users/user-statements.js'
 import {
+  type AdvancedConversation,
   addToLists,
   advanceConversations,
   advanceGroupConversations,
+  idsAheadRow,
   lastMessageIdRow,
   lastNotifiedRow,
   listRow,
+  setIdsAhead,
   setLastMessageIds,
   setLastNotified,
 } from '../conversations/conversation-statements.js'
@@ -26,7 +29,7 @@ import {
   insertOwnNotifications,
   ownNotificationRow,
 } from '../log/message-statements.js'
-import { readersOf } from '../model/conversation-model.js'
+import { type ConversationKey, readersOf } from '../model/conversation-model.js'
 import { type MessageRow, rowValue } from '../model/message-model.js'
 import {
   insertReceiptRequests,
@@ -54,13 +57,9 @@ import {
   lastIdOf,
   notificationsIn,
   outboxRows,
+  sentAtOf,
   senderRows,
 } from './conversation-messages.js'
-
-type ConversationEndRow = Pick<
-  ConversationsTable,
-  'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
->
 
 /**
  * Stores a batch of sends: positions, messages, the positions that sending moves, and transaction IDs (rules E2 to E5).
@@ -91,13 +90,13 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
     const closed = direct.filter((messages) => !endOf(ends, messages))
     refuse(closed.flatMap(({ rows }) => rows))
     const conversations = [...direct, ...groups]
-    const { begun, moved, isRenumbered } = numberMessages(conversations, ends, idSource)
+    const { begun, moved, ahead, isRenumbered } = numberMessages(conversations, ends, idSource)
     refuse(await updateReaders(context, conversations, begun))
     const renumbered = isRenumbered ? originals.filter((send) => !known.has(send)) : []
     const idsOf = (send: PlannedSend): readonly number[] =>
       known.get(send) ?? send.rows.map(rowValue.messageId)
     return {
-      last: lastStatements(conversations, { moved, renumbered, now }),
+      last: lastStatements(conversations, { moved, ahead, renumbered, now }),
       output: (results) => ({
         messageIds: planned.map((send) => idsOf(repeats.get(send) ?? send)),
         lastBroadcasts: ((results.at(-1) ?? []) as readonly OutboxHead[]).flatMap(
@@ -114,19 +113,24 @@ async function takePositions(
   context: ProcedureContext,
   direct: readonly ConversationMessages[],
   groups: readonly ConversationMessages[],
-): Promise<ReadonlyMap<string, ConversationEndRow>> {
+): Promise<ReadonlyMap<string, AdvancedConversation>> {
   const ends = await Promise.all([
-    context.run<ConversationEndRow>(advanceConversations, direct.map(directRow)),
-    context.run<ConversationEndRow>(advanceGroupConversations, groups.map(groupRow)),
+    context.run<AdvancedConversation>(advanceConversations, direct.map(directRow)),
+    context.run<AdvancedConversation>(advanceGroupConversations, groups.map(groupRow)),
   ])
   return new Map(ends.flat().map((row) => [keyText(row.app_id, row.low_id, row.high_id), row]))
 }
 
 function endOf(
-  ends: ReadonlyMap<string, ConversationEndRow>,
+  ends: ReadonlyMap<string, AdvancedConversation>,
   { conversation: { appId, lowId, highId } }: ConversationMessages,
-): ConversationEndRow | undefined {
+): AdvancedConversation | undefined {
   return ends.get(keyText(appId, lowId, highId))
+}
+
+interface ConversationLead {
+  readonly conversation: ConversationKey
+  readonly leadMs: number
 }
 
 interface NumberedMessages {
@@ -134,6 +138,8 @@ interface NumberedMessages {
   readonly begun: readonly ConversationMessages[]
   /** Conversations that end with another message than the offered one. */
   readonly moved: readonly ConversationMessages[]
+  /** Conversations with a message ID that is further ahead of its time than any before. */
+  readonly ahead: readonly ConversationLead[]
   /** Some messages have other IDs than offered. */
   readonly isRenumbered: boolean
 }
@@ -141,11 +147,12 @@ interface NumberedMessages {
 /** Gives messages their positions, and greater IDs where another node's clock was ahead (rule E3). */
 function numberMessages(
   conversations: readonly ConversationMessages[],
-  ends: ReadonlyMap<string, ConversationEndRow>,
+  ends: ReadonlyMap<string, AdvancedConversation>,
   idSource: MessageIdSource | null,
 ): NumberedMessages {
   const begun: ConversationMessages[] = []
   const moved: ConversationMessages[] = []
+  const ahead: ConversationLead[] = []
   let isRenumbered = false
   for (const messages of conversations) {
     const { rows } = messages
@@ -156,10 +163,12 @@ function numberMessages(
     if (isBehind || rows.length > 1) moved.push(messages)
     if (end.seq === rows.length && !messages.isGroup) begun.push(messages)
     isRenumbered ||= isBehind
+    const leadMs = leadOf(lastIdOf(messages), sentAtOf(messages))
+    if (leadMs > end.ids_ahead_ms) ahead.push({ conversation: messages.conversation, leadMs })
     for (const [index, row] of rows.entries())
       rowValue.setSeq(row, end.seq - rows.length + 1 + index)
   }
-  return { begun, moved, isRenumbered }
+  return { begun, moved, ahead, isRenumbered }
 }
 
 function renumber(
@@ -234,10 +243,10 @@ function lastStatements(
   conversations: readonly ConversationMessages[],
   {
     moved,
+    ahead,
     renumbered,
     now,
-  }: {
-    readonly moved: readonly ConversationMessages[]
+  }: Pick<NumberedMessages, 'moved' | 'ahead'> & {
     readonly renumbered: readonly ClaimingSend[]
     readonly now: number
   },
@@ -250,6 +259,10 @@ function lastStatements(
     {
       statement: setLastMessageIds,
       rows: moved.map((messages) => lastMessageIdRow(messages.conversation, lastIdOf(messages))),
+    },
+    {
+      statement: setIdsAhead,
+      rows: ahead.map(({ conversation, leadMs }) => idsAheadRow(conversation, leadMs)),
     },
     {
       statement: setTransactionMessages,

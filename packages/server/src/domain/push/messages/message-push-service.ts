@@ -1,9 +1,8 @@
-import { pushTaskState } from '@hermod/protocol'
+import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
-import { timestampOf } from '../../../lib/ids/ids.js'
 import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import { sequenceOf } from '../content/channel-sequence.js'
@@ -36,8 +35,8 @@ interface MessageTask {
   readonly recipients: ResolvedMessage['recipients']
 }
 
-/** The age after which a message is not pushed. */
-const lifetimeMs = 24 * 3_600_000
+/** The age after which a message is not pushed: its task expires then. */
+export const messageLifetimeMs = 24 * 3_600_000
 /** Messages whose receivers are in memory at once; each may have hundreds. */
 const messagesAtOnce = 250
 /** Users that get their deliveries in one transaction: few, so that messages do not wait for it. */
@@ -60,7 +59,7 @@ export class MessagePushService {
     const { recipients, clock } = this.options
     const now = clock.now()
     const candidates = messages
-      .filter(({ msg_id }) => expiryOf(msg_id) > now)
+      .filter(({ sent_at }) => expiryOf(sent_at) > now)
       .map((event) => ({ event, config: pushConfigOf(event.config) }))
       .filter(({ event, config }) => isWorthPush(event, config))
     for (const chunk of chunksByKey(candidates, conversationOf, messagesAtOnce)) {
@@ -114,7 +113,7 @@ export class MessagePushService {
           ...mentionedContent({ message, config }),
         },
         beginsAt: now,
-        expiresAt: expiryOf(message.msgId),
+        expiresAt: expiryOf(event.sent_at),
         createdAt: now,
       } as const
       return { task, recipients }
@@ -159,8 +158,8 @@ function conversationOf({ event: { conversation } }: Candidate): string {
   return `${conversation.low_id} ${conversation.high_id}`
 }
 
-function expiryOf(messageId: ResolvedMessage['message']['msgId']): number {
-  return timestampOf(Number(messageId)) + lifetimeMs
+function expiryOf(sentAt: Int64): number {
+  return Number(sentAt) + messageLifetimeMs
 }
 
 /**

@@ -2,7 +2,6 @@ import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
 import type { Suppression } from '../audience/recipient.js'
 import { compareDeliveries, type DeliveryKey } from '../deliveries/delivery-model.js'
 import { withSteps } from '../deliveries/delivery-step.js'
@@ -10,6 +9,7 @@ import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { TaskKey } from '../tasks/task-model.js'
 import { finishedOf } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
+import { messageLifetimeMs } from './message-push-service.js'
 import type { ReadMessageStore } from './read-message-store.js'
 
 export interface MessageWithdrawalOptions {
@@ -63,10 +63,11 @@ export class MessageWithdrawal {
   /** Messages of a user who has read everything. @param at when, milliseconds since 1970 */
   async readAll(appId: string, userId: Int64, at: number): Promise<void> {
     const { database, reads } = this.options
-    const beforeId = idRangeOf(tickAt(at - readAllMarginMs)).first
+    // The task of a message expires a fixed time after the message was sent.
+    const expiresBefore = at - readAllMarginMs + messageLifetimeMs
     for (;;) {
       const keys = await database.read((db) =>
-        reads.listAllPending(db, { appId, userId, beforeId }, deliveriesPerTransaction),
+        reads.listAllPending(db, { appId, userId, expiresBefore }, deliveriesPerTransaction),
       )
       await this.#suppress(keys, 'message_read')
       if (keys.length < deliveriesPerTransaction) return

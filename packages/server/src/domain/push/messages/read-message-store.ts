@@ -17,8 +17,8 @@ export interface ReadUpTo {
 export interface ReadAll {
   readonly appId: string
   readonly userId: Int64
-  /** Messages with smaller IDs. */
-  readonly beforeId: Int64
+  /** Tasks that expire earlier. */
+  readonly expiresBefore: number
 }
 
 /** Looked for are the last messages only: of older ones the device has had a newer push. */
@@ -71,7 +71,7 @@ export class ReadMessageStore {
         .where('d.user_id', '=', param('userId'))
         .where('d.state', '=', sql.lit(pushDeliveryState.pending))
         .where('t.msg_id', '<>', 0)
-        .where('t.msg_id', '<', param('beforeId') as number)
+        .where('t.expires_at', '<', param('expiresBefore'))
         .limit(limit),
     )
   }
