@@ -2,7 +2,6 @@
 import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { block, registerPeople, updateContact } from '../support/contacts.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, types } from '../support/groups/groups.js'
@@ -17,8 +16,8 @@ let names = 0
 const aText = () => `text ${++names}`
 
 /** Waits until messages are so old that who reads everything has read them for sure. */
-async function isPast(messages: readonly number[]): Promise<void> {
-  const sentAt = timestampOf(Math.max(...messages))
+async function isPast(): Promise<void> {
+  const sentAt = Date.now()
   const what = 'the messages are a second old'
   await waitFor(() => Date.now() > sentAt + 1_100, { what, timeoutMs: 10_000 })
 }
@@ -445,6 +444,19 @@ for (const backend of anyBackend()) {
       ])
     })
 
+    it('live for a day from the time of their message, also after the clock was ahead', async () => {
+      const { clock, sql } = watched
+      const before = Date.now()
+      const dayMs = 24 * 3_600_000
+      clock.set(before + 8 * 3_600_000)
+      await sendText(ann.api, ann.id, 'wrong')
+      clock.set(Date.now())
+      const { message } = await shownAfter((ben) => sendText(ann.api, ben.id, aText()))
+      const [task] = await sql.run(`select expires_at from push_tasks where msg_id = ${message}`)
+      expect(Number(task?.expires_at)).toBeGreaterThanOrEqual(before + dayMs)
+      expect(Number(task?.expires_at)).toBeLessThanOrEqual(Date.now() + dayMs)
+    })
+
     describe('that wait for their gateway', () => {
       /** A message of which the gateway has a request that it does not answer. */
       async function waiting() {
@@ -481,7 +493,7 @@ for (const backend of anyBackend()) {
           what: 'the gateway has the requests',
           timeoutMs: 60_000,
         })
-        await isPast(messages)
+        await isPast()
         await acknowledge(ben.api)
         for (const message of messages)
           expect(await pushes.outcome(message, ben.id)).toBe('message_read')
