@@ -41,7 +41,8 @@ export class IdClock implements Clock {
   }
 
   #refuse(reason: string): never {
-    if (!this.#isRefused) this.log.error({ reason }, 'nothing can be written until the clock is set')
+    if (!this.#isRefused)
+      this.log.error({ reason }, 'nothing can be written until the clock is set')
     this.#isRefused = true
     throw new AppError('unavailable', reason)
   }

@@ -147,29 +147,32 @@ for (const backend of anyBackend()) {
     it.each([
       ['before 2015', Date.UTC(2014, 11, 31)],
       ['from 2080 on', Date.UTC(2080, 0, 1)],
-    ])('%s: writes answer 503, /readyz and the log say why, and no IDs are reserved', async (_, time) => {
-      await sendText(alice.api, bob.id, 'before')
-      const slots = () => server.sql.run('select * from id_slots order by slot')
-      const [reserved, logged] = [await slots(), server.output().length]
-      server.clock.set(time)
-      const body = textTo([bob.id], 'never')
-      const admin = server.api.admin({ userId: alice.id })
-      for (let times = 0; times < 2; times++)
-        expect(await admin.call('POST', '/message/send', { body })).toMatchObject({
-          code: answerCode.unavailable,
-        })
-      const reason = `the clock of the machine says ${new Date(time).toISOString().slice(0, 10)}`
-      const ready = await fetch(`${server.url}/readyz`)
-      expect(ready.status).toBe(503)
-      expect(await ready.json()).toMatchObject({ reason: expect.stringContaining(reason) })
-      const lines = server.output().slice(logged).split('\n')
-      expect(lines.filter((line) => line.includes(reason))).toHaveLength(1)
-      expect(await slots()).toEqual(reserved)
-      setClock(0)
-      await sendText(alice.api, bob.id, 'after')
-      expect(await contents(bob.api, alice.id)).toEqual(['after', 'before'])
-      expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
-    })
+    ])(
+      '%s: writes answer 503, /readyz and the log say why, and no IDs are reserved',
+      async (_, time) => {
+        await sendText(alice.api, bob.id, 'before')
+        const slots = () => server.sql.run('select * from id_slots order by slot')
+        const [reserved, logged] = [await slots(), server.output().length]
+        server.clock.set(time)
+        const body = textTo([bob.id], 'never')
+        const admin = server.api.admin({ userId: alice.id })
+        for (let times = 0; times < 2; times++)
+          expect(await admin.call('POST', '/message/send', { body })).toMatchObject({
+            code: answerCode.unavailable,
+          })
+        const reason = `the clock of the machine says ${new Date(time).toISOString().slice(0, 10)}`
+        const ready = await fetch(`${server.url}/readyz`)
+        expect(ready.status).toBe(503)
+        expect(await ready.json()).toMatchObject({ reason: expect.stringContaining(reason) })
+        const lines = server.output().slice(logged).split('\n')
+        expect(lines.filter((line) => line.includes(reason))).toHaveLength(1)
+        expect(await slots()).toEqual(reserved)
+        setClock(0)
+        await sendText(alice.api, bob.id, 'after')
+        expect(await contents(bob.api, alice.id)).toEqual(['after', 'before'])
+        expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+      },
+    )
 
     it('in the past: the lead of the IDs is a metric, and a line at the next start', async () => {
       await sendAcrossJump()

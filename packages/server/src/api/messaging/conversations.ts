@@ -51,12 +51,14 @@ export function conversationHandlers({
     handle(listConversations, async ({ cursor, limit }, { principal }) => {
       const page = await conversationLists.list(principal, { cursor, limit })
       return data({
-        conversations: page.conversations.map(({ peerId, createdAt, lastMessageId, updatedAt }) => ({
-          conversation_id: { uid: peerId },
-          create_timestamp: createdAt,
-          latest_msg_id: lastMessageId,
-          update_timestamp: updatedAt,
-        })),
+        conversations: page.conversations.map(
+          ({ peerId, createdAt, lastMessageId, updatedAt }) => ({
+            conversation_id: { uid: peerId },
+            create_timestamp: createdAt,
+            latest_msg_id: lastMessageId,
+            update_timestamp: updatedAt,
+          }),
+        ),
         has_more: page.nextCursor !== null,
         next_cursor: page.nextCursor ?? '',
       })

@@ -50,7 +50,7 @@ export interface UnreadCount {
 function directViews(db: Queryable, param: Param<UserKey>) {
   return joinedConversations(db)
     .select([
-      ...['c.app_id', 'c.low_id', 'c.high_id'] as const,
+      ...(['c.app_id', 'c.low_id', 'c.high_id'] as const),
       peerId.as('peer_id'),
       'c.created_at',
       latestMessageId.as('latest_msg_id'),
@@ -63,7 +63,7 @@ function directViews(db: Queryable, param: Param<UserKey>) {
 function groupViews(db: Queryable, param: Param<UserKey>) {
   return joinedGroups(db)
     .select([
-      ...['c.app_id', 'c.low_id', 'c.high_id'] as const,
+      ...(['c.app_id', 'c.low_id', 'c.high_id'] as const),
       'p.group_id as peer_id',
       'c.created_at',
       latestMessageId.as('latest_msg_id'),
@@ -76,7 +76,7 @@ function groupViews(db: Queryable, param: Param<UserKey>) {
 /** A user registered after the first broadcast has that conversation from the registration on. */
 function broadcastViews(db: Queryable, param: Param<UserKey>) {
   return streamsOf(db, param).select([
-    ...['c.app_id', 'c.low_id', 'c.high_id'] as const,
+    ...(['c.app_id', 'c.low_id', 'c.high_id'] as const),
     'c.high_id as peer_id',
     sql<number>`case when c.created_at > u.created_at then c.created_at else u.created_at end`.as(
       'created_at',

@@ -19,9 +19,7 @@ export const ofConversation = (table: string) =>
 
 /** The time of a message. Rows of versions that stored none have it in their IDs (rule E3). @param table the alias of the row */
 export const sentAtOf = (table: string) =>
-  sql.raw<number>(
-    `coalesce(${table}.sent_at, ${table}.msg_id / ${idsPerMs} + ${epochMs})`,
-  )
+  sql.raw<number>(`coalesce(${table}.sent_at, ${table}.msg_id / ${idsPerMs} + ${epochMs})`)
 
 /** The column of `c` that belongs to the user of `p`. */
 export const ownColumn = (name: ReadPosition | 'seen_seq' | HiddenPosition): RawBuilder<number> => {

@@ -60,7 +60,10 @@ export class ConversationListService {
 }
 
 function readListCursor(cursor: string | undefined): ListPage {
-  const [beforePlace, asOf] = readCursor(cursor, 2) ?? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+  const [beforePlace, asOf] = readCursor(cursor, 2) ?? [
+    Number.MAX_SAFE_INTEGER,
+    Number.MAX_SAFE_INTEGER,
+  ]
   // A page ends at a message.
   if (!beforePlace || !asOf) throw unknownCursor()
   return { beforePlace, asOf }
