@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import { firstIdOf, idsPerMs, usualLeadMs } from '../../../lib/ids/ids.js'
-import { isConversation, ofConversation, sentAtOf } from '../conversations/conversation-sql.js'
+import { ofConversation, sentAtOf } from '../conversations/conversation-sql.js'
 import {
   broadcastUserId,
   type Conversation,
