@@ -138,6 +138,16 @@ export class OutboxStore {
     return row?.id ?? 0
   }
 
+  /** The greatest appended message ID of an app; 0 = none */
+  async lastMessageId(db: Queryable, appId: string): Promise<number> {
+    const row = await db
+      .selectFrom('outbox_heads')
+      .select('last_msg_id')
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row?.last_msg_id ?? 0
+  }
+
   /** The first kept position of an app; null = none */
   async firstKept(db: Queryable, appId: string): Promise<number | null> {
     const row = await db

@@ -66,6 +66,12 @@ export class Outbox {
     return database.read((db) => store.lastBroadcastId(db, appIds))
   }
 
+  /** The greatest message ID in an app; 0 = none. */
+  lastMessageId(appId: string): MaybePromise<number> {
+    const { database, store } = this.options
+    return database.read((db) => store.lastMessageId(db, appId))
+  }
+
   /**
    * Changes the payloads of the kept events of some kinds.
    * @param change returns the new payload, or null to leave the event as it is

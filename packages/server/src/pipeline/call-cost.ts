@@ -1,5 +1,6 @@
 /** The cost of a call for its user beyond the token that every call takes (rule A2b). */
 import { isWholeBody, type Operation } from '@hermod/protocol'
+import type { Allowance } from './allowance.js'
 import type { Parameters } from './parameters.js'
 
 /** Users or groups that one token pays to look up. */
@@ -8,6 +9,8 @@ const lookUpsPerToken = 100
 const messageBytesPerToken = 4_096
 /** Characters of an answer that one token pays for. */
 const answerBytesPerToken = 16_384
+/** Rows that one token pays to walk over. */
+const rowsPerToken = 500
 /** Look-ups of more entries run a few at a time. */
 const largeLookUp = 1_000
 const bytesPerCharacter = 3
@@ -48,6 +51,11 @@ export function compileCost({ query, body, copied }: Operation): CallCost | null
 /** @param answer text, or a value for a caller in this process, which costs nothing */
 export function answerCost(answer: unknown): number {
   return typeof answer === 'string' ? Math.floor(answer.length / answerBytesPerToken) : 0
+}
+
+/** Returns a function that charges a caller for rows that a read looks at beyond its answer. */
+export function chargeRowsTo(allowance: Pick<Allowance, 'charge'>): (rows: number) => void {
+  return (rows) => allowance.charge(Math.floor(rows / rowsPerToken))
 }
 
 function entryCost({ name, isLookUp }: ListParameter, params: Parameters): number {

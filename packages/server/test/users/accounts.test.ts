@@ -824,6 +824,27 @@ for (const backend of anyBackend()) {
           })
       })
 
+      it('user list: a walk by cursor shows every other user when users are deleted between its pages', async () => {
+        const size = 50
+        const walked: string[] = []
+        const deleted: Json[] = []
+        for (let cursor = ''; ; ) {
+          const { data, envelope } = await list({ cursor, page_size: size })
+          walked.push(...data.map((user: Json) => user.username))
+          if (envelope.cursor === undefined) break
+          cursor = envelope.cursor as string
+          await api.admin({ ...app, userId: data[0].user_id }).succeed('POST', '/user/delete')
+          deleted.push(data[0].username)
+        }
+        expect(walked).toEqual(all)
+        expect(deleted).toHaveLength(4)
+        expect(await list({ cursor: 'garbage' })).toMatchObject({
+          code: answerCode.invalid_parameter,
+        })
+        const { envelope } = await list({ cursor: '1', page_num: 2 })
+        expect(envelope.message).toContain('page_num')
+      })
+
       it('user list: it shows disabled users and no users of other applications', async () => {
         const [first, second] = (await list({ page_size: 2 })).data
         await api.succeed('PUT', '/user/disable', {

@@ -1,13 +1,14 @@
 import { operation } from '../../operation.js'
 import { UserListEntry } from '../../resources/users.js'
 import { array, int32, optional, string } from '../../schema.js'
-import { deleteOrPost, done, get, idList } from '../fields.js'
+import { deleteOrPost, done, get, idList, nextCursor } from '../fields.js'
 
 const tag = 'Users'
 
 /**
  * By user ID, so that pages do not shift when users register. Deleted users are left out; a page
- * behind the last one is an empty list. Rule C6a.
+ * behind the last one is an empty list. A deletion moves the users of later page numbers, and no
+ * user of a walk by cursor. Rule C6a.
  */
 export const listUsers = operation({
   id: 'user.list',
@@ -16,15 +17,22 @@ export const listUsers = operation({
   tag,
   summary: 'Lists the users of the application, oldest first.',
   description:
-    'By user ID, so that pages do not shift when users register: 50 a page unless asked otherwise, at most 200. Deleted users are left out; a page behind the last one is an empty list.',
+    'By user ID, so that pages do not shift when users register: 50 a page unless asked otherwise, at most 200. Deleted users are left out; a page behind the last one is an empty list. A user who is deleted between two pages makes page numbers skip another one; a walk by cursor skips none.',
   callers: 'admin',
   query: {
+    cursor: optional(
+      string({
+        description: 'cursor of the page before, instead of page_num; absent or "": page_num',
+        maxLength: 64,
+      }),
+    ),
     page_num: optional(int32({ description: 'page, from 1', minimum: 1, default: 1 })),
     page_size: optional(
       int32({ description: 'users per page; cut to 200', minimum: 1, default: 50 }),
     ),
   },
   data: array(UserListEntry),
+  extras: nextCursor,
 })
 
 /**

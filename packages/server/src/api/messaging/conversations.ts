@@ -16,6 +16,7 @@ import type { HistoryMessage } from '../../domain/messaging/model/message-model.
 import type { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import type { HistoryService } from '../../domain/messaging/reading/history-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
+import { chargeRowsTo } from '../../pipeline/call-cost.js'
 
 export function conversationHandlers({
   acknowledgements,
@@ -48,8 +49,9 @@ export function conversationHandlers({
     handle(deleteConversation, ({ conversation_id: peerId }, { principal }) =>
       whenDone(conversationDeletions.delete(principal, peerId)),
     ),
-    handle(listConversations, async ({ cursor, limit }, { principal }) => {
-      const page = await conversationLists.list(principal, { cursor, limit })
+    handle(listConversations, async ({ cursor, limit }, { principal, allowance }) => {
+      const charge = chargeRowsTo(allowance)
+      const page = await conversationLists.list(principal, { cursor, limit }, charge)
       return data({
         conversations: page.conversations.map(
           ({ peerId, createdAt, lastMessageId, updatedAt }) => ({
@@ -63,8 +65,8 @@ export function conversationHandlers({
         next_cursor: page.nextCursor ?? '',
       })
     }),
-    handle(listUnread, async (_, { principal }) => {
-      const unread = await conversationLists.listUnread(principal)
+    handle(listUnread, async (_, { principal, allowance }) => {
+      const unread = await conversationLists.listUnread(principal, chargeRowsTo(allowance))
       return data(
         unread.map(({ peerId, unreadCount }) => ({
           conversation_id: { uid: peerId },
@@ -72,8 +74,16 @@ export function conversationHandlers({
         })),
       )
     }),
-    handle(acknowledgeMessages, ({ conversation_id: peerId, msg_id: messageId }, { principal }) =>
-      whenDone(acknowledgements.acknowledge(principal, { peerId, messageId })),
+    handle(
+      acknowledgeMessages,
+      ({ conversation_id: peerId, msg_id: messageId }, { principal, allowance }) =>
+        whenDone(
+          acknowledgements.acknowledge(
+            principal,
+            { peerId, messageId },
+            chargeRowsTo(allowance),
+          ),
+        ),
     ),
   ]
 }

@@ -13,6 +13,7 @@ import type {
   SendResult,
 } from '../../domain/messaging/sending/message-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
+import { chargeRowsTo } from '../../pipeline/call-cost.js'
 
 type SendParams = ParamsOf<typeof sendMessage>
 
@@ -25,10 +26,14 @@ export function sendingHandlers({
 }): Handler[] {
   const send = async (
     params: SendParams,
-    { principal }: CallContext<'sender' | 'admin'>,
+    { principal, allowance }: CallContext<'sender' | 'admin'>,
     isSystem: boolean,
   ) => {
-    const { messageIds, refused } = await messages.send(principal, toSendRequest(params, isSystem))
+    const { messageIds, refused } = await messages.send(
+      principal,
+      toSendRequest(params, isSystem),
+      chargeRowsTo(allowance),
+    )
     return {
       data: true,
       extras: {

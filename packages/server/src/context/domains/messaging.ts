@@ -108,6 +108,7 @@ export function createMessaging(
     positions,
     broadcastSenders,
     broadcastPositions,
+    outbox,
   })
   const messageOperations = new MessageOperations({
     database,

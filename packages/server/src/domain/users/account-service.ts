@@ -7,8 +7,9 @@ import { type MaybePromise, thenMaybe } from '../../lib/maybe-promise.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { LoginQueue } from '../login/login-queue.js'
 import type { TokenService } from '../login/token-service.js'
+import { readIdCursor, writeCursor } from '../paging.js'
 import { systemUserId } from './system-user.js'
-import type { User, UserKey, UserState } from './user-model.js'
+import type { ListedUser, User, UserKey, UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface AccountServiceOptions {
@@ -19,6 +20,13 @@ export interface AccountServiceOptions {
   readonly outbox: Outbox
   readonly clock: Clock
   readonly stateCache: InvalidatedCache<UserKey, UserState>
+}
+
+/** A page of users. */
+interface UserPage {
+  readonly cursor?: string | undefined
+  readonly number?: number | undefined
+  readonly size?: number | undefined
 }
 
 const maxPageSize = 200
@@ -70,16 +78,28 @@ export class AccountService {
     return present(user)
   }
 
-  /** @param page.number from 1; @param page.size clamped to 200 */
+  /**
+   * Lists users by ID.
+   * @param page.cursor cursor of the page before; undefined or '' for the page of this number
+   * @param page.number from 1; 1 with a cursor
+   * @param page.size clamped to 200
+   * @returns the cursor of the next page, null on the last one
+   * @throws AppError invalid_parameter for an unknown cursor, and for one with a page number
+   */
   async list(
     appId: string,
-    page: { number?: number | undefined; size?: number | undefined },
-  ): Promise<{ userId: Int64; username: string; status: number }[]> {
+    { cursor, number = 1, size = defaultPageSize }: UserPage,
+  ): Promise<{ users: ListedUser[]; nextCursor: string | null }> {
     const { database, store } = this.options
-    const limit = Math.min(page.size ?? defaultPageSize, maxPageSize)
-    return database.read((db) =>
-      store.list(db, appId, { limit, offset: ((page.number ?? 1) - 1) * limit }),
-    )
+    const limit = Math.min(size, maxPageSize)
+    const afterId = readIdCursor(cursor) ?? 0
+    if (afterId > 0 && number > 1)
+      throw new AppError('invalid_parameter', 'page_num must be absent or 1 with a cursor')
+    const range = { afterId, offset: (number - 1) * limit, limit: limit + 1 }
+    const found = await database.read((db) => store.list(db, appId, range))
+    const users = found.slice(0, limit)
+    const last = users.at(-1)
+    return { users, nextCursor: found.length > limit && last ? writeCursor(last.userId) : null }
   }
 
   /**

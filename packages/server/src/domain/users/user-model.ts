@@ -28,6 +28,9 @@ export interface User {
   readonly isDeleted: boolean
 }
 
+/** A user in the list of an app. */
+export type ListedUser = Pick<User, 'userId' | 'username' | 'status'>
+
 /** The state of a user that sends check. */
 export interface UserState {
   readonly appId: string

@@ -6,7 +6,7 @@ import { lockInOrder, lockKeyShareInOrder } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
-import { emailKey, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
+import { emailKey, type ListedUser, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
 import { insertBadges, setBadges } from './user-statements.js'
 
 type NewUser = Pick<
@@ -379,16 +379,17 @@ export class UserStore {
     await this.#database.bulk(tx, setStatuses, rows)
   }
 
-  /** Lists by user ID, without deleted users. */
+  /** Lists users above an ID, by ID, without deleted ones. */
   async list(
     db: Queryable,
     appId: string,
-    page: { offset: number; limit: number },
-  ): Promise<{ userId: Int64; username: string; status: number }[]> {
+    page: { readonly afterId: Int64; readonly offset: number; readonly limit: number },
+  ): Promise<ListedUser[]> {
     const rows = await db
       .selectFrom('users')
       .select(['user_id', 'username', 'status'])
       .where('app_id', '=', appId)
+      .where('user_id', '>', page.afterId)
       .where('deleted_at', 'is', null)
       .orderBy('user_id')
       .limit(page.limit)

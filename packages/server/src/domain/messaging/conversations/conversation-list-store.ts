@@ -121,6 +121,7 @@ const listColumns = (param: Param<UserKey>) =>
  * it holds a newer message (rule E13).
  */
 export class ConversationListStore {
+  readonly #count
   readonly #list
   readonly #listWithBroadcasts
   readonly #roughUnread
@@ -128,6 +129,13 @@ export class ConversationListStore {
   readonly #unreadWithBroadcasts
 
   constructor(database: Database) {
+    this.#count = database.prepared<UserKey, { readonly count: number }>((db, param) => {
+      const rowsOf = (list: string) =>
+        sql<number>`(select count(*) from ${sql.table(list)} where app_id = ${param('appId')} and user_id = ${param('userId')})`
+      return db.selectNoFrom(
+        sql<number>`${rowsOf('user_conversations')} + ${rowsOf('group_members')}`.as('count'),
+      )
+    })
     this.#list = database.preparedPage<ListParams, ListRow>((db, param, limit) => {
       const page = db
         .selectFrom(directViews(db, param).unionAll(groupViews(db, param)).as('c'))
@@ -166,6 +174,11 @@ export class ConversationListStore {
     this.#unreadWithBroadcasts = database.prepared<UserKey, UnreadRow>((db, param) =>
       unreadBroadcasts(db, param).unionAll(unreadCounts(db, param, 'exact').$castTo<UnreadRow>()),
     )
+  }
+
+  /** Counts the conversations of a user and the groups, which every walk over them reads. */
+  async count(db: Queryable, { appId, userId }: UserKey): Promise<number> {
+    return Number((await this.#count.first(db, { appId, userId }))?.count ?? 0)
   }
 
   /**

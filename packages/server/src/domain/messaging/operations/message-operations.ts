@@ -5,6 +5,7 @@ import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
+import type { ChargeRows } from '../../charge-rows.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
@@ -107,7 +108,7 @@ export class MessageOperations {
    *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled; user_deleted when the
    *   actor is deleted concurrently
    */
-  async perform(actor: Actor, request: OperationRequest): Promise<void> {
+  async perform(actor: Actor, request: OperationRequest, charge: ChargeRows): Promise<void> {
     const { database, transactions, clock, transactionTtlMs } = this.options
     const { contentType, relatedMessageId: messageId, transactionId, targetType } = request
     const [peerId, ...others] = request.targets
@@ -124,7 +125,7 @@ export class MessageOperations {
     const { appId, userId: senderId } = actor
     const key = transactionId === null ? null : { appId, transactionId, senderId }
     if (contentType === operationType.readAck)
-      return this.#acknowledge(actor, { peerId, targetType, messageId }, key)
+      return this.#acknowledge(actor, { peerId, targetType, messageId }, { key, charge })
     const recallSeconds =
       contentType === operationType.recall ? await this.#recallSeconds(actor) : null
     await database.transaction(async (tx) => {
@@ -175,13 +176,13 @@ export class MessageOperations {
   async #acknowledge(
     actor: Actor,
     { peerId, targetType, messageId }: NamedMessage,
-    key: TransactionKey | null,
+    { key, charge }: { readonly key: TransactionKey | null; readonly charge: ChargeRows },
   ): Promise<void> {
     const { database, acknowledgements, transactions, clock, transactionTtlMs } = this.options
     const now = clock.now()
     if (key && (await database.read((db) => transactions.findMessageIds(db, key, now)))) return
     await database.read((db) => this.#requireKind(db, actor.appId, peerId, targetType))
-    await acknowledgements.acknowledgeReceipt(actor, peerId, messageId)
+    await acknowledgements.acknowledgeReceipt(actor, { peerId, messageId }, charge)
     if (key) await database.transaction((tx) => transactions.claim(tx, key, now, transactionTtlMs))
   }
 

@@ -1,5 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
+import type { Outbox } from '../../../outbox/outbox.js'
+import type { ChargeRows } from '../../charge-rows.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
@@ -24,6 +26,7 @@ export interface AcknowledgementServiceOptions {
   readonly positions: PositionWriter
   readonly broadcastSenders: BroadcastSenders
   readonly broadcastPositions: BroadcastPositionStore
+  readonly outbox: Pick<Outbox, 'lastMessageId'>
 }
 
 /** A message in one part of a conversation: its direct messages, or the broadcasts of the other party. */
@@ -45,30 +48,39 @@ export class AcknowledgementService {
   async acknowledge(
     user: UserKey,
     { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
+    charge: ChargeRows,
   ): Promise<void> {
     const { database, finder, positions } = this.options
     if (peerId !== undefined) {
       const conversation = await database.read((db) => finder.get(db, user, peerId))
       await this.#read(conversation, user.userId, messageId)
     } else if (messageId !== undefined) {
-      const conversation = await this.#findHolding(user, messageId)
+      const conversation = await this.#findHolding(user, messageId, charge)
       if (conversation) await this.#read(conversation, user.userId, messageId)
-      else if (!(await this.#isRemoved(user, messageId))) throw new AppError('message_not_found')
-    } else await positions.readAll({ appId: user.appId, userId: user.userId })
+      else if (!(await this.#isRemoved(user, messageId, charge)))
+        throw new AppError('message_not_found')
+    } else {
+      await this.#charge(user, charge)
+      await positions.readAll({ appId: user.appId, userId: user.userId })
+    }
   }
 
   /**
    * Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages are sent to their senders.
    * @throws as {@link acknowledge}
    */
-  async acknowledgeReceipt(user: UserKey, peerId: Int64, messageId: Int64): Promise<void> {
+  async acknowledgeReceipt(
+    user: UserKey,
+    { peerId, messageId }: { readonly peerId: Int64; readonly messageId: Int64 },
+    charge: ChargeRows,
+  ): Promise<void> {
     const { database, finder, messageLog } = this.options
     const named = await database.read((db) => finder.get(db, user, peerId))
     const isThere =
       named.isGroup ||
       (await database.read((db) => messageLog.findSeq(db, named, messageId))) !== null
-    const holding = isThere ? null : await this.#findHolding(user, messageId)
-    if (!isThere && !holding && (await this.#isRemoved(user, messageId))) return
+    const holding = isThere ? null : await this.#findHolding(user, messageId, charge)
+    if (!isThere && !holding && (await this.#isRemoved(user, messageId, charge))) return
     await this.#read(holding?.isGroup ? holding : named, user.userId, messageId)
   }
 
@@ -96,8 +108,10 @@ export class AcknowledgementService {
   }
 
   /** Removed messages need no acknowledgement (rule E14). Their IDs cannot be told from IDs that were never given. */
-  async #isRemoved(user: UserKey, messageId: Int64): Promise<boolean> {
+  async #isRemoved(user: UserKey, messageId: Int64, charge: ChargeRows): Promise<boolean> {
     const { database, lists } = this.options
+    if (await this.#isAboveAll(user, messageId)) return false
+    await this.#charge(user, charge)
     return database.read((db) => lists.hasRemoved(db, user, messageId))
   }
 
@@ -112,12 +126,30 @@ export class AcknowledgementService {
     return false
   }
 
-  async #findHolding(user: UserKey, messageId: Int64): Promise<Conversation | null> {
+  /** Walks over the conversations of the user, because the ID does not tell the conversation. */
+  async #findHolding(
+    user: UserKey,
+    messageId: Int64,
+    charge: ChargeRows,
+  ): Promise<Conversation | null> {
     const { database, lists, broadcastPositions } = this.options
+    if (await this.#isAboveAll(user, messageId)) return null
+    await this.#charge(user, charge)
     const holding = await database.read((db) => lists.findByMessage(db, user, messageId))
     if (holding) return holding
     const senderId = await database.read((db) => broadcastPositions.findSender(db, user, messageId))
     return senderId === null ? null : directConversation(user.appId, user.userId, senderId)
+  }
+
+  /** Tests for an ID that no message of the app has. */
+  async #isAboveAll({ appId }: UserKey, messageId: Int64): Promise<boolean> {
+    return messageId > (await this.options.outbox.lastMessageId(appId))
+  }
+
+  /** Charges a walk over all conversations of the user. */
+  async #charge(user: UserKey, charge: ChargeRows): Promise<void> {
+    const { database, lists } = this.options
+    charge(await database.read((db) => lists.count(db, user)))
   }
 
   /** @throws AppError conversation_not_found, message_not_found */

@@ -1,4 +1,5 @@
 import type { Database } from '../../../db/database.js'
+import type { ChargeRows } from '../../charge-rows.js'
 import { type PageRequest, readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
@@ -32,14 +33,16 @@ export class ConversationListService {
   async list(
     reader: UserKey,
     page: PageRequest,
+    charge: ChargeRows,
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
     const { database, store } = this.options
     const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
     const range = readListCursor(page.cursor)
     const hasBroadcasts = await this.#hasBroadcasts(reader)
-    const rows = await database.read((db) =>
-      store.list(db, reader, { ...range, limit: limit + 1, hasBroadcasts }),
-    )
+    const [rows] = await Promise.all([
+      database.read((db) => store.list(db, reader, { ...range, limit: limit + 1, hasBroadcasts })),
+      this.#charge(reader, charge),
+    ])
     const conversations = rows.slice(0, limit)
     const [first] = conversations
     const last = conversations.at(-1)
@@ -48,10 +51,20 @@ export class ConversationListService {
     return { conversations, nextCursor: writeCursor(last.place, asOf) }
   }
 
-  async listUnread(reader: UserKey): Promise<UnreadCount[]> {
+  async listUnread(reader: UserKey, charge: ChargeRows): Promise<UnreadCount[]> {
     const { database, store } = this.options
     const hasBroadcasts = await this.#hasBroadcasts(reader)
-    return database.read((db) => store.listUnread(db, reader, { hasBroadcasts }))
+    const [unread] = await Promise.all([
+      database.read((db) => store.listUnread(db, reader, { hasBroadcasts })),
+      this.#charge(reader, charge),
+    ])
+    return unread
+  }
+
+  /** Charges a walk over all conversations of the reader. */
+  async #charge(reader: UserKey, charge: ChargeRows): Promise<void> {
+    const { database, store } = this.options
+    charge(await database.read((db) => store.count(db, reader)))
   }
 
   async #hasBroadcasts({ appId }: UserKey): Promise<boolean> {

@@ -2,6 +2,7 @@ import { AppError, type ErrorName, type Int64, operationType } from '@hermod/pro
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { ChargeRows } from '../../charge-rows.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
@@ -66,7 +67,11 @@ export class MessageService {
    * @returns the message ID when there is exactly one recipient, and the targets that refused the message
    * @throws AppError the first refusal when all targets refuse the message, invalid_parameter, message_too_large, storage_failed
    */
-  async send(caller: SendingCaller, request: SendRequest): Promise<SendResult> {
+  async send(
+    caller: SendingCaller,
+    request: SendRequest,
+    charge: ChargeRows,
+  ): Promise<SendResult> {
     const { accounts, recipients } = this.options
     const { appId } = caller
     const { targetType: type } = request
@@ -74,7 +79,7 @@ export class MessageService {
     const content = this.#content(request, targets)
     const senderId = await senderOf(accounts, caller, request.fromUserId)
     if (content.contentType >= operationType.readAck) {
-      await this.#operate(caller, senderId, { ...request, ...content, targets })
+      await this.#operate(caller, senderId, { ...request, ...content, targets }, charge)
       return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
@@ -98,6 +103,7 @@ export class MessageService {
     caller: SendingCaller,
     senderId: Int64,
     request: OperationRequest & SendRequest,
+    charge: ChargeRows,
   ): Promise<void> {
     const { operations } = this.options
     const { appId } = caller
@@ -112,7 +118,7 @@ export class MessageService {
     if (refusal && (await this.#findSent(appId, senderId, request)) === null)
       throw new AppError(refusal)
     const actor = { appId, userId: senderId, isAdminToken: caller.isAdminToken }
-    await operations.perform(actor, request)
+    await operations.perform(actor, request, charge)
   }
 
   /** The reason why the target refuses edits of the sender, or null. Ignores missing targets, which finding the message reports. */
