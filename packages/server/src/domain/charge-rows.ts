@@ -1,2 +1,2 @@
-/** Charges the caller for rows that a read looks at beyond its answer (rule A2b1). */
+/** Charges the caller for rows that a read looks at beyond its answer (rule A2b). */
 export type ChargeRows = (rows: number) => void

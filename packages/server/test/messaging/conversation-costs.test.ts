@@ -1,4 +1,4 @@
-/** Reads that walk over all conversations of a user cost what they read (rule A2b1). */
+/** Reads that walk over all conversations of a user cost what they read (rule A2b). */
 import { anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
