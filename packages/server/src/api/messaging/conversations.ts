@@ -78,11 +78,7 @@ export function conversationHandlers({
       acknowledgeMessages,
       ({ conversation_id: peerId, msg_id: messageId }, { principal, allowance }) =>
         whenDone(
-          acknowledgements.acknowledge(
-            principal,
-            { peerId, messageId },
-            chargeRowsTo(allowance),
-          ),
+          acknowledgements.acknowledge(principal, { peerId, messageId }, chargeRowsTo(allowance)),
         ),
     ),
   ]

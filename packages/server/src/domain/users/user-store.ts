@@ -6,7 +6,14 @@ import { lockInOrder, lockKeyShareInOrder } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
-import { emailKey, type ListedUser, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
+import {
+  emailKey,
+  type ListedUser,
+  type User,
+  type UserKey,
+  type UserState,
+  usernameKey,
+} from './user-model.js'
 import { insertBadges, setBadges } from './user-statements.js'
 
 type NewUser = Pick<

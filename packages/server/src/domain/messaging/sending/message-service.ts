@@ -67,11 +67,7 @@ export class MessageService {
    * @returns the message ID when there is exactly one recipient, and the targets that refused the message
    * @throws AppError the first refusal when all targets refuse the message, invalid_parameter, message_too_large, storage_failed
    */
-  async send(
-    caller: SendingCaller,
-    request: SendRequest,
-    charge: ChargeRows,
-  ): Promise<SendResult> {
+  async send(caller: SendingCaller, request: SendRequest, charge: ChargeRows): Promise<SendResult> {
     const { accounts, recipients } = this.options
     const { appId } = caller
     const { targetType: type } = request
