@@ -38,7 +38,7 @@ function buildWhenStale() {
   if (compiler === null) {
     const state = complete ? 'older than its sources' : 'missing'
     process.stderr.write(
-      `hermod: the build is ${state} and TypeScript is not installed; run npm install in the checkout\n`,
+      `hermod: the build is ${state} and TypeScript is not installed; run npm ci --include=dev in the checkout (NODE_ENV=production leaves it out)\n`,
     )
     return complete
   }

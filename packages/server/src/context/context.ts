@@ -19,7 +19,7 @@ import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
 import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
-import { lockFolder } from '../lib/concurrency/folder-lock.js'
+import { lockFolder, lockNewFolder } from '../lib/concurrency/folder-lock.js'
 import { IdGenerator } from '../lib/ids/ids.js'
 import { Lifecycle } from '../lib/lifecycle.js'
 import { RateLimiter } from '../lib/limits/rate-limiter.js'
@@ -64,6 +64,8 @@ export interface ContextOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly log: Logger
+  /** Creates the data folder when it does not exist; default: its absence is an error. */
+  readonly createsFolder?: boolean | undefined
   /** The channel to connected devices; no device is connected by default. */
   readonly core?: CoreChannel | undefined
   /** The time that rules use; the machine's by default. */
@@ -131,7 +133,8 @@ async function createDatabase({ config, secrets, log }: ContextOptions): Promise
 export function openContext(options: ContextOptions): Promise<Context> {
   const { config, log } = options
   return Lifecycle.start(async (parts) => {
-    const { isDiskFull } = parts.add(lockFolder(config.dataDir), (lock) => lock.release())
+    const lockData = options.createsFolder ? lockNewFolder : lockFolder
+    const { isDiskFull } = parts.add(lockData(config.dataDir), (lock) => lock.release())
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
     await requireDurableCommits(database, log)

@@ -64,12 +64,20 @@ async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
 function parseUser(text: string): { readonly user: UserRecord } | { readonly reason: string } {
   try {
     const user: unknown = JSON.parse(text)
-    return typeof user === 'object' && user !== null && !Array.isArray(user)
-      ? { user: withoutEmpty(user as UserRecord) }
-      : { reason: 'is no JSON object' }
+    if (typeof user !== 'object' || user === null || Array.isArray(user))
+      return { reason: 'is no JSON object' }
+    // Nested without end, one value would fail the call for all users of its batch.
+    const nested = Object.entries(user).find(([, value]) => isNested(value))
+    return nested
+      ? { reason: `has an object or a list as ${columns.has(nested[0]) ? nested[0] : 'a field'}` }
+      : { user: withoutEmpty(user as UserRecord) }
   } catch {
     return { reason: 'is not valid JSON' }
   }
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 /** Lines without their ends; null for one that is too long to keep. */

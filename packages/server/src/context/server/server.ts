@@ -30,8 +30,9 @@ export function startService(
   own: Pick<ContextOptions, 'core' | 'clock'> = {},
 ): Promise<RunningServer> {
   return Lifecycle.start(async (parts) => {
-    const context = parts.add(await openContext({ config, secrets, log, ...own }), (each) =>
-      each.stop(),
+    const context = parts.add(
+      await openContext({ config, secrets, log, createsFolder: true, ...own }),
+      (each) => each.stop(),
     )
     const { bus, clock, database, domains, executor, idClock } = context
     const { metrics, providers, services, stores } = context

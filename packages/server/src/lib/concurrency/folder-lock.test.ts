@@ -1,11 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { FolderLockedError, lockFolder } from './folder-lock.js'
+import { FolderLockedError, lockFolder, lockNewFolder } from './folder-lock.js'
 
 let folder: string
 beforeEach(() => {
@@ -98,17 +108,55 @@ describe('lockFolder', () => {
     expect(refusal()).toBeNull()
   })
 
-  it('creates the folder and leaves only the empty lock file behind', () => {
+  it('creates the folder for a service only, and leaves the empty lock file behind', () => {
     const inner = join(folder, 'a', 'b')
-    lockFolder(inner).release()
-    expect(existsSync(inner)).toBe(true)
+    expect(() => lockFolder(inner)).toThrow(
+      `there is no data folder ${inner}; hermod serve makes it, or set HERMOD_DATA_DIR`,
+    )
+    expect(readdirSync(folder)).toEqual([])
+    lockNewFolder(inner).release()
     expect(readdirSync(inner)).toEqual(['hermod.lock'])
   })
 
   it('names the folder that cannot be used, and the cause', () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
-    expect(() => lockFolder(file)).toThrow(`the data folder ${file} cannot be used: EEXIST`)
+    expect(() => lockNewFolder(file)).toThrow(`the data folder ${file} cannot be used: EEXIST`)
+  })
+
+  it.each(['hermod.db', 'hermod.lock', 'hermod.reserve', 'secret.key', 'files'])(
+    'refuses %s as a link and does not follow it',
+    (name) => {
+      const target = join(folder, 'target')
+      writeFileSync(target, 'kept')
+      symlinkSync(target, join(folder, name))
+      expect(refusal()).toMatchObject({
+        message: expect.stringContaining(`${join(folder, name)} is a symbolic link`),
+      })
+      expect(readFileSync(target, 'utf8')).toBe('kept')
+    },
+  )
+
+  it('replaces the pid file, also when it is a link', () => {
+    const target = join(folder, 'target')
+    writeFileSync(target, 'kept')
+    symlinkSync(target, join(folder, 'hermod.pid'))
+    const lock = lockFolder(folder)
+    expect(lstatSync(join(folder, 'hermod.pid')).isFile()).toBe(true)
+    expect(readFileSync(target, 'utf8')).toBe('kept')
+    lock.release()
+  })
+
+  // Only root can give files away.
+  it.runIf(process.getuid?.() === 0)('refuses what another user owns, and names both', () => {
+    const text = 'belongs to nobody (uid 65534), and this process runs as root (uid 0)'
+    const file = join(folder, 'secret.key')
+    writeFileSync(file, '')
+    chownSync(file, 65534, 65534)
+    expect(refusal()).toMatchObject({ message: expect.stringContaining(`${file} ${text}`) })
+    chownSync(folder, 65534, 65534)
+    expect(refusal()).toMatchObject({ message: expect.stringContaining(`${folder} ${text}`) })
+    expect(readdirSync(folder)).toEqual(['secret.key'])
   })
 
   it('takes a few milliseconds', () => {

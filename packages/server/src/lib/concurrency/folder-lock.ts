@@ -10,9 +10,21 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { accessText, foreignEntry } from './own-entries.js'
 import { openReserve } from './disk-reserve.js'
 
 const sqliteBusy = 5
+/** What the service opens in the folder. The pid file and the socket are replaced, not opened. */
+const entries = [
+  'hermod.db',
+  'hermod.db-wal',
+  'hermod.db-shm',
+  'hermod.lock',
+  'hermod.reserve',
+  'secret.key',
+  'secret.key.new',
+  'files',
+]
 
 export interface FolderLock {
   /** The disk was nearly full, so that the start used the reserve of the folder. */
@@ -42,16 +54,38 @@ export class FolderLockedError extends Error {
 }
 
 /**
- * Takes the folder for this process, and creates it (mode 700) when it does not exist.
+ * Takes an existing folder for this process.
  *
- * @throws FolderLockedError when another process, or another lock of this one, uses it
+ * @throws FolderLockedError when another process, or another lock of this one, uses it; Error when
+ *   this user does not own the folder and its files
  */
 export function lockFolder(dir: string): FolderLock {
   const folder = resolve(dir)
+  if (!existsSync(folder))
+    throw new Error(
+      `there is no data folder ${folder}; hermod serve makes it, or set HERMOD_DATA_DIR to the folder of the service`,
+    )
+  return lock(folder)
+}
+
+/** Takes a folder as {@link lockFolder} does, and creates it (mode 700) when it does not exist. */
+export function lockNewFolder(dir: string): FolderLock {
+  const folder = resolve(dir)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw unusable(folder, error)
+  }
+  return lock(folder)
+}
+
+function lock(folder: string): FolderLock {
   const pidFile = join(folder, 'hermod.pid')
   const database = openExclusively(folder, pidFile)
   const isDiskFull = openReserve(folder)
-  writeFileSync(pidFile, `${process.pid}\n`)
+  // Replaced: the file of an earlier process may be a link, or belong to another user.
+  rmSync(pidFile, { force: true })
+  writeFileSync(pidFile, `${process.pid}\n`, { flag: 'wx' })
   return {
     isDiskFull,
     release() {
@@ -65,7 +99,8 @@ export function lockFolder(dir: string): FolderLock {
 function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance {
   let database: DatabaseSyncInstance | undefined
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const problem = foreignEntry(folder, entries)
+    if (problem !== null) throw new Error(problem)
     const lockFile = join(folder, 'hermod.lock')
     requireNoHolder(folder, lockFile, pidFile)
     database = new DatabaseSync(lockFile, { timeout: 0 })
@@ -77,10 +112,14 @@ function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance 
     if (error instanceof FolderLockedError) throw error
     if ((error as { errcode?: number }).errcode === sqliteBusy)
       throw new FolderLockedError(folder, livingHolder(pidFile))
-    throw new Error(`the data folder ${folder} cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    })
+    throw unusable(folder, error)
   }
+}
+
+function unusable(folder: string, cause: unknown): Error {
+  const { message, code } = cause as NodeJS.ErrnoException
+  const access = code === 'EACCES' || code === 'EPERM' ? `; ${accessText(folder)}` : ''
+  return new Error(`the data folder ${folder} cannot be used: ${message}${access}`, { cause })
 }
 
 /**
