@@ -581,7 +581,7 @@ export const options = {
     min: 1,
     max: 1_000_000,
     default: 5,
-    text: 'The wrong passwords in a row for one user after which every further attempt has to wait.',
+    text: 'The wrong passwords in a row for one user from one network, or wrong auth_answers of one user to another, after which every further attempt has to wait.',
   }),
   loginAddressFailures: integer({
     name: 'HERMOD_LOGIN_ADDRESS_FAILURES',
@@ -589,7 +589,7 @@ export const options = {
     min: 1,
     max: 1_000_000,
     default: 20,
-    text: 'The failed logins from one client address, over all users, after which every further attempt from it has to wait.',
+    text: 'The failed logins from one network (an IPv4 address or an IPv6 /64) over all users, or wrong auth_answers of one user to all others, after which every further attempt has to wait.',
   }),
   loginMaxWaitSeconds: integer({
     name: 'HERMOD_LOGIN_MAX_WAIT_SECONDS',

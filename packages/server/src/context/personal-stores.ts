@@ -24,6 +24,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     stores.pins,
     stores.pushPreferences,
     stores.pushBindings,
+    stores.loginNetworks,
     stores.conversations,
     stores.broadcastPositions,
     stores.settings,

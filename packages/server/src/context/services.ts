@@ -1,6 +1,7 @@
 import type { BlobStore } from '../blobs/blob-store.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
+import { NumberLookupLimit, noNumberLookupLimit } from '../domain/users/number-lookup-limit.js'
 import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
 import type { CoreChannel } from '../push/core-channel.js'
@@ -62,7 +63,8 @@ export function createDomains(
 
   const login = createLogin(infrastructure, { config, accounts, apps, parts })
   const devices = createDevices(infrastructure, { devices: deviceService, tokens })
-  const contacts = createContacts(infrastructure, { accounts, apps })
+  const numbers = config.rateLimit.enabled ? new NumberLookupLimit() : noNumberLookupLimit
+  const contacts = createContacts(infrastructure, { config, accounts, apps, numbers })
   const groups = createGroups(infrastructure, { apps, secretKeys })
   const users = createUsers(infrastructure, {
     config,
@@ -73,6 +75,7 @@ export function createDomains(
     login: parts,
     passwords: login.services.passwords,
     ownership: groups.services.ownershipTransfer,
+    numbers,
   })
   const messaging = createMessaging(infrastructure, {
     config,

@@ -19,6 +19,7 @@ import { MuteGapStore } from '../domain/groups/membership/mute-gap-store.js'
 import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
+import { LoginNetworkStore } from '../domain/login/login-network-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
 import { ConversationListStore } from '../domain/messaging/conversations/conversation-list-store.js'
 import { ConversationStore } from '../domain/messaging/conversations/conversation-store.js'
@@ -121,6 +122,7 @@ export function createStores({
     retentionWalk: new RetentionWalkStore(database),
     sharedFiles: new SharedFileStore(),
     storedMessages: new StoredMessages(database),
+    loginNetworks: new LoginNetworkStore(),
     tokens: new TokenStore(database, tokens),
     transactions: new TransactionStore(),
     userCounts: new UserCountStore(broadcastSenders),

@@ -15,6 +15,7 @@ export interface Schema {
   user_counts: UserCountsTable
   user_settings: UserSettingsTable
   user_tokens: UserTokensTable
+  login_networks: LoginNetworksTable
   push_aliases: PushAliasesTable
   devices: DevicesTable
   push_tags: PushTagsTable
@@ -170,6 +171,16 @@ export interface UserTokensTable {
   created_at: number
   expires_at: number
   revoked_at: number | null
+}
+
+/** Networks from which users have logged in (rule D2). */
+export interface LoginNetworksTable {
+  app_id: string
+  user_id: Int64
+  /** An IPv4 address or an IPv6 /64. */
+  network: string
+  /** Of a login from there; later ones on the same day do not change it. */
+  logged_in_at: number
 }
 
 export interface PushAliasesTable {

@@ -281,20 +281,21 @@ for (const backend of anyBackend()) {
       })
       afterAll(() => server?.[Symbol.asyncDispose]())
 
-      it('failed logins: the right password waits too, from every address, for a bounded time, also without rate limits', async () => {
+      it('failed logins: the right password waits too, from the same network, for a bounded time, also without rate limits', async () => {
         const { api } = server
         const [alice, bob] = [await api.register(), await api.register()]
         const fail = () =>
           failUntilSlowed(() => login(api, alice, 'wrong'), answerCode.password_incorrect)
         expect(await fail()).toBeGreaterThanOrEqual(3)
-        await expectToWait(fail, () => login(api, alice, alice.password, '192.0.2.2'))
+        await expectToWait(fail, () => login(api, alice))
         await expectToWait(fail, () =>
           api.call('POST', '/token/user', {
             body: { name: alice.username, password: alice.password },
-            ...from('192.0.2.3'),
+            ...from('192.0.2.1'),
           }),
         )
         expect((await login(api, bob)).code).toBe(200)
+        expect((await login(api, alice, alice.password, '192.0.2.2')).code).toBe(200)
         await waitFor(async () => (await login(api, alice)).code === 200, {
           what: 'the end of the wait',
           ...patience,
@@ -306,9 +307,7 @@ for (const backend of anyBackend()) {
 
       it('failed logins at once: no more guesses than one after another', async () => {
         const alice = await server.api.register()
-        const answers = await flood(60, (index) =>
-          login(server.api, alice, 'wrong', `192.0.2.${index}`),
-        )
+        const answers = await flood(60, () => login(server.api, alice, 'wrong', '192.0.2.60'))
         const checked = answers.filter(({ code }) => code === answerCode.password_incorrect).length
         // Every further one is worth a second and more of waiting.
         expect(checked).toBeGreaterThanOrEqual(3)
@@ -355,18 +354,6 @@ for (const backend of anyBackend()) {
         expect((await list(`hmo_${'z'.repeat(43)}`, '192.0.2.67')).code).toBe(
           answerCode.token_invalid,
         )
-      })
-
-      it('failed logins elsewhere: the user still logs in from an address of an earlier login', async () => {
-        const alice = await server.api.register()
-        expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
-        const guess = () =>
-          failUntilSlowed(
-            () => login(server.api, alice, 'wrong', '192.0.2.66'),
-            answerCode.password_incorrect,
-          )
-        await expectToWait(guess, () => login(server.api, alice, alice.password, '192.0.2.67'))
-        expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
       })
 
       it('wrong password at a change of password or a deletion: counts as a failed login', async () => {

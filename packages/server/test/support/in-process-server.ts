@@ -159,7 +159,7 @@ export class InProcessServer implements Watched, AsyncDisposable {
     return this.#running
   }
 
-  /** Returns undefined for a request that needs HTTP. */
+  /** Returns undefined for a request that needs HTTP. The header x-forwarded-for sets the client's address. */
   #exchange(request: ApiRequest): Promise<Answer> | undefined {
     const [path = '', query = ''] = request.path.split('?')
     const operation = operationsByAddress.get(`${request.method} ${path}`)
@@ -179,7 +179,7 @@ export class InProcessServer implements Watched, AsyncDisposable {
       operation,
       {
         requestId: 'test',
-        address: '127.0.0.1',
+        address: headers['x-forwarded-for']?.toString() ?? '127.0.0.1',
         userAgent: headers['user-agent']?.toString() ?? '',
         baseUrl: this.url,
         query,

@@ -70,6 +70,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   kysely_migration: 'names nobody',
   kysely_migration_lock: 'names nobody',
   leases: 'names nobody',
+  login_networks: 'erased',
   // Without texts.
   message_changes: 'kept',
   messages: 'kept',
@@ -205,6 +206,8 @@ for (const backend of anyBackend()) {
       await query(`insert into silent_push_bindings
         (app_id, user_id, device_guid, notifier_name, device_token, bound_at, paused_until, silent_since)
         values ('${server.appId}', ${id}, '${marker}', '${marker}', '${marker}', 1, 0, 1)`)
+      await query(`insert into login_networks (app_id, user_id, network, logged_in_at)
+        values ('${server.appId}', ${id}, '${marker}', 1)`)
       await post(own, '/user/conversation/pin', { conversation_id: bob.id })
       await post(bob.api, '/user/conversation/pin', { conversation_id: id })
       // Contacts of both sides, an application that was declined, and two that are open.

@@ -49,7 +49,7 @@ export function contactHandlers({
       data(toRosterEntry(await contacts.get(principal, { username }))),
     ),
     handle(findUserByMobile, async ({ mobile }, { principal }) =>
-      data(toRosterEntry(await contacts.get(principal, { mobile }))),
+      data(toRosterEntry(await contacts.getByMobile(principal, mobile))),
     ),
     handle(
       updateContact,

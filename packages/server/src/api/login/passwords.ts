@@ -12,12 +12,12 @@ export function passwordHandlers({
       changePassword,
       ({ new_password: newPassword, old_password: password }, { principal, address: from }) => {
         const { appId, userId, tokenOwnerId: actorId } = principal
-        const [keptToken, address] =
+        const [tokenHash, address] =
           principal.kind === 'user' ? [principal.tokenHash, from] : [null, null]
         return whenDone(
           passwords.change(
             { appId, userId, newPassword, field: 'new_password' },
-            { password, address, keptToken, actorId },
+            { password, address, tokenHash, actorId },
           ),
         )
       },

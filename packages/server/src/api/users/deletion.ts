@@ -9,8 +9,9 @@ export function deletionHandlers({
 }): Handler[] {
   return [
     handle(deleteUser, ({ password = '' }, { principal, address }) => {
-      const { appId, userId, tokenOwnerId: actorId, isAdminToken } = principal
-      const proof = isAdminToken ? null : { password, address }
+      const { appId, userId, tokenOwnerId: actorId } = principal
+      const proof =
+        principal.kind === 'user' ? { password, address, tokenHash: principal.tokenHash } : null
       return whenDone(deletions.delete({ appId, userId, actorId, proof }))
     }),
   ]

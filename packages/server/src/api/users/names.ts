@@ -6,8 +6,7 @@ import { type CallContext, type Handler, handle, whenDone } from '../../pipeline
 export function nameHandlers({ profiles }: { readonly profiles: ProfileService }): Handler[] {
   const set = ({ principal }: CallContext<'user'>, field: UniqueField, value: string) =>
     whenDone(
-      profiles.setUnique(principal.appId, principal.tokenOwnerId, {
-        userId: principal.userId,
+      profiles.setUnique(principal, {
         field,
         value,
       }),

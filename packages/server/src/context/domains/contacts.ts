@@ -1,9 +1,12 @@
+import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import { AnswerGuard } from '../../domain/contacts/answer-guard.js'
 import { ContactBook } from '../../domain/contacts/contact-book.js'
 import { ContactRequestService } from '../../domain/contacts/contact-request-service.js'
 import { ContactService } from '../../domain/contacts/contact-service.js'
 import { MessageRules } from '../../domain/contacts/message-rules.js'
 import type { AccountService } from '../../domain/users/account-service.js'
+import type { NumberLookupLimit } from '../../domain/users/number-lookup-limit.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
@@ -17,7 +20,17 @@ export interface ContactServices {
 
 export function createContacts(
   { database, caches, stores, outbox, clock, budget }: Infrastructure,
-  { accounts, apps }: { readonly accounts: AccountService; readonly apps: AppService },
+  {
+    config,
+    accounts,
+    apps,
+    numbers,
+  }: {
+    readonly config: Pick<ServerConfig, 'logins'>
+    readonly accounts: AccountService
+    readonly apps: AppService
+    readonly numbers: Pick<NumberLookupLimit, 'take'>
+  },
 ): Domain<ContactServices> {
   const contactBook = new ContactBook({
     store: stores.contacts,
@@ -35,6 +48,7 @@ export function createContacts(
     outbox,
     clock,
     budget,
+    numbers,
   })
   const contactRequests = new ContactRequestService({
     database,
@@ -42,6 +56,7 @@ export function createContacts(
     contactStore: stores.contacts,
     contacts,
     book: contactBook,
+    answers: new AnswerGuard({ clock, ...config.logins }),
     outbox,
     clock,
   })

@@ -3,6 +3,7 @@ import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { FileCredentialService } from '../../domain/files/credentials/file-credential-service.js'
 import { LoginGuard } from '../../domain/login/login-guard.js'
+import { LoginOrigins } from '../../domain/login/login-origins.js'
 import { LoginQueue } from '../../domain/login/login-queue.js'
 import { OperatorGuard } from '../../domain/login/operator-guard.js'
 import { PasswordHasher, parallelHashes } from '../../domain/login/password-hasher.js'
@@ -64,6 +65,7 @@ export function createLoginParts(
   const changing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
   const hasher = new PasswordHasher(hashing)
   const guard = new LoginGuard({ clock, ...config.logins })
+  const origins = new LoginOrigins({ database, networks: stores.loginNetworks, devices })
   const tokens = new TokenService({
     database,
     store: stores.tokens,
@@ -73,6 +75,7 @@ export function createLoginParts(
     hasher,
     storing,
     guard,
+    origins,
     fileCredentials,
     clock,
     tokenLifeMs: config.accounts.userTokenTtlMs,

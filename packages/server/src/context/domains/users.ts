@@ -10,6 +10,7 @@ import { DeletionService } from '../../domain/users/deletion/deletion-service.js
 import { textErasureHandler } from '../../domain/users/deletion/text-erasure-job.js'
 import { TextErasureService } from '../../domain/users/deletion/text-erasure-service.js'
 import { UserImportService } from '../../domain/users/import/user-import-service.js'
+import type { NumberLookupLimit } from '../../domain/users/number-lookup-limit.js'
 import { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { ProfileService } from '../../domain/users/profile-service.js'
 import {
@@ -61,6 +62,7 @@ export interface UsersOptions {
   readonly login: Pick<LoginParts, 'hasher' | 'storing' | 'changing' | 'tokens'>
   readonly passwords: PasswordService
   readonly ownership: OwnershipTransfer
+  readonly numbers: Pick<NumberLookupLimit, 'take'>
 }
 
 export function createUsers(
@@ -77,6 +79,7 @@ export function createUsers(
     login: { hasher, storing, changing, tokens },
     passwords,
     ownership,
+    numbers,
   }: UsersOptions,
 ): Domain<UserServices> {
   const names = { reservedPrefixes }
@@ -107,7 +110,14 @@ export function createUsers(
       deletions,
       passwords,
     }),
-    profiles: new ProfileService({ database, store: stores.users, accounts, outbox, names }),
+    profiles: new ProfileService({
+      database,
+      store: stores.users,
+      accounts,
+      outbox,
+      names,
+      numbers,
+    }),
     registrations: new RegistrationService({
       database,
       users: stores.users,

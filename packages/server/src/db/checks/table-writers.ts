@@ -20,6 +20,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   user_counts: 'domain/users/registration/user-count',
   user_settings: 'domain/users/settings/settings',
   user_tokens: 'domain/login/token',
+  login_networks: 'domain/login/login-network',
   push_aliases: 'domain/push/preferences/push-preference',
   devices: 'domain/devices/device',
   push_tags: 'domain/push/preferences/push-preference',

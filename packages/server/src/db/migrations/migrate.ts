@@ -6,6 +6,7 @@ import { type MigrationNotice, onePassPushes } from './002-one-pass-pushes.js'
 import { addedMembers } from './003-added-members.js'
 import { silentBindings } from './004-silent-bindings.js'
 import { messageTimes } from './005-message-times.js'
+import { loginNetworks } from './006-login-networks.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -17,6 +18,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '003-added-members': addedMembers,
     '004-silent-bindings': silentBindings,
     '005-message-times': messageTimes,
+    '006-login-networks': loginNetworks(dialect),
   }
 }
 

@@ -1,4 +1,4 @@
-import { AppError, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
+import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
@@ -9,7 +9,9 @@ import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
+import type { AnswerGuard } from './answer-guard.js'
 import {
+  type AuthRule,
   type ContactRequest,
   type ContactSide,
   checkContactRequest,
@@ -25,6 +27,7 @@ export interface ContactRequestServiceOptions {
   readonly contactStore: ContactStore
   readonly contacts: ContactService
   readonly book: ContactBook
+  readonly answers: AnswerGuard
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -49,7 +52,7 @@ export class ContactRequestService {
 
   /**
    * @throws AppError user_not_found, user_deleted, already_contact, in_block_list, contact_requests_refused, wrong_auth_answer,
-   *   contact_limit_reached, invalid_parameter
+   *   too_many_requests, contact_limit_reached, invalid_parameter
    */
   async apply(actor: ContactActor, request: NewContactRequest): Promise<void> {
     await this.options.contacts.change(actor, [request.userId], (tx, users) =>
@@ -165,10 +168,18 @@ export class ContactRequestService {
       return outbox.append(tx, contactEvent(side, 'accepted'))
     }
     const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
-    if (checkContactRequest(rule, request.authAnswer) === 'ask')
+    if (this.#check(side, rule, request.authAnswer) === 'ask')
       return book.ask(tx, side, { alias, reason })
     await book.makeContacts(tx, actor, [{ userId: peerId, alias }])
     outbox.append(tx, contactEvent(side, 'added'))
+  }
+
+  /** @throws AppError contact_requests_refused, wrong_auth_answer, too_many_requests */
+  #check(side: ContactSide, rule: AuthRule, answer: string | undefined): 'contacts' | 'ask' {
+    const check = () => checkContactRequest(rule, answer)
+    // A call without an answer guesses nothing.
+    const isGuess = rule.authMode === authMode.question && Boolean(answer)
+    return isGuess ? this.options.answers.verify(side, check) : check()
   }
 
   async #requireOpen(tx: Tx, actor: ContactActor, applicantId: Int64): Promise<ContactRequest> {

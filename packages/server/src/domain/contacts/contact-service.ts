@@ -9,6 +9,7 @@ import { requireName } from '../names.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../paging.js'
 import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
+import type { LookupCaller, NumberLookupLimit } from '../users/number-lookup-limit.js'
 import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
 import {
@@ -28,6 +29,7 @@ export interface ContactServiceOptions {
   readonly outbox: Outbox
   readonly clock: Clock
   readonly budget: EventLoopBudget
+  readonly numbers: Pick<NumberLookupLimit, 'take'>
 }
 
 /** The user whose contacts are read or changed. */
@@ -176,6 +178,12 @@ export class ContactService {
     }
     if (distinct.includes(systemUserId)) entries.set(systemUserId, await this.#system(appId))
     return distinct.flatMap((id) => entries.get(id) ?? [])
+  }
+
+  /** @throws AppError user_not_found, too_many_requests */
+  async getByMobile(actor: ContactActor & LookupCaller, mobile: string): Promise<ContactEntry> {
+    this.options.numbers.take(actor)
+    return this.get(actor, { mobile })
   }
 
   /** @throws AppError user_not_found, user_deleted */

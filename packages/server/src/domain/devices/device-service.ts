@@ -1,5 +1,5 @@
 import { AppError, type Int64, platform } from '@hermod/protocol'
-import type { Database, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Selectable } from '../../db/kysely.js'
 import type { DevicesTable } from '../../db/schema.js'
 import type { Clock } from '../../lib/clock.js'
@@ -82,6 +82,11 @@ export class DeviceService {
     await bindings.wake(tx, { appId, userId, deviceSn }, deviceGuid)
     const displaced = await this.#displace(tx, { appId, userId, deviceSn }, now)
     return { deviceSn, pushToken, credentialEpoch: 0, displaced }
+  }
+
+  /** Tests whether the user has a device with this GUID. */
+  async has(db: Queryable, user: UserKey, deviceGuid: string): Promise<boolean> {
+    return (await this.options.store.findByGuid(db, user, deviceGuid)) !== null
   }
 
   /** @returns the devices by serial number, and the time of the list's last change */

@@ -19,11 +19,11 @@ export class DeviceStore {
   }
 
   async findByGuid(
-    tx: Tx,
+    db: Queryable,
     { appId, userId }: UserKey,
     deviceGuid: string,
   ): Promise<Selectable<DevicesTable> | null> {
-    const row = await tx
+    const row = await db
       .selectFrom('devices')
       .selectAll()
       .where('app_id', '=', appId)

@@ -1,5 +1,5 @@
 import type { AppError } from '@hermod/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type LoginAttempt, LoginGuard } from './login-guard.js'
 
 const minuteMs = 60_000
@@ -40,7 +40,7 @@ function waitOf(attempt: LoginAttempt): number {
   }
 }
 
-describe('failures of one user', () => {
+describe('failures of one user from one network', () => {
   it('cost nothing at first, then a wait that doubles up to the longest', () => {
     const waits: number[] = []
     for (let count = 1; count <= 13; count++) {
@@ -62,16 +62,19 @@ describe('failures of one user', () => {
     expect(waitOf(by(1))).toBe(0)
   })
 
-  it('count from all addresses together, and for no other user', () => {
-    for (let last = 1; last <= 5; last++) guard.failed(by(1, `192.0.2.${last}`))
-    expect(waitOf(by(1, '192.0.2.99'))).toBe(1)
-    expect(waitOf(by(2, '192.0.2.1'))).toBe(0)
+  it('count for the pair of user and network, and never for the user as a whole', () => {
+    fail(30, by(1, '192.0.2.1'))
+    expect(waitOf(by(1, '192.0.2.1'))).toBe(60)
+    expect(waitOf(by(1, '192.0.2.99'))).toBe(0)
     expect(waitOf(by(1, '192.0.2.99', 'elsewhere'))).toBe(0)
+    fail(5, by(1, '2001:db8::1'))
+    expect(waitOf(by(1, '2001:db8::ffff'))).toBe(1)
+    expect(waitOf(by(1, '2001:db8:0:1::1'))).toBe(0)
   })
 
   it('are forgotten with a success and after a quiet time', () => {
     fail(5, by(1))
-    guard.succeeded(by(1, null))
+    guard.succeeded(by(1))
     expect(waitOf(by(1))).toBe(0)
     fail(4, by(1))
     expect(waitOf(by(1))).toBe(0)
@@ -82,13 +85,32 @@ describe('failures of one user', () => {
     expect(waitOf(by(1))).toBe(1)
   })
 
-  it('do not keep the user waiting at an address that the user logged in from', () => {
-    guard.succeeded(by(1, '198.51.100.7'))
-    fail(30, by(1, '192.0.2.1'))
-    expect(waitOf(by(1, '192.0.2.1'))).toBe(60)
-    expect(waitOf(by(1, '198.51.100.7'))).toBe(0)
-    fail(5, by(1, '198.51.100.7'))
-    expect(waitOf(by(1, '198.51.100.7'))).toBe(1)
+  it.each([
+    ['network', '192.0.2.1'],
+    ['device', 'device phone'],
+    ['session', 'session hash'],
+  ])('of a known %s are the only ones that it waits for', (_, origin) => {
+    const known = { ...by(1), knownOrigins: [origin] }
+    fail(30, by(2))
+    fail(30, by(1, '198.51.100.7'))
+    expect([waitOf(by(1)), waitOf(known)]).toEqual([60, 0])
+    fail(5, known)
+    expect(waitOf(known)).toBe(1)
+    guard.succeeded(known)
+    expect(waitOf(known)).toBe(0)
+  })
+
+  it('of a known network leave a known device free there, and the other way round', () => {
+    const network = { ...by(1), knownOrigins: ['192.0.2.1'] }
+    const device = { ...by(1, '198.51.100.7'), knownOrigins: ['device phone'] }
+    const both = { ...by(1), knownOrigins: ['device phone', '192.0.2.1'] }
+    fail(9, network)
+    expect([waitOf(network), waitOf(device), waitOf(both)]).toEqual([16, 0, 0])
+    guard.succeeded(both)
+    fail(9, device)
+    expect([waitOf(network), waitOf(device), waitOf(both)]).toEqual([0, 16, 0])
+    fail(5, both)
+    expect(waitOf(both)).toBe(1)
   })
 
   it('do not keep anybody waiting longer than that when the clock is set back', () => {
@@ -98,7 +120,7 @@ describe('failures of one user', () => {
   })
 })
 
-describe('failures from one address', () => {
+describe('failures from one network', () => {
   it('cost a wait for every user there, also those of unknown names', () => {
     for (let userId = 1; userId <= 10; userId++) guard.failed(by(userId))
     fail(9, by(null))
@@ -122,12 +144,6 @@ describe('failures from one address', () => {
     expect(waitOf(by(2))).toBe(1)
   })
 
-  it('do not keep those waiting who logged in from there', () => {
-    guard.succeeded(by(1))
-    fail(30, by(null))
-    expect([waitOf(by(1)), waitOf(by(2))]).toEqual([0, 60])
-  })
-
   it('count for the whole network of an IPv6 address', () => {
     for (let last = 1; last <= 20; last++) guard.failed(by(null, `2001:db8::${last}`))
     expect(waitOf(by(1, '2001:db8::ffff'))).toBe(1)
@@ -143,10 +159,104 @@ describe('failures from one address', () => {
   it('through an application server keep no one waiting outside, nor the other way round', () => {
     fail(5, by(1))
     expect([waitOf(by(1)), waitOf(by(1, null))]).toEqual([1, 0])
+    expect(waitOf({ ...by(1, null), knownOrigins: ['device phone'] })).toBe(0)
     fail(5, by(2, null))
     expect([waitOf(by(2, '192.0.2.50')), waitOf(by(2, null))]).toEqual([0, 1])
     guard.succeeded(by(2, null))
     expect(waitOf(by(2, null))).toBe(0)
+  })
+})
+
+describe('networks that are new to a user', () => {
+  const crowd = 40
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** A call that is checked with this result, or refused. */
+  async function outcomeOf(attempt: LoginAttempt, isRight = false): Promise<string> {
+    try {
+      return (await guard.verify(attempt, async () => isRight)) ? 'right' : 'wrong'
+    } catch (error) {
+      return (error as AppError).errorName
+    }
+  }
+
+  /** What happens meanwhile to calls that wait. */
+  async function pass(ms: number): Promise<void> {
+    for (let step = 0; step < ms; step += 250) {
+      nowMs += 250
+      await vi.advanceTimersByTimeAsync(250)
+    }
+  }
+
+  it('are checked at once up to five a minute, each as often as it may fail', async () => {
+    const first = Array.from({ length: 5 }, (_, index) => by(1, `192.0.2.${index}`))
+    for (const each of first) expect(await outcomeOf(each)).toBe('wrong')
+    for (const each of first) expect(await outcomeOf(each)).toBe('wrong')
+    const sixth = outcomeOf(by(1, '192.0.2.6'))
+    const other = outcomeOf(by(2, '192.0.2.6'))
+    expect(await other).toBe('wrong')
+    await pass(6_000)
+    expect(await sixth).toBe('too_many_requests')
+    await pass(60_000)
+    expect(await outcomeOf(by(1, '192.0.2.6'), true)).toBe('right')
+  })
+
+  it('give their turn back with a success', async () => {
+    for (let count = 0; count < 20; count++)
+      expect(await outcomeOf(by(1, `192.0.2.${count}`), true)).toBe('right')
+  })
+
+  it('never delay a known device or network', async () => {
+    const waiting = Array.from({ length: crowd }, (_, index) =>
+      outcomeOf(by(1, `192.0.2.${index}`)),
+    )
+    for (const origin of ['198.51.100.7', 'device phone'])
+      expect(await outcomeOf({ ...by(1, '198.51.100.7'), knownOrigins: [origin] }, true)).toBe(
+        'right',
+      )
+    await pass(6_000)
+    expect(await Promise.all(waiting)).toContain('too_many_requests')
+  })
+
+  it('use up no turns of networks without failures when they have failed', async () => {
+    for (let count = 0; count < 5; count++) await outcomeOf(by(1, `192.0.2.${count}`))
+    await pass(60_000)
+    for (let count = 0; count < 5; count++)
+      expect(await outcomeOf(by(1, `192.0.2.${count}`))).toBe('wrong')
+    expect(await outcomeOf(by(1, '198.51.100.7'), true)).toBe('right')
+  })
+
+  it('take turns in random order beyond that, so that each comes in at last', async () => {
+    for (let count = 0; count < 5; count++) await outcomeOf(by(1, `198.51.100.${count}`))
+    const attackers = Array.from({ length: crowd }, (_, index) => `192.0.2.${index}`)
+    let checked = 0
+    let isIn = false
+    const attack = async (address: string) => {
+      while (!isIn) {
+        if ((await outcomeOf(by(1, address))) === 'wrong') checked++
+        else await new Promise((resolve) => setTimeout(resolve, 1_000))
+      }
+    }
+    const honest = async () => {
+      while ((await outcomeOf(by(1, '203.0.113.7'), true)) !== 'right')
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+      isIn = true
+    }
+    const all = [...attackers.map(attack), honest()]
+    let minutes = 0
+    for (; !isIn && minutes < 120; minutes++) await pass(60_000)
+    await pass(6_000)
+    await Promise.all(all)
+    expect(minutes).toBeLessThan(120)
+    // Five networks a minute of each kind, and each as often as it may fail at once.
+    expect(checked).toBeLessThanOrEqual(10 * 5 * (minutes + 1))
   })
 })
 

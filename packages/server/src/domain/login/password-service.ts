@@ -8,6 +8,7 @@ import { systemUserId } from '../users/system-user.js'
 import type { UserCredentials } from '../users/user-credentials.js'
 import { passwordViolation, type User } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
+import { sessionOrigin } from './login-origins.js'
 import type { LoginQueue } from './login-queue.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenService } from './token-service.js'
@@ -39,6 +40,8 @@ export interface PasswordProof {
   readonly password: string
   /** null when an app server passes the password on. */
   readonly address: string | null
+  /** Hash of the token of the call; null when an app server calls. */
+  readonly tokenHash: string | null
 }
 
 /**
@@ -49,20 +52,20 @@ export class PasswordService {
   constructor(private readonly options: PasswordServiceOptions) {}
 
   /**
-   * @param old.keptToken hash of the token that stays, null when all end
+   * @param old.tokenHash of the token that stays; null: all end
    * @param old.actorId the user, or the system for an administrator
    * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable
    */
   async change(
     change: PasswordChange,
-    old: PasswordProof & { readonly keptToken: string | null; readonly actorId: Int64 },
+    old: PasswordProof & { readonly actorId: Int64 },
   ): Promise<void> {
     this.#requireLength(change)
     const { credentialEpoch } = await this.verify(change.appId, change.userId, old)
     await this.#store(change, {
       address: old.address,
       verifiedEpoch: credentialEpoch,
-      keptToken: old.keptToken,
+      keptToken: old.tokenHash,
       actorId: old.actorId,
     })
   }
@@ -82,10 +85,15 @@ export class PasswordService {
    * @returns the user that the password was checked for
    * @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted
    */
-  async verify(appId: string, userId: Int64, { password, address }: PasswordProof): Promise<User> {
+  async verify(
+    appId: string,
+    userId: Int64,
+    { password, address, tokenHash }: PasswordProof,
+  ): Promise<User> {
     const { accounts, guard, hasher } = this.options
     const user = await accounts.get(appId, userId)
-    const isRight = await guard.verify({ appId, userId, address }, () =>
+    const knownOrigins = tokenHash === null ? [] : [sessionOrigin(tokenHash)]
+    const isRight = await guard.verify({ appId, userId, address, knownOrigins }, () =>
       hasher.verify(user.passwordHash, password, { appId, address }),
     )
     if (!isRight) throw new AppError('password_incorrect')

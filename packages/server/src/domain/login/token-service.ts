@@ -11,6 +11,7 @@ import type { FileCredentials } from '../files/credentials/file-credentials.js'
 import type { UserCredentials } from '../users/user-credentials.js'
 import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
+import type { LoginOrigins } from './login-origins.js'
 import type { LoginQueue } from './login-queue.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenKey, TokenStore, UserToken } from './token-store.js'
@@ -24,6 +25,7 @@ export interface TokenServiceOptions {
   /** The queue of transactions that store tokens. */
   readonly storing: LoginQueue
   readonly guard: LoginGuard
+  readonly origins: LoginOrigins
   readonly fileCredentials: FileCredentialService
   readonly clock: Clock
   readonly tokenLifeMs: number
@@ -117,10 +119,10 @@ export class TokenService {
    */
   async #store(
     tx: Tx,
-    { appId, deviceGuid, userAgent }: Login,
+    { appId, deviceGuid, userAgent, address }: Login,
     { user: { userId, passwordHash }, upgradedHash, token, createdAt, expiresAt }: NewToken,
   ): Promise<{ device: OpenedDevice | null; credentials: FileCredentials } | null> {
-    const { store, users, devices, fileCredentials } = this.options
+    const { store, users, devices, origins, fileCredentials } = this.options
     // During the password check the user may have been deleted or disabled, or have changed the
     // password.
     const current = await users.lockKeyShare(tx, appId, userId)
@@ -152,6 +154,7 @@ export class TokenService {
       token_hash: hashToken(token),
       device_sn: device?.deviceSn ?? null,
     })
+    if (address !== null) await origins.remember(tx, { appId, userId }, address, createdAt)
     await this.#makeRoom(tx, { appId, userId }, createdAt)
     return { device, credentials: fileCredentials.of(current, device) }
   }
@@ -250,12 +253,15 @@ export class TokenService {
    * The user that the name and the password prove. An unknown name costs as much as a wrong
    * password.
    */
-  async #prove({ appId, name, password, address }: Login): Promise<User> {
-    const { hasher, guard } = this.options
+  async #prove(login: Login): Promise<User> {
+    const { appId, name, password, address } = login
+    const { hasher, guard, origins } = this.options
     const user = await this.#findUser(appId, name)
     const isThere = user !== null && !user.isDeleted
+    const userId = isThere ? user.userId : null
+    const knownOrigins = userId === null ? [] : await origins.findKnown({ appId, userId }, login)
     const passwordHash = isThere ? user.passwordHash : await this.#hashOfUnknownUser(appId)
-    const attempt = { appId, userId: isThere ? user.userId : null, address }
+    const attempt = { appId, userId, address, knownOrigins }
     const isRight = await guard.verify(attempt, () =>
       hasher.verify(passwordHash, password, { appId, address }),
     )

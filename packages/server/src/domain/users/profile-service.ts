@@ -6,6 +6,7 @@ import type { Outbox } from '../../outbox/outbox.js'
 import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.js'
 import { requireName } from '../names.js'
 import type { AccountService } from './account-service.js'
+import type { NumberLookupLimit } from './number-lookup-limit.js'
 import { emailViolation, type NameRules, usernameKey, usernameViolation } from './user-model.js'
 import { addressColumns, type UserStore } from './user-store.js'
 
@@ -15,6 +16,7 @@ export interface ProfileServiceOptions {
   readonly accounts: AccountService
   readonly outbox: Outbox
   readonly names: NameRules
+  readonly numbers: Pick<NumberLookupLimit, 'take'>
 }
 
 /** Profile fields that only their user changes; omitted ones stay unchanged. */
@@ -36,6 +38,9 @@ export interface ProfileActor {
   readonly tokenOwnerId: Int64
 }
 
+/** The user with the field, and the caller. */
+type UniqueActor = ProfileActor & { readonly userId: Int64 }
+
 /** A profile to change, and its changes. */
 export interface ProfileUpdate {
   /** 0: no user is named. */
@@ -48,7 +53,6 @@ export type UniqueField = 'mobile' | 'email' | 'username'
 
 /** A new value of one of a user's unique fields. */
 export interface UniqueUpdate {
-  readonly userId: Int64
   readonly field: UniqueField
   readonly value: string
 }
@@ -109,17 +113,18 @@ export class ProfileService {
 
   /**
    * @param update.value '' clears a mobile number or an e-mail address (rule D1a)
-   * @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found,
-   * user_deleted
+   * @throws AppError invalid_parameter, too_many_requests, mobile_taken, email_taken,
+   * username_taken, user_not_found, user_deleted
    */
   async setUnique(
-    appId: string,
-    actorId: Int64,
-    { userId, field, value }: UniqueUpdate,
+    { appId, userId, isAdminToken, tokenOwnerId: actorId }: UniqueActor,
+    { field, value }: UniqueUpdate,
   ): Promise<void> {
-    const { database, store, accounts } = this.options
+    const { database, store, accounts, numbers } = this.options
     const violation = this.#violation(field, value)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
+    // A refusal tells that another user has the number.
+    if (field !== 'username') numbers.take({ userId, isAdminToken })
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {
       if (!(await store.update(tx, appId, userId, row)))
