@@ -25,7 +25,8 @@ export interface LoginServices {
 export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
-  readonly hashing: LoginQueue
+  /** All queues of logins, for their metrics. */
+  readonly queues: readonly LoginQueue[]
   /**
    * For the transaction that follows the password check, so that a flood waits here and not in the
    * database.
@@ -63,7 +64,8 @@ export function createLoginParts(
   const hashing = new LoginQueue({ parallel: parallelHashes, ...bounds })
   const storing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
   const changing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
-  const hasher = new PasswordHasher(hashing)
+  const hashingLarge = new LoginQueue({ parallel: 1, ...bounds })
+  const hasher = new PasswordHasher(hashing, hashingLarge)
   const guard = new LoginGuard({ clock, ...config.logins })
   const origins = new LoginOrigins({ database, networks: stores.loginNetworks, devices })
   const tokens = new TokenService({
@@ -80,7 +82,14 @@ export function createLoginParts(
     clock,
     tokenLifeMs: config.accounts.userTokenTtlMs,
   })
-  return { guard, hasher, hashing, storing, changing, tokens }
+  return {
+    guard,
+    hasher,
+    queues: [hashing, hashingLarge, storing, changing],
+    storing,
+    changing,
+    tokens,
+  }
 }
 
 export function createLogin(
@@ -89,7 +98,7 @@ export function createLogin(
     config,
     accounts,
     apps,
-    parts: { guard, hasher, hashing, storing, changing, tokens },
+    parts: { guard, hasher, queues: loginQueues, changing, tokens },
   }: {
     readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
     readonly accounts: AccountService
@@ -114,7 +123,7 @@ export function createLogin(
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
   return {
-    services: { loginQueues: [hashing, storing, changing], operatorGuard, passwords, tokens },
+    services: { loginQueues, operatorGuard, passwords, tokens },
     maintenanceTasks: [{ name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() }],
   }
 }

@@ -168,7 +168,7 @@ describe('failures from one network', () => {
 })
 
 describe('networks that are new to a user', () => {
-  const crowd = 40
+  const crowd = 20
 
   beforeEach(() => {
     vi.useFakeTimers()
@@ -189,9 +189,9 @@ describe('networks that are new to a user', () => {
 
   /** What happens meanwhile to calls that wait. */
   async function pass(ms: number): Promise<void> {
-    for (let step = 0; step < ms; step += 250) {
-      nowMs += 250
-      await vi.advanceTimersByTimeAsync(250)
+    for (let step = 0; step < ms; step += 500) {
+      nowMs += 500
+      await vi.advanceTimersByTimeAsync(500)
     }
   }
 

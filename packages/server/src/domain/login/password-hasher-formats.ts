@@ -76,6 +76,7 @@ function bytesOf(text: string | undefined): Buffer | null {
   return bytes.toString('base64').replace(/=+$/, '') === text ? bytes : null
 }
 
+const bcryptBytes = 4 * 1024
 const maxBcryptCost = 15
 const maxScryptBytes = 64 * 1024 * 1024
 const maxScryptLaneBytes = 256 * 1024 * 1024
@@ -139,6 +140,18 @@ function argon2Excess({
   return isWithin(passes, 1, maxArgon2WorkKiB / memoryKiB)
     ? null
     : 'an argon2 t of at least 1 that, times m, is at most 1 GiB'
+}
+
+/** The memory that a verification takes. */
+export function memoryBytes(hash: PasswordHash): number {
+  switch (hash.kind) {
+    case 'bcrypt':
+      return bcryptBytes
+    case 'scrypt':
+      return scryptBytes(hash) + 128 * hash.r * hash.p
+    default:
+      return hash.memoryKiB * 1024
+  }
 }
 
 /** The memory of one lane of scrypt. */

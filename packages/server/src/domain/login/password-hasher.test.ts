@@ -8,7 +8,8 @@ import { importViolation, parsePasswordHash } from './password-hasher-formats.js
 
 const password = 'größer als 8 字'
 const queue = new LoginQueue({ parallel: 3, maxWaiting: 10, maxWaitingOfApp: 10 })
-const hasher = new PasswordHasher(queue)
+const large = new LoginQueue({ parallel: 1, maxWaiting: 10, maxWaitingOfApp: 10 })
+const hasher = new PasswordHasher(queue, large)
 const caller = { appId: 'app', address: null } as const
 
 function unpadded(bytes: Buffer): string {
@@ -57,9 +58,23 @@ describe('PasswordHasher', () => {
     },
   )
 
+  it('verifies hashes that need much memory one at a time, and others beside them', async () => {
+    const hash = argon2Hash(2, { memoryCost: 33 * 1024 })
+    const checks = Array.from({ length: 4 }, () => hasher.verify(hash, password, caller))
+    expect(large.figures('admin').waiting).toBe(3)
+    expect(queue.figures('admin').waiting).toBe(0)
+    const own = await hasher.hash(password, { ...caller, purpose: 'registration' })
+    expect(await hasher.verify(own, password, caller)).toBe(true)
+    expect(await Promise.all(checks)).toEqual([true, true, true, true])
+    const many = Array.from({ length: 7 }, () => hasher.verify(hash, password, caller))
+    const outcomes = await Promise.allSettled(many)
+    // One runs, and five of an app may wait.
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  })
+
   it('hashes many passwords in their order, no more than three at a time', async () => {
     const passwords = Array.from({ length: 7 }, (_, index) => `password ${index}`)
-    const hasher = new PasswordHasher(queue)
+    const hasher = new PasswordHasher(queue, large)
     let [running, most] = [0, 0]
     hasher.hash = async (password) => {
       most = Math.max(most, ++running)

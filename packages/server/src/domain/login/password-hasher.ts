@@ -3,10 +3,12 @@ import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { lateLoader } from '../../lib/system/late-loader.js'
 import type { LoginCaller, LoginQueue, LoginRequest } from './login-queue.js'
-import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
+import { memoryBytes, type PasswordHash, parsePasswordHash } from './password-hasher-formats.js'
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
 const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
+/** Hashes that need more memory are verified one at a time. */
+const largeBytes = 32 * 1024 * 1024
 /** The memory that scrypt takes in addition to that of its parameters. */
 const scryptSlackBytes = 1024 * 1024
 /**
@@ -25,7 +27,15 @@ const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scr
  * needs them.
  */
 export class PasswordHasher {
-  constructor(private readonly queue: LoginQueue) {}
+  /**
+   * @param queue has {@link parallelHashes} places
+   * @param large has one place: verifications of large hashes take turns here before they queue, so
+   * that one of them and small ones are all the memory that runs at once
+   */
+  constructor(
+    private readonly queue: LoginQueue,
+    private readonly large: LoginQueue,
+  ) {}
 
   /**
    * @returns a PHC string
@@ -68,9 +78,9 @@ export class PasswordHasher {
   ): Promise<boolean> {
     const parsed = parsePasswordHash(passwordHash)
     if (!parsed) return false
-    return this.queue.run({ purpose: 'login', appId, address }, () =>
-      this.#verify(parsed, passwordHash, password),
-    )
+    const request = { purpose: 'login', appId, address } as const
+    const verify = () => this.queue.run(request, () => this.#verify(parsed, passwordHash, password))
+    return memoryBytes(parsed) > largeBytes ? this.large.run(request, verify) : verify()
   }
 
   async #verify(parsed: PasswordHash, passwordHash: string, password: string): Promise<boolean> {
@@ -107,10 +117,11 @@ export class PasswordHasher {
 }
 
 async function verifyScrypt(
-  { n, r, p, salt, hash }: Extract<PasswordHash, { kind: 'scrypt' }>,
+  parsed: Extract<PasswordHash, { kind: 'scrypt' }>,
   password: string,
 ): Promise<boolean> {
-  const maxmem = scryptBytes({ n, r }) + 128 * r * p + scryptSlackBytes
+  const { n, r, p, salt, hash } = parsed
+  const maxmem = memoryBytes(parsed) + scryptSlackBytes
   return timingSafeEqual(
     await scryptAsync(password, salt, hash.length, { N: n, r, p, maxmem }),
     hash,
