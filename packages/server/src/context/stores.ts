@@ -7,6 +7,7 @@ import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { FileReferenceStore } from '../domain/files/file-reference-store.js'
 import { FileStore } from '../domain/files/file-store.js'
 import { FileUsageStore } from '../domain/files/file-usage-store.js'
+import { FileWithdrawalStore } from '../domain/files/file-withdrawal-store.js'
 import { ReferencingTextStore } from '../domain/files/references/referencing-text-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
@@ -90,6 +91,7 @@ export function createStores({
     fileReferences: new FileReferenceStore(database),
     files: new FileStore(database),
     fileUsage: new FileUsageStore(),
+    fileWithdrawals: new FileWithdrawalStore(database),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),
     memberPositions: new MemberPositionStore(database),

@@ -52,6 +52,7 @@ export interface Schema {
   files: FilesTable
   file_usage: FileUsageTable
   file_references: FileReferencesTable
+  file_withdrawals: FileWithdrawalsTable
   receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
@@ -768,6 +769,17 @@ export interface FileReferencesTable {
   high_id: Int64
   /** The message or the shared file; 0 for an avatar. */
   item_id: Int64
+}
+
+/** The files of recalled messages, until the files are removed. */
+export interface FileWithdrawalsTable {
+  app_id: string
+  file_id: string
+  /** The conversation of the message. */
+  low_id: Int64
+  high_id: Int64
+  msg_id: Int64
+  sender_id: Int64
 }
 
 /** Group messages with requested read receipts (groupMemberList of config). */

@@ -585,24 +585,27 @@ for (const backend of anyBackend()) {
       const { api } = watched
       const [alice, bob] = [await api.newSession(), await api.newSession()]
       const url = await sendFile(alice.api, { to_id: bob.id }, png)
-      const { data: ticket } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
+      const uploaded = async () => {
+        const { data } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
+        return upload(api, data, png)
+      }
       const floor = await metric(api, 'hermod_disk_floor_bytes')
       const free = await metric(api, 'hermod_disk_free_bytes')
       const filler = join(disk.path, 'filler')
       writeFileSync(filler, Buffer.alloc(free - floor / 2))
       const full = { status: 503, code: answerCode.file_storage_full }
-      await waitFor(async () => (await upload(api, ticket, png)).status === 503, {
+      await waitFor(async () => (await uploaded()).status === 503, {
         what: 'the floor',
         timeoutMs: 20_000,
       })
-      const refused = await upload(api, ticket, png)
+      const refused = await uploaded()
       expect(refused).toMatchObject(full)
       expect(refused.headers['retry-after']).toBeDefined()
       expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBe(full.code)
       expect(await fetchAs(api, bob.token, url)).toEqual(png)
       await sendText(alice.api, bob.id, 'x'.repeat(1_000))
       rmSync(filler)
-      await waitFor(async () => (await upload(api, ticket, png)).code === 200, {
+      await waitFor(async () => (await uploaded()).code === 200, {
         what: 'an upload after there was room',
         timeoutMs: 20_000,
       })

@@ -2,6 +2,7 @@
 import { type Api, anyBackend, type Json, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { followed } from '../support/files/file-upkeep.js'
 import {
   fetchAs,
   fetchBytes,
@@ -13,7 +14,10 @@ import {
   ticketFor,
   upload,
 } from '../support/files/files.js'
+import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, groupCall } from '../support/groups/groups.js'
+import { recall } from '../support/messaging/message-operations.js'
+import { sendText } from '../support/messaging/messaging.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 const hourMs = 3_600_000
@@ -112,6 +116,49 @@ for (const backend of anyBackend()) {
       expect(await adminOutcome(url, { group_id: String(other) })).toBe(noPermission)
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id: group } })
       expect(await outcomeOf(member.token, url)).toBe('file')
+    })
+
+    it('of a recalled message: closes at once for its recipient, unless another message has it', async () => {
+      const [alice, bob] = await people(2)
+      const url = await sendFile(alice.api, { to_id: bob.id }, png)
+      const send = () => sendText(alice.api, bob.id, 'look', { attachment: url })
+      const [first, second] = [await send(), await send()]
+      await followed(watched.sql)
+      expect((await recall(alice.api, bob.id, first)).code).toBe(200)
+      expect(await outcomeOf(bob.token, url)).toBe('file')
+      const copy = await bob.api.call('GET', '/file/upload/forward', {
+        query: { file_sign: signOf(url), to_id: bob.id },
+      })
+      expect((await recall(alice.api, bob.id, second)).code).toBe(200)
+      expect(await outcomeOf(bob.token, url)).toBe(answerCode.file_not_found)
+      expect(await outcomeOf(alice.token, url)).toBe('file')
+      expect(await adminOutcome(url, {})).toBe('file')
+      expect(await outcomeOf(bob.token, copy.envelope.data)).toBe('file')
+    })
+
+    it('of a recalled message in a group: closes at once for the members, and not by a recall of others', async () => {
+      const [owner, member, other] = await people(3)
+      const group = await aGroup(owner, { members: [member, other] })
+      const url = await sendFile(member.api, { to_id: group, to_type: targets.group }, png)
+      const send = (from: Session) => sendToGroup(from.api, group, 'look', { attachment: url })
+      const theirs = await send(other)
+      expect((await recall(other.api, group, theirs)).code).toBe(200)
+      expect(await outcomeOf(owner.token, url)).toBe('file')
+      const own = await send(member)
+      expect((await recall(owner.api, group, own)).code).toBe(200)
+      expect(await outcomeOf(other.token, url)).toBe(answerCode.file_not_found)
+      expect(await outcomeOf(member.token, url)).toBe('file')
+    })
+
+    it('a ticket for a group ends when its user leaves', async () => {
+      const [owner, member] = await people(2)
+      const group = await aGroup(owner, { members: [member] })
+      const to = { to_id: group, to_type: targets.group }
+      const { data: ticket } = (await ticketFor(member.api, to)).envelope
+      await member.api.succeed('POST', '/group/leave', { query: { group_id: group } })
+      expect((await upload(api, ticket, png)).code).toBe(answerCode.upload_ticket_invalid)
+      await groupCall(owner.api, '/group/admin/member_join', group, { user_list: [member.id] })
+      expect((await upload(api, ticket, png)).code).toBe(200)
     })
 
     it('in a group: those who join later only where they see its history, and always what is shared', async () => {

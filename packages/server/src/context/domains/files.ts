@@ -74,6 +74,7 @@ export function createFiles(
     files,
     fileReferences,
     fileUsage: usage,
+    fileWithdrawals: withdrawals,
     referencingTexts: texts,
     outbox,
     peerKinds,
@@ -95,7 +96,7 @@ export function createFiles(
     database,
     files,
     signer: linkSigner,
-    access: new FileAccess(groups.groupCache),
+    access: new FileAccess({ database, groups: groups.groupCache, withdrawals }),
   })
   const fileWriter = new FileWriter({
     database,
@@ -111,7 +112,10 @@ export function createFiles(
     texts,
     usage,
   })
-  const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: stores.jobs })
+  const removal = new FileRemoval({
+    ...{ database, files, usage, withdrawals, blobs, jobs },
+    unfinished: stores.jobs,
+  })
   const orphans = new OrphanedBlobs({ database, files, blobs, clock })
   const unreferencedFiles = new UnreferencedFiles({
     database,
@@ -137,7 +141,10 @@ export function createFiles(
     }),
     fileCredentials,
     fileForwarding: new ForwardingService({ apps, recipients, links, signer: linkSigner }),
-    fileTicketReader: new TicketReader({ database, users, signer: ticketSigner }),
+    fileTicketReader: new TicketReader({
+      ...{ database, users, signer: ticketSigner },
+      groups: groups.groupCache,
+    }),
     fileTickets: new TicketService({
       ...{ database, usage, quota, users, recipients, groupAccess, apps, blobs, clock },
       signer: ticketSigner,

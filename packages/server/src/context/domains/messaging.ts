@@ -118,6 +118,7 @@ export function createMessaging(
     messageLog: stores.history,
     broadcastPositions,
     receiptRequests: stores.receiptRequests,
+    fileWithdrawals: stores.fileWithdrawals,
     finder,
     acknowledgements,
     accounts,

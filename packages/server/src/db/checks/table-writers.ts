@@ -57,6 +57,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   files: 'domain/files/file',
   file_usage: 'domain/files/file-usage',
   file_references: 'domain/files/file-reference',
+  file_withdrawals: 'domain/files/file-withdrawal',
   receipt_requests: 'domain/messaging/positions/receipt-request',
   sent_transactions: 'domain/messaging/transactions/transaction',
   id_slots: 'db/id-reservations',

@@ -7,6 +7,7 @@ import { addedMembers } from './003-added-members.js'
 import { silentBindings } from './004-silent-bindings.js'
 import { messageTimes } from './005-message-times.js'
 import { loginNetworks } from './006-login-networks.js'
+import { fileWithdrawals } from './007-file-withdrawals.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -19,6 +20,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '004-silent-bindings': silentBindings,
     '005-message-times': messageTimes,
     '006-login-networks': loginNetworks(dialect),
+    '007-file-withdrawals': fileWithdrawals,
   }
 }
 

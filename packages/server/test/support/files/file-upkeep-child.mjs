@@ -14,6 +14,7 @@ import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
 import { idReservations } from '../../../dist/db/id-reservations.js'
 import { FileStore } from '../../../dist/domain/files/file-store.js'
 import { FileUsageStore } from '../../../dist/domain/files/file-usage-store.js'
+import { FileWithdrawalStore } from '../../../dist/domain/files/file-withdrawal-store.js'
 import { blobRemoval, FileRemoval } from '../../../dist/domain/files/removal/file-removal.js'
 import { OrphanedBlobs } from '../../../dist/domain/files/removal/orphaned-blobs.js'
 import { UnreferencedFiles } from '../../../dist/domain/files/removal/unreferenced-files.js'
@@ -43,7 +44,10 @@ const jobs = new JobQueue({
   clock: systemClock,
   announce() {},
 })
-const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: jobStore })
+const removal = new FileRemoval({
+  ...{ database, files, usage, blobs, jobs, unfinished: jobStore },
+  withdrawals: new FileWithdrawalStore(database),
+})
 const store = new OutboxStore(database)
 const lines = pauses && createInterface({ input: process.stdin })
 const answers = lines?.[Symbol.asyncIterator]()

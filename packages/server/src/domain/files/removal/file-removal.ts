@@ -6,6 +6,7 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import { type FileKey, newRemovalId, originalKey, type StoredFile } from '../file-model.js'
 import type { FileStore } from '../file-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
+import type { FileWithdrawalStore } from '../file-withdrawal-store.js'
 
 /** Removed files whose blobs are still in the store. */
 export interface RemovedFiles {
@@ -19,6 +20,7 @@ export interface FileRemovalOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore
+  readonly withdrawals: FileWithdrawalStore
   readonly blobs: Pick<BlobStore, 'list' | 'remove'>
   readonly jobs: JobQueue
   readonly unfinished: {
@@ -104,12 +106,17 @@ export class FileRemoval {
     appId: string,
     find: (tx: Tx) => Promise<readonly StoredFile[]>,
   ): Promise<void> {
-    const { database, files, usage, jobs } = this.options
+    const { database, files, usage, withdrawals, jobs } = this.options
     await database.transaction(async (tx) => {
       await usage.lock(tx, appId)
       const gone = await find(tx)
       if (gone.length === 0) return
       await files.deleteMany(tx, gone)
+      await withdrawals.deleteMany(
+        tx,
+        appId,
+        gone.map(({ fileId }) => fileId),
+      )
       await usage.add(tx, appId, {
         files: -gone.length,
         bytes: -gone.reduce((sum, { size }) => sum + size, 0),

@@ -29,6 +29,15 @@ import type { TransactionKey } from '../transactions/transaction-statements.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
 import { type EditKind, editedTexts } from './message-edit.js'
 
+/** Closes the files of recalled messages (rule J3). */
+export interface FileWithdrawals {
+  withdraw(
+    tx: Tx,
+    appId: string,
+    message: Pick<Conversation, 'lowId' | 'highId'> & LoggedMessage,
+  ): Promise<void>
+}
+
 export interface MessageOperationsOptions {
   readonly database: Database
   readonly store: MessageStore
@@ -37,6 +46,7 @@ export interface MessageOperationsOptions {
   readonly messageLog: HistoryStore
   readonly broadcastPositions: BroadcastPositionStore
   readonly receiptRequests: ReceiptRequestStore
+  readonly fileWithdrawals: FileWithdrawals
   readonly finder: ConversationFinder
   readonly acknowledgements: AcknowledgementService
   readonly apps: AppService
@@ -281,7 +291,7 @@ export class MessageOperations {
   }
 
   async #recall(tx: Tx, locked: LockedMessage, recallSeconds: number | null): Promise<void> {
-    const { store, receiptRequests, groupRules, clock } = this.options
+    const { store, receiptRequests, fileWithdrawals, groupRules, clock } = this.options
     const { actor, conversation, message } = locked
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
@@ -294,6 +304,7 @@ export class MessageOperations {
     if (isOwn && Math.abs(now - message.sentAt) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
+    await fileWithdrawals.withdraw(tx, actor.appId, { ...message, ...conversation })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
     await this.#recordAlteration(tx, locked, alterationKind.recalled)
     this.#appendEvent(tx, locked, 'message.recalled')
