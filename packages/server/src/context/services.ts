@@ -62,7 +62,6 @@ export function createDomains(
   const accounts = createAccounts(infrastructure, parts)
 
   const login = createLogin(infrastructure, { config, accounts, apps, parts })
-  const devices = createDevices(infrastructure, { devices: deviceService, tokens })
   const numbers = config.rateLimit.enabled ? new NumberLookupLimit() : noNumberLookupLimit
   const contacts = createContacts(infrastructure, { config, accounts, apps, numbers })
   const groups = createGroups(infrastructure, { apps, secretKeys })
@@ -106,6 +105,11 @@ export function createDomains(
     countMessages: () => writer.writes,
   })
   const { pushCertificates, certificateExpiry } = push.services
+  const devices = createDevices(infrastructure, {
+    devices: deviceService,
+    tokens,
+    certificates: pushCertificates,
+  })
   const secret = createSecrets(infrastructure, {
     columns: [...appSecrets.columns, pushCertificates.sealedSecrets],
     secretKeys,

@@ -221,6 +221,8 @@ export interface SetUpRefused extends GatewayReason {
   readonly kind: 'config'
   /** Concerns this device only: the gateway accepted the request, and may accept other devices. */
   readonly isOfDevice?: true
+  /** Concerns the credentials or the account, so that no device can be reached. */
+  readonly isOfCredentials?: true
   /**
    * Time until the next try, in case the operator has repaired the set-up; omitted: this push has
    * ended.
@@ -263,6 +265,8 @@ export interface InvalidToken extends GatewayReason {
   readonly since: number | null
   /** A wrong package, environment or project gives the same answer. */
   readonly isSuspect: boolean
+  /** The answer concerns the path or the topic of the request, of which the token is a part. */
+  readonly isOfRequest?: true
 }
 
 /** A retry may succeed. */

@@ -2,6 +2,7 @@
 import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import { block, registerPeople, updateContact } from '../support/contacts.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, types } from '../support/groups/groups.js'
@@ -78,6 +79,49 @@ for (const backend of anyBackend()) {
           hermod: expect.anything(),
         },
       })
+    })
+
+    it('reach other devices whatever token one has, which a bind refuses when the certificate is known', async () => {
+      const [mallory, ben] = [await pushes.user(), await pushes.receiver()]
+      const bind = (device_token: string, notifier_name: string) =>
+        mallory.api.call('POST', '/user/token/bind', {
+          body: { device_sn: 1, device_token, notifier_name },
+        })
+      expect((await bind('..', 'ios_gw')).envelope).toMatchObject({
+        code: answerCode.invalid_parameter,
+        message: expect.stringContaining('device_token must be hexadecimal digits for ios_gw'),
+      })
+      expect((await bind('..', 'later')).code).toBe(200)
+      await pushes.setCertificate('ios_gw', 'later')
+      await sendText(ann.api, mallory.id, aText())
+      const message = await sendText(ann.api, mallory.id, aText())
+      expect(await pushes.outcome(message, mallory.id)).toBe('malformed_token')
+      const other = await sendText(ann.api, ben.id, aText())
+      expect(await pushes.outcome(other, ben.id)).toBe('sent')
+    })
+
+    it('leave the badge, on all devices of the user, when their message is read or recalled', async () => {
+      const ben = await pushes.receiver()
+      await watched.api.login(ben, 'tablet')
+      await pushes.bind(ben, 'ios_gw', `b${ben.deviceToken.slice(1)}`, 2)
+      const send = async () => {
+        const message = await sendText(ann.api, ben.id, aText())
+        expect(await pushes.outcome(message, ben.id)).toBe('sent sent')
+        return { message, badge: pushes.shownTo(ben).at(-1)?.badge }
+      }
+      const [, second, third] = [await send(), await send(), await send()]
+      expect(third.badge).toBe(3)
+      await acknowledge(ben.api, { peer: ann.id, message: second.message })
+      await pushes.handled()
+      expect((await send()).badge).toBe(2)
+      await recall(ann.api, ben.id, third.message)
+      await pushes.handled()
+      const last = await send()
+      expect(last.badge).toBe(2)
+      await ben.api.succeed('POST', '/user/push/badge', { body: { badge: 1 } })
+      await acknowledge(ben.api, { peer: ann.id, message: last.message })
+      await pushes.handled()
+      expect((await send()).badge).toBe(1)
     })
 
     it('reach no device with an ended login, wait for it in vain, and reach it again after its next login', async () => {

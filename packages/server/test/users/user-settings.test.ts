@@ -17,7 +17,8 @@ const writers: readonly (readonly [string, unknown, Partial<UserSettings>])[] = 
   ['/user/vibratory', true, { vibratory: true }],
 ]
 
-const everything = {
+/** @param push_token belongs to one user */
+const everythingWith = (push_token: string) => ({
   auth_answer: 'blue',
   auth_mode: 2,
   auth_question: 'which colour?',
@@ -29,18 +30,19 @@ const everything = {
   no_push_start_hour: 23,
   no_sounds: true,
   push_nick_name: 'Al',
-  push_token: 'token',
+  push_token,
   silence_end_time: 8,
   silence_start_time: 22,
   stranger_chat: 2,
   vibratory: true,
-}
+})
 
 for (const backend of anyBackend()) {
   describe(`user settings on ${backend.name}`, () => {
     let server: InProcessServer
     let alice: Session
     let bob: Session
+    let everything: ReturnType<typeof everythingWith>
 
     beforeAll(async () => {
       server = await InProcessServer.start(backend)
@@ -53,6 +55,7 @@ for (const backend of anyBackend()) {
     beforeEach(async () => {
       alice = await server.api.newSession()
       bob = await server.api.newSession()
+      everything = everythingWith(`token of ${alice.id}`)
     })
 
     async function settingsOf(api: Api): Promise<Json> {
@@ -68,6 +71,33 @@ for (const backend of anyBackend()) {
         Object.entries(after).filter(([name, value]) => value !== before[name]),
       )
     }
+
+    it('push_token: a user cannot take the one of a device or of the settings of another', async () => {
+      const victim = await server.api.register()
+      const { record } = await server.api.login(victim, 'phone')
+      const ofDevice = record.push_token ?? ''
+      const ofSettings = `settled ${victim.id}`
+      const set = (user: Session, push_token: string) =>
+        user.api.call('POST', '/user/settings', {
+          body: { user_id: user.id, push_token, vibratory: true },
+        })
+      expect((await set(alice, ofSettings)).code).toBe(200)
+      for (const push_token of [ofDevice, ofSettings]) {
+        const refused = await set(bob, push_token)
+        expect(refused.envelope).toMatchObject({
+          code: answerCode.push_token_mismatch,
+          message: expect.stringContaining('push_token is the token of another user'),
+        })
+        const username = `taker_${victim.id}_${push_token.slice(-4)}`.replace(/\W/g, '')
+        const body = { username, password: 'secret12', push_token, device_guid: 'phone' }
+        const { data } = await server.api.succeed('POST', '/user/register/push', { body })
+        expect(data.push_token).toMatch(/^hmp_/)
+        expect(data.push_token).not.toBe(push_token)
+      }
+      expect(await settingsOf(bob.api)).toMatchObject({ push_token: '', vibratory: false })
+      expect((await set(alice, ofSettings)).code).toBe(200)
+      expect((await set(bob, '')).code).toBe(200)
+    })
 
     it('are all unset for a fresh user', async () => {
       const { id, user_id, ...settings } = await settingsOf(alice.api)

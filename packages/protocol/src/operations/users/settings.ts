@@ -45,6 +45,7 @@ export const updateSettings = operation({
   claims: ['user_id'],
   body: { user_id: id('user ID of the caller'), ...userSettingChanges },
   data: done,
+  errors: ['push_token_mismatch'],
 })
 
 /**

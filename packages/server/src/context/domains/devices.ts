@@ -1,4 +1,7 @@
-import { DeviceAccessService } from '../../domain/devices/device-access-service.js'
+import {
+  type BindingCertificates,
+  DeviceAccessService,
+} from '../../domain/devices/device-access-service.js'
 import { DeviceService } from '../../domain/devices/device-service.js'
 import { PresenceService } from '../../domain/devices/presence-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
@@ -30,13 +33,22 @@ export function createDeviceService(
 /** @param options.tokens of the logins on the devices */
 export function createDevices(
   { database, stores, outbox, clock }: Infrastructure,
-  { devices, tokens }: { readonly devices: DeviceService; readonly tokens: TokenService },
+  {
+    devices,
+    tokens,
+    certificates,
+  }: {
+    readonly devices: DeviceService
+    readonly tokens: TokenService
+    readonly certificates: BindingCertificates
+  },
 ): Domain<DeviceServices> {
   const deviceAccess = new DeviceAccessService({
     database,
     devices,
     bindings: stores.pushBindings,
     tokens,
+    certificates,
     outbox,
     clock,
   })

@@ -123,6 +123,7 @@ export function createUsers(
       users: stores.users,
       counts: stores.userCounts,
       aliases: stores.pushPreferences,
+      pushTokens: stores.pushPreferences,
       settings: stores.settings,
       apps,
       contacts,
@@ -135,7 +136,12 @@ export function createUsers(
       names,
       passwordMinLength,
     }),
-    settings: new SettingsService({ database, store: stores.settings, accounts }),
+    settings: new SettingsService({
+      database,
+      store: stores.settings,
+      accounts,
+      pushTokens: stores.pushPreferences,
+    }),
     userImports: new UserImportService({
       database,
       store: stores.userImports,

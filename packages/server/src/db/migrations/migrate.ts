@@ -8,6 +8,7 @@ import { silentBindings } from './004-silent-bindings.js'
 import { messageTimes } from './005-message-times.js'
 import { loginNetworks } from './006-login-networks.js'
 import { fileWithdrawals } from './007-file-withdrawals.js'
+import { pushTokenOwners } from './008-push-token-owners.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -21,6 +22,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '005-message-times': messageTimes,
     '006-login-networks': loginNetworks(dialect),
     '007-file-withdrawals': fileWithdrawals,
+    '008-push-token-owners': pushTokenOwners,
   }
 }
 

@@ -1,19 +1,32 @@
-import type { Int64 } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import { actorEvent } from '@hermod/protocol/events'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import { tokenFault } from '../../push/rules/token-form.js'
+import type { VendorChannel } from '../../push/sender.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
 import { type DeviceKey, deviceEvent, type PushBinding } from './device-model.js'
 import type { DeviceService } from './device-service.js'
 import type { PushBindingStore } from './push-binding-store.js'
 
+/** The push certificates of an app, by which bindings are checked. */
+export interface BindingCertificates {
+  of(appId: string): Promise<
+    readonly {
+      readonly name: string
+      readonly gateway: { readonly channel: VendorChannel }
+    }[]
+  >
+}
+
 export interface DeviceAccessServiceOptions {
   readonly database: Database
   readonly devices: DeviceService
   readonly bindings: Pick<PushBindingStore, 'bind'>
   readonly tokens: TokenService
+  readonly certificates: BindingCertificates
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -28,7 +41,7 @@ export class DeviceAccessService {
   /**
    * Binds a token to the device and unbinds it from any other device. A caller's token without a device belongs to this one from then on.
    * @param tokenHash hash of the caller's token; null for an Admin token
-   * @throws AppError device_not_found, token_expired
+   * @throws AppError device_not_found, token_expired, invalid_parameter when the channel of a known certificate has tokens of another form
    */
   async bindPushToken(
     device: DeviceKey,
@@ -36,6 +49,7 @@ export class DeviceAccessService {
     tokenHash: string | null,
   ): Promise<void> {
     const { database, devices, bindings, tokens, clock } = this.options
+    await this.#requireForm(device.appId, binding)
     await database.transaction(async (tx) => {
       await devices.require(tx, device)
       if (tokenHash !== null) await tokens.tieToDevice(tx, device, tokenHash)
@@ -77,5 +91,17 @@ export class DeviceAccessService {
       outbox.append(tx, actorEvent('user.kicked', { appId, actorId, userIds: [userId] }))
       await tokens.endLogins(tx, { appId, userIds: [userId], at: clock.now() })
     })
+  }
+
+  /** A certificate may come after the binding; then sends check the token. */
+  async #requireForm(appId: string, { deviceToken, notifierName }: PushBinding): Promise<void> {
+    const known = await this.options.certificates.of(appId)
+    const channel = known.find(({ name }) => name === notifierName)?.gateway.channel
+    const form = channel && tokenFault(channel, deviceToken)
+    if (form)
+      throw new AppError(
+        'invalid_parameter',
+        `device_token must be ${form} for ${channel}, the channel of notifier_name`,
+      )
   }
 }

@@ -79,6 +79,24 @@ export const setBadges: BulkUpdate = {
  */
 export const addToBadges: BulkUpdate = { ...setBadges, adds: true }
 
+/** Takes numbers off badges, down to 0. @param counts by user */
+export async function subtractFromBadges(
+  { run }: ProcedureContext,
+  appId: string,
+  counts: ReadonlyMap<Int64, number>,
+): Promise<void> {
+  const inOrder = [...counts].sort(([a], [b]) => compare(a, b))
+  const changed = await run<BadgeRow>(
+    addToBadges,
+    inOrder.map(([userId, count]) => [-count, appId, userId]),
+  )
+  const below = changed.filter(({ badge }) => badge < 0)
+  await run<BadgeRow>(
+    setBadges,
+    below.map(({ user_id: userId }) => [0, appId, userId]),
+  )
+}
+
 /** Result row of {@link setBadges} and {@link addToBadges}: the new badge. */
 export interface BadgeRow {
   readonly user_id: Int64

@@ -63,6 +63,12 @@ describe('ios_gw', () => {
       'auth_expired',
       'server_error',
     ])
+    for (const reason of ['BadPath', 'BadTopic', 'MissingTopic', 'TopicDisallowed'])
+      expect(iosOutcome(answer({ reason }, 400))).toMatchObject({
+        kind: 'invalid_token',
+        isSuspect: true,
+        isOfRequest: true,
+      })
     expect(iosOutcome(answer('<html>', 503)).kind).toBe('throttled')
     expect(iosOutcome(answer({ reason: 'TooManyRequests' }, 429, { 'retry-after': '3' }))).toEqual(
       expect.objectContaining({ kind: 'throttled', retryAfterMs: 3000 }),
@@ -217,6 +223,54 @@ describe('vendor_x', () => {
       'config',
     ])
   })
+})
+
+describe('refusals of the set-up', () => {
+  const notification = probeNotification(receivedAt)
+  const outcomesOf: Readonly<Record<string, (code: string | number) => readonly PushOutcome[]>> = {
+    ios_gw: (reason) => [iosOutcome(answer({ reason }, 403))],
+    cloud_gw: (status) => [cloudOutcome(answer({ error: { status } }, 403))],
+    vendor_h: (code) => vendorHOutcomes(answer({ code }), { targets }),
+    vendor_n: (code) => vendorNOutcomes(answer({ code }), { targets }),
+    vendor_x: (code) => vendorXOutcomes(answer({ code }), { targets, notification }),
+    vendor_f: (code) => vendorFOutcomes(answer({ code }), { targets }),
+    vendor_v: (result) => vendorVOutcomes(answer({ result }), { targets }),
+    vendor_o: (code) => vendorOOutcomes(answer({ code }), { targets }),
+  }
+
+  it.each<[string, readonly (string | number)[], readonly (string | number)[]]>([
+    ['ios_gw', ['InvalidProviderToken', 'Forbidden', 'BadCertificate'], ['MethodNotAllowed']],
+    ['cloud_gw', ['PERMISSION_DENIED'], ['THIRD_PARTY_AUTH_ERROR', 'NOT_FOUND']],
+    ['vendor_h', [], [80300002, 80300011, 80300013]],
+    ['vendor_n', [], [404, 10205, 80200020]],
+    ['vendor_x', [21301, 22006, 10031], [10036]],
+    ['vendor_f', [1006, 110000, 110009], [300, 110031]],
+    ['vendor_v', [10043, 10094, 10203], [10051, 10082]],
+    ['vendor_o', [14, 16, 28], [27, 59]],
+  ])('%s: tells those of the credentials or the account from others', (channel, general, others) => {
+    const isOfCredentials = (code: string | number) => {
+      const [outcome] = outcomesOf[channel]?.(code) ?? []
+      expect(outcome?.kind, String(code)).toBe('config')
+      return outcome?.kind === 'config' && outcome.isOfCredentials === true
+    }
+    expect(general.map(isOfCredentials)).toEqual(general.map(() => true))
+    expect(others.map(isOfCredentials)).toEqual(others.map(() => false))
+  })
+
+  it.each(['cloud_gw', 'vendor_h', 'vendor_x', 'vendor_f', 'vendor_v', 'vendor_o'])(
+    '%s: HTTP 403 without a code is about the credentials',
+    (channel) => {
+      const withoutCode = {
+        cloud_gw: () => [cloudOutcome(answer('', 403))],
+        vendor_h: () => vendorHOutcomes(answer('', 403), { targets }),
+        vendor_x: () => vendorXOutcomes(answer('', 403), { targets, notification }),
+        vendor_f: () => vendorFOutcomes(answer('', 403), { targets }),
+        vendor_v: () => vendorVOutcomes(answer('', 403), { targets }),
+        vendor_o: () => vendorOOutcomes(answer('', 403), { targets }),
+      }[channel]
+      expect(withoutCode?.()[0]).toMatchObject({ kind: 'config', isOfCredentials: true })
+    },
+  )
 })
 
 describe('quotas', () => {

@@ -25,6 +25,7 @@ export interface ProvidersOptions {
 
 const defaultCircuit: CircuitLimits = {
   configPauseMs: 5 * 60_000,
+  refusalsToOpen: 3,
   failuresToOpen: 10,
   outagePauseMs: 15_000,
 }

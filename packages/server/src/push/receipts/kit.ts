@@ -66,18 +66,26 @@ function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
   })
 }
 
+/** The difference to the clock of vendor_h with which a signature is valid; it covers the time and not the body. */
+const signatureLifeMs = 10 * 60_000
+
 /**
- * Tests whether the header X-HUAWEI-CALLBACK-ID proves that vendor_h sent the receipt.
+ * Tests whether the header X-HUAWEI-CALLBACK-ID proves that vendor_h sent the receipt a short time ago.
  *
- * @param header timestamp=…;nonce=…;value=…
+ * @param header timestamp=…;nonce=…;value=…; the timestamp in milliseconds
+ * @param now milliseconds since 1970
  */
 export function isSignedByVendorH(
   header: string,
   { user, secret }: { readonly user: string; readonly secret: string },
+  now: number,
 ): boolean {
   const part = (name: string) => new RegExp(`(?:^|;)\\s*${name}=([^;]*)`).exec(header)?.[1] ?? ''
+  const timestamp = part('timestamp')
+  if (!/^\d{1,15}$/.test(timestamp)) return false
+  if (Math.abs(now - Number(timestamp)) > signatureLifeMs) return false
   const expected = createHmac('sha256', secret)
-    .update(part('timestamp') + part('nonce') + user)
+    .update(timestamp + part('nonce') + user)
     .digest()
   const given = Buffer.from(part('value'), 'base64')
   return given.length === expected.length && timingSafeEqual(given, expected)

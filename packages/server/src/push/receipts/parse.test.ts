@@ -147,10 +147,23 @@ describe('where a receipt comes from', () => {
     const value = '4rjS5oZBe41/JkZ4o9L/nt71h3eTvS7m0s4gCqKW16A='
     const header = `timestamp=1700000000000; nonce=nonce-1; value=${value}`
     const known = { user: 'cbuser', secret: 'cbkey' }
-    expect(isSignedByVendorH(header, known)).toBe(true)
-    expect(isSignedByVendorH(header, { ...known, secret: 'other' })).toBe(false)
-    expect(isSignedByVendorH(header.replace('1700', '1701'), known)).toBe(false)
-    expect(isSignedByVendorH('', known)).toBe(false)
+    const at = 1_700_000_000_000
+    expect(isSignedByVendorH(header, known, at)).toBe(true)
+    expect(isSignedByVendorH(header, { ...known, secret: 'other' }, at)).toBe(false)
+    expect(isSignedByVendorH(header.replace('00000;', '00001;'), known, at)).toBe(false)
+    expect(isSignedByVendorH('', known, at)).toBe(false)
+  })
+
+  it('vendor_h: a signature is valid for ten minutes of the clock', () => {
+    const value = '4rjS5oZBe41/JkZ4o9L/nt71h3eTvS7m0s4gCqKW16A='
+    const header = `timestamp=1700000000000; nonce=nonce-1; value=${value}`
+    const isValid = (minutes: number) =>
+      isSignedByVendorH(
+        header,
+        { user: 'cbuser', secret: 'cbkey' },
+        1_700_000_000_000 + minutes * 60_000,
+      )
+    expect([-11, -9, 9, 11].map(isValid)).toEqual([false, true, true, false])
   })
 
   it('vendor_f sends the access token of its console', () => {

@@ -90,7 +90,8 @@ const expected: Readonly<
     ios_gw: 'config',
   },
   denied: everywhere('config'),
-  config: everywhere('config'),
+  // It names the topic of one request.
+  config: { ...everywhere('config'), ios_gw: 'invalid_token' },
   quota: {
     vendor_x: 'quota',
     vendor_f: 'quota',
@@ -282,6 +283,51 @@ function foreignCredentials(channel: SimulatedChannel, own: GatewayCertificate) 
   }
   return { ...own, ...(changes[channel] ?? { appSecret: 'not the secret' }) }
 }
+
+describe('the token of one device', () => {
+  it('ios_gw: a path or topic that the gateway refuses ends one delivery, and stops no other', async () => {
+    await using providers = newProviders()
+    for (let count = 0; count < 4; count++)
+      expect(await send(providers, 'ios_gw', [tokenFor('ios_gw', 'config')])).toMatchObject([
+        { kind: 'invalid_token', isSuspect: true },
+      ])
+    expect(await send(providers, 'ios_gw', [tokenFor('ios_gw')])).toMatchObject([
+      { kind: 'accepted' },
+    ])
+  })
+
+  it.each(['vendor_h', 'vendor_n'] as const)(
+    '%s: a set-up that the gateway refuses for a list is tried for each device of it',
+    async (channel) => {
+      await using providers = newProviders()
+      const [first, bad, last] = [
+        tokenFor(channel),
+        tokenFor(channel, 'config'),
+        tokenFor(channel),
+      ]
+      expect(await send(providers, channel, [first, bad, last])).toMatchObject([
+        { kind: 'accepted' },
+        { kind: 'config' },
+        { kind: 'accepted' },
+      ])
+      expect(await send(providers, channel, [bad])).toMatchObject([{ kind: 'config' }])
+      expect(await send(providers, channel, [first])).toMatchObject([{ kind: 'accepted' }])
+    },
+  )
+
+  it.each(['vendor_h', 'vendor_n'] as const)(
+    '%s: the circuit opens when three devices in a row have a refused set-up',
+    async (channel) => {
+      await using providers = newProviders()
+      const bad = Array.from({ length: 3 }, () => tokenFor(channel, 'config'))
+      for (const token of bad)
+        expect(await send(providers, channel, [token])).toMatchObject([{ kind: 'config' }])
+      expect(await send(providers, channel, [tokenFor(channel)])).toMatchObject([
+        { kind: 'held_back', code: 'circuit_open' },
+      ])
+    },
+  )
+})
 
 describe('a quota that is used up', () => {
   const endsAt = Date.now() + 3_600_000

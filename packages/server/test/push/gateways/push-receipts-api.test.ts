@@ -329,14 +329,16 @@ for (const backend of anyBackend()) {
       const tag = await tagOf(taskId)
       const statuses = [{ token: own, status: 0, biTag: tag, requestId: 'any' }]
       const body = JSON.stringify({ statuses })
-      const signed = (secret: string) => {
+      const signed = (secret: string, at = watched.clock.now()) => {
         const value = createHmac('sha256', secret)
-          .update(`5nonce${vendorHCallback.user}`)
+          .update(`${at}nonce${vendorHCallback.user}`)
           .digest('base64')
-        return { ...json, 'x-huawei-callback-id': `timestamp=5;nonce=nonce;value=${value}` }
+        return { ...json, 'x-huawei-callback-id': `timestamp=${at};nonce=nonce;value=${value}` }
       }
       expect((await post(signedH, body)).status).toBe(404)
       expect((await post(signedH, body, signed('another'))).status).toBe(404)
+      const hourAgo = watched.clock.now() - 3_600_000
+      expect((await post(signedH, body, signed(vendorHCallback.secret, hourAgo))).status).toBe(404)
       expect(await receivedBy('vendor_h', taskId)).toBe(0)
       expect((await post(signedH, body, signed(vendorHCallback.secret))).status).toBe(200)
       expect(await receivedBy('vendor_h', taskId)).toBe(1)

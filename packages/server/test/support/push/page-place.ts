@@ -346,7 +346,7 @@ async function addPerson(
         ...key,
         device_sn: deviceSn,
         notifier_name: name,
-        device_token: `${userId} ${deviceSn} ${name}`,
+        device_token: `${userId}0${deviceSn}${name === 'phones' ? 'a' : 'b'}`,
         bound_at: 1,
         paused_until: 0,
       })

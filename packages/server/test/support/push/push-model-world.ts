@@ -347,6 +347,12 @@ export class PushModelWorld {
     await this.nodes.call(({ api }) =>
       api.admin().succeed('PUT', path, { body: { list: [user.id] } }),
     )
+    if (!user.isDisabled) return
+    // The tokens are silent, and no device logs in again.
+    for (const device of user.devices) {
+      device.tokens.clear()
+      device.paused.clear()
+    }
   }
 
   async #call(

@@ -30,6 +30,7 @@ export type Suppression =
   | 'not_connected'
   | 'no_channel_of_the_sequence'
   | 'device_paused'
+  | 'malformed_token'
 
 /** A part of an audience, by user ID. */
 export interface RecipientPage {

@@ -8,6 +8,11 @@ const outcomes: readonly [PushOutcome, isOk: boolean, words: RegExp][] = [
   [{ kind: 'accepted', messageId: '1' }, true, /^the gateway takes the credentials$/],
   [{ ...token, isSuspect: false }, true, /^the gateway takes the credentials$/],
   [{ ...token, isSuspect: true }, true, /shows with the first device only$/],
+  [
+    { ...token, isSuspect: true, isOfRequest: true },
+    false,
+    /refuses the topic of the app: so it is/,
+  ],
   [{ kind: 'suppressed', ...said }, true, /^the gateway takes the credentials$/],
   [
     { kind: 'quota', ...said, scope: 'certificate', endsAt: 1 },

@@ -22,6 +22,8 @@ function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {
   const said = `${reason} (${code})`
   switch (kind) {
     case 'invalid_token':
+      if (refusal.isOfRequest)
+        return { isOk: false, words: `the gateway refuses the topic of the app: ${said}` }
       return {
         isOk: true,
         words: `${works}${refusal.isSuspect ? '; that the app of the devices is the same shows with the first device only' : ''}`,

@@ -25,7 +25,8 @@ function certificate(certificateId: number, channel: VendorChannel): PushCertifi
 }
 
 function binding(notifierName: string, pausedUntil = 0) {
-  return { notifierName, deviceToken: `token of ${notifierName}`, boundAt: 1, pausedUntil }
+  const deviceToken = notifierName.startsWith('ios_gw') ? 'a4' : `token of ${notifierName}`
+  return { notifierName, deviceToken, boundAt: 1, pausedUntil }
 }
 
 const entries = [
@@ -88,6 +89,13 @@ describe('chooseChannel', () => {
       'cloud_gw 1',
     )
     expect(choose({ bindings: [binding('vendor_h 2', now)] })).toBe('vendor_h 2')
+  })
+
+  it.each(['..', 'a4/../b', 'token', '%2e', ''])('passes over the token %j of ios_gw', (deviceToken) => {
+    const malformed = { ...binding('ios_gw 4'), deviceToken }
+    expect(choose({ bindings: [malformed] })).toBe('malformed_token')
+    expect(choose({ bindings: [malformed, ...both] })).toBe('vendor_h 2')
+    expect(choose({ bindings: [malformed, binding('vendor_h 2', now + 1)] })).toBe('device_paused')
   })
 
   it('says why there is no way', () => {

@@ -1,5 +1,6 @@
 /** Through which channel a push reaches a device (rule G2). */
 import { compare } from '../../../lib/compare.js'
+import { tokenFault } from '../../../push/rules/token-form.js'
 import type { VendorChannel } from '../../../push/sender.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
@@ -60,7 +61,10 @@ export function vendorWays({ sequence, bindings, certificates, now }: ChoiceInpu
   const ways = bindings.flatMap((binding): VendorWay[] => {
     const certificate = certificates.get(binding.notifierName)
     const isUsable =
-      certificate && sequence.includes(certificate.gateway.channel) && binding.pausedUntil <= now
+      certificate &&
+      sequence.includes(certificate.gateway.channel) &&
+      binding.pausedUntil <= now &&
+      hasForm(certificate, binding)
     return isUsable ? [{ certificate, binding }] : []
   })
   return ways.sort((a, b) => compareWays(sequence, a.certificate, b.certificate))
@@ -78,8 +82,20 @@ export function compareWays(
 
 function whyNoVendor({ sequence, bindings, certificates }: ChoiceInputs): Suppression {
   if (bindings.length === 0) return 'not_connected'
-  const known = bindings.flatMap(({ notifierName }) => certificates.get(notifierName) ?? [])
+  const known = bindings.flatMap((binding) => {
+    const certificate = certificates.get(binding.notifierName)
+    return certificate ? [{ certificate, binding }] : []
+  })
   if (known.length === 0) return 'no_certificate'
-  const isInSequence = known.some(({ gateway }) => sequence.includes(gateway.channel))
-  return isInSequence ? 'device_paused' : 'no_channel_of_the_sequence'
+  const inSequence = known.filter(({ certificate: { gateway } }) =>
+    sequence.includes(gateway.channel),
+  )
+  if (inSequence.length === 0) return 'no_channel_of_the_sequence'
+  return inSequence.some(({ certificate, binding }) => hasForm(certificate, binding))
+    ? 'device_paused'
+    : 'malformed_token'
+}
+
+function hasForm({ gateway }: UsableCertificate, { deviceToken }: DeviceBinding): boolean {
+  return tokenFault(gateway.channel, deviceToken) === null
 }

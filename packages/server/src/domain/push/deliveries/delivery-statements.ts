@@ -114,6 +114,9 @@ export const changeDeliveries: BulkUpdate = {
   keys: deliveryKeyColumns,
 }
 
+/** Takes deliveries out of badges. Rows: null, then {@link deliveryKeyRow}. */
+export const clearBadges: BulkUpdate = { ...changeDeliveries, set: { badge: 'integer' } }
+
 /** The channel of a delivery as columns of {@link changeChannels}. */
 export const deliveryChannelRow = rowOf(
   channelColumns,

@@ -8,6 +8,7 @@ import type { TaskKey } from '../tasks/task-model.js'
 import type { Delivery, DeliveryKey } from './delivery-model.js'
 import {
   changeDeliveries,
+  clearBadges,
   deliveryKeyColumns,
   deliveryKeyRow,
   deliveryProgressRow,
@@ -54,10 +55,14 @@ export class DeliveryStore {
     return (await this.#pending.all(db, { appId, batchId })).map(toDelivery)
   }
 
-  /** Lists the pending deliveries of a task by key, at most `limit`. */
-  async listPendingOf(
+  /**
+   * Lists the deliveries of a task that are pending or count in badges, by key, at most `limit`.
+   * @param after users with IDs above it
+   */
+  async listOpenOf(
     db: Queryable,
     { appId, taskId }: TaskKey,
+    after: Int64,
     limit: number,
   ): Promise<DeliveryKey[]> {
     const rows = await db
@@ -65,7 +70,10 @@ export class DeliveryStore {
       .select(['user_id as userId', 'device_sn as deviceSn'])
       .where('app_id', '=', appId)
       .where('task_id', '=', taskId)
-      .where('state', '=', pushDeliveryState.pending)
+      .where('user_id', '>', after)
+      .where((eb) =>
+        eb.or([eb('state', '=', pushDeliveryState.pending), eb('badge', 'is not', null)]),
+      )
       .orderBy('user_id')
       .orderBy('device_sn')
       .limit(limit)
@@ -103,6 +111,12 @@ export class DeliveryStore {
       ...deliveryKeyRow(delivery),
     ])
     await this.database.bulk(tx, changeDeliveries, rows)
+  }
+
+  /** Takes deliveries that are locked out of badges. */
+  async clearBadges(tx: Tx, deliveries: readonly DeliveryKey[]): Promise<void> {
+    const rows = deliveries.map((delivery) => [null, ...deliveryKeyRow(delivery)])
+    await this.database.bulk(tx, clearBadges, rows)
   }
 
   /** Those of batches for the device tokens with these hashes, in no particular order. */

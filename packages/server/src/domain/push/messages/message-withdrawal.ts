@@ -2,6 +2,8 @@ import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import type { BadgeChange } from '../../../push/sender.js'
+import { subtractFromBadges } from '../../users/user-statements.js'
 import type { Suppression } from '../audience/recipient.js'
 import { compareDeliveries, type DeliveryKey } from '../deliveries/delivery-model.js'
 import { withSteps } from '../deliveries/delivery-step.js'
@@ -21,10 +23,12 @@ export interface MessageWithdrawalOptions {
 }
 
 const deliveriesPerTransaction = 250
+/** Pages of messages that a user has read at once. */
+const maxReadPages = 50
 /** A message that came while the user read everything may not be among what was read. */
 const readAllMarginMs = 1_000
 
-/** Withdraws pushes of messages that were recalled or read, unless they are sent. */
+/** Withdraws pushes of messages that were recalled or read: unsent ones are not sent, and all leave the badges that they count in. */
 export class MessageWithdrawal {
   constructor(private readonly options: MessageWithdrawalOptions) {}
 
@@ -46,17 +50,17 @@ export class MessageWithdrawal {
         return [`${event.actor_id} ${low_id} ${high_id}`, event]
       }),
     )
-    for (const { actor_id, conversation, msg_id } of latest.values()) {
-      const keys = await database.read((db) =>
-        reads.listPending(db, {
-          appId,
-          userId: actor_id,
-          lowId: conversation.low_id,
-          highId: conversation.high_id,
-          upToId: msg_id,
-        }),
-      )
-      await this.#suppress(keys, 'message_read')
+    for (const { actor_id: userId, conversation, msg_id } of latest.values()) {
+      const { low_id: lowId, high_id: highId } = conversation
+      let upToId = msg_id
+      for (let page = 0; page < maxReadPages; page++) {
+        const read = { appId, userId, lowId, highId, upToId }
+        const open = await database.read((db) => reads.listOpen(db, read))
+        // Older messages were read earlier, or never pushed.
+        if (open.length === 0) break
+        await this.#close(open, 'message_read')
+        upToId = Math.min(...open.map(({ msgId }) => Number(msgId))) - 1
+      }
     }
   }
 
@@ -66,33 +70,49 @@ export class MessageWithdrawal {
     // The task of a message expires a fixed time after the message was sent.
     const expiresBefore = at - readAllMarginMs + messageLifetimeMs
     for (;;) {
-      const keys = await database.read((db) =>
-        reads.listAllPending(db, { appId, userId, expiresBefore }, deliveriesPerTransaction),
+      const open = await database.read((db) =>
+        reads.listAllOpen(db, { appId, userId, expiresBefore }, deliveriesPerTransaction),
       )
-      await this.#suppress(keys, 'message_read')
-      if (keys.length < deliveriesPerTransaction) return
+      await this.#close(
+        wholeGroups(open, ({ taskId }) => taskId),
+        'message_read',
+      )
+      if (open.length < deliveriesPerTransaction) return
     }
   }
 
   async #withdraw(task: TaskKey): Promise<void> {
     const { database, tasks, deliveries, clock } = this.options
     await database.transaction((tx) => tasks.cancel(tx, task, clock.now()))
+    let after: Int64 = 0
     for (;;) {
-      const keys = await database.read((db) =>
-        deliveries.listPendingOf(db, task, deliveriesPerTransaction),
+      const open = await database.read((db) =>
+        deliveries.listOpenOf(db, task, after, deliveriesPerTransaction),
       )
-      if (keys.length === 0) return
-      await this.#suppress(keys, 'message_recalled')
+      const keys = wholeGroups(open, ({ userId }) => userId)
+      const last = keys.at(-1)
+      if (!last) return
+      await this.#close(keys, 'message_recalled')
+      after = last.userId
     }
   }
 
-  /** Deliveries that have ended stay as they are. */
-  async #suppress(keys: readonly DeliveryKey[], reason: Suppression): Promise<void> {
+  /**
+   * Suppresses pending deliveries, and takes all out of badges.
+   * @param keys with all open deliveries to a user of a task, which count once
+   */
+  async #close(keys: readonly DeliveryKey[], reason: Suppression): Promise<void> {
     const { database, tasks, deliveries, clock } = this.options
     if (keys.length === 0) return
     const at = clock.now()
+    const [{ appId }] = keys as [DeliveryKey]
+    const found = await database.read((db) => tasks.list(db, keys))
+    const badges = new Map(
+      found.map(({ taskId, content }) => [taskId, content.notification.badge]),
+    )
     await database.transaction(async (tx) => {
       const locked = await deliveries.lock(tx, [...keys].sort(compareDeliveries))
+      const counted = locked.filter(({ badge }) => badge !== null)
       const changed = locked
         .filter(({ state }) => state === pushDeliveryState.pending)
         .map((delivery) => ({
@@ -101,7 +121,32 @@ export class MessageWithdrawal {
           steps: withSteps(delivery.steps, { at, step: 'suppressed', result: reason }),
         }))
       await deliveries.change(tx, changed)
+      await deliveries.clearBadges(tx, counted)
+      await subtractFromBadges(database.contextOf(tx), appId, countsOf(counted, badges))
       await tasks.addDevices(tx, finishedOf(changed))
     })
   }
+}
+
+/** The keys without those of the last group, which may be incomplete in a full page. */
+function wholeGroups<Key>(keys: readonly Key[], groupOf: (key: Key) => Int64): readonly Key[] {
+  const last = keys.at(-1)
+  if (last === undefined || keys.length < deliveriesPerTransaction) return keys
+  const whole = keys.filter((key) => groupOf(key) !== groupOf(last))
+  return whole.length === 0 ? keys : whole
+}
+
+/** The numbers by which pushes have raised badges, by user. */
+function countsOf(
+  counted: readonly DeliveryKey[],
+  badges: ReadonlyMap<Int64, BadgeChange | null>,
+): Map<Int64, number> {
+  const counts = new Map<Int64, number>()
+  // A user's badge changes once with a push, however many devices show it.
+  const pushes = new Map(counted.map((key) => [`${key.taskId} ${key.userId}`, key]))
+  for (const { taskId, userId } of pushes.values()) {
+    const change = badges.get(taskId)
+    if (change?.mode === 'add') counts.set(userId, (counts.get(userId) ?? 0) + change.count)
+  }
+  return counts
 }

@@ -1,6 +1,6 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/database.js'
-import { sql } from '../../../db/kysely.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
 /** The read position of a user in a conversation, or in the broadcasts of a sender. */
@@ -21,16 +21,23 @@ export interface ReadAll {
   readonly expiresBefore: number
 }
 
-/** Looked for are the last messages only: of older ones the device has had a newer push. */
-const maxMessages = 20
+/** A push to a device that is pending or counts in the badge of its user. */
+export interface OpenPush extends DeliveryKey {
+  readonly msgId: Int64
+}
+
+/** Messages that are looked at together. */
+const messagesPerPage = 20
+
+const isOpen: RawBuilder<boolean> = sql`(d.state = ${sql.lit(pushDeliveryState.pending)} or d.badge is not null)`
 
 /** Finds pushes of messages that were read. */
 export class ReadMessageStore {
-  readonly #pending: Prepared<ReadUpTo, DeliveryKey>
-  readonly #allPending: PreparedPage<ReadAll, DeliveryKey>
+  readonly #open: Prepared<ReadUpTo, OpenPush>
+  readonly #allOpen: PreparedPage<ReadAll, OpenPush>
 
   constructor(database: Database) {
-    this.#pending = database.prepared((db, param) =>
+    this.#open = database.prepared((db, param) =>
       db
         .selectFrom(
           db
@@ -41,7 +48,7 @@ export class ReadMessageStore {
             .where('high_id', '=', param('highId'))
             .where('msg_id', '<=', param('upToId') as number)
             .orderBy('msg_id', 'desc')
-            .limit(sql.lit(maxMessages))
+            .limit(sql.lit(messagesPerPage))
             .as('m'),
         )
         .innerJoin('push_tasks as t', (join) =>
@@ -55,34 +62,38 @@ export class ReadMessageStore {
           join.onRef('d.app_id', '=', 't.app_id').onRef('d.task_id', '=', 't.task_id'),
         )
         .select(['d.app_id as appId', 'd.task_id as taskId', 'd.user_id as userId'])
-        .select('d.device_sn as deviceSn')
+        .select(['d.device_sn as deviceSn', 't.msg_id as msgId'])
         .where('d.user_id', '=', param('userId'))
-        .where('d.state', '=', sql.lit(pushDeliveryState.pending)),
+        .where(isOpen),
     )
-    this.#allPending = database.preparedPage((db, param, limit) =>
+    this.#allOpen = database.preparedPage((db, param, limit) =>
       db
         .selectFrom('push_deliveries as d')
         .innerJoin('push_tasks as t', (join) =>
           join.onRef('t.app_id', '=', 'd.app_id').onRef('t.task_id', '=', 'd.task_id'),
         )
         .select(['d.app_id as appId', 'd.task_id as taskId', 'd.user_id as userId'])
-        .select('d.device_sn as deviceSn')
+        .select(['d.device_sn as deviceSn', 't.msg_id as msgId'])
         .where('d.app_id', '=', param('appId'))
         .where('d.user_id', '=', param('userId'))
-        .where('d.state', '=', sql.lit(pushDeliveryState.pending))
+        .where(isOpen)
         .where('t.msg_id', '<>', 0)
         .where('t.expires_at', '<', param('expiresBefore'))
+        .orderBy('d.task_id')
         .limit(limit),
     )
   }
 
-  /** Pushes to the user that have not come to an end. */
-  async listPending(db: Queryable, read: ReadUpTo): Promise<DeliveryKey[]> {
-    return this.#pending.all(db, { ...read })
+  /**
+   * Open pushes to the user of the last messages that were read, a page of them. Older pages follow with the ID before the oldest message
+   * as `upToId`.
+   */
+  async listOpen(db: Queryable, read: ReadUpTo): Promise<OpenPush[]> {
+    return this.#open.all(db, { ...read })
   }
 
-  /** Pushes of messages to the user that have not come to an end, at most `limit`, in no particular order. */
-  async listAllPending(db: Queryable, read: ReadAll, limit: number): Promise<DeliveryKey[]> {
-    return this.#allPending.all(db, { ...read, limit })
+  /** Open pushes of messages to the user, at most `limit`; those of one message follow each other. */
+  async listAllOpen(db: Queryable, read: ReadAll, limit: number): Promise<OpenPush[]> {
+    return this.#allOpen.all(db, { ...read, limit })
   }
 }

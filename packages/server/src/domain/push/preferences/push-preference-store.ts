@@ -18,6 +18,24 @@ export class PushPreferenceStore {
     )
   }
 
+  /** Tests whether the token belongs to a device or to the settings of another user. */
+  async isPushTokenOfOther(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    pushToken: string,
+  ): Promise<boolean> {
+    const of = (table: 'devices' | 'user_settings') =>
+      tx
+        .selectFrom(table)
+        .select('user_id')
+        .where('app_id', '=', appId)
+        .where('push_token', '=', pushToken)
+        .where('user_id', '<>', userId)
+        .limit(1)
+        .executeTakeFirst()
+    return ((await of('devices')) ?? (await of('user_settings'))) !== undefined
+  }
+
   /** @returns false when the alias belongs to another user */
   async bindAlias(tx: Tx, { appId, userId }: UserKey, alias: string): Promise<boolean> {
     await tx

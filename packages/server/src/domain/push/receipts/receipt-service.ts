@@ -113,8 +113,8 @@ export class ReceiptService {
     source: ReceiptSource,
     request: GatewayReceiptRequest,
   ): Promise<string | null> {
-    const { observer } = this.options
-    if (!isProved(channel, source, request)) {
+    const { observer, clock } = this.options
+    if (!isProved(channel, source, request, clock.now())) {
       observer.counted(channel, 'refused', 1)
       return null
     }
@@ -250,9 +250,10 @@ function isProved(
   channel: ReceiptChannel,
   { certificate: { receiptProof } }: ReceiptSource,
   { body, signature }: GatewayReceiptRequest,
+  now: number,
 ): boolean {
   if (receiptProof === undefined) return true
-  if (channel === 'vendor_h') return isSignedByVendorH(signature, receiptProof)
+  if (channel === 'vendor_h') return isSignedByVendorH(signature, receiptProof, now)
   return channel === 'vendor_f' ? isSentByVendorF(body, receiptProof.secret) : true
 }
 

@@ -23,6 +23,7 @@ const suppressions: Readonly<Record<Suppression, string>> = {
   not_connected: 'the device was not connected and has no token of a gateway',
   no_channel_of_the_sequence: 'the push excludes the channels that the device can be reached by',
   device_paused: 'its gateway wants no push for the device for a while',
+  malformed_token: 'the token of the device does not have the form of the channel',
 }
 
 const outcomes: Readonly<Record<PushOutcomeKind | 'handed_over' | 'disconnected', string>> = {

@@ -10,6 +10,7 @@ import type { DeviceService } from '../../devices/device-service.js'
 import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
 import type { LoginCaller, LoginQueue } from '../../login/login-queue.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
+import type { PushTokenOwners } from '../settings/settings-service.js'
 import type { SettingsStore } from '../settings/settings-store.js'
 import {
   defaultSettings,
@@ -32,6 +33,7 @@ export interface RegistrationServiceOptions {
   readonly users: UserStore
   readonly counts: UserCountStore
   readonly aliases: AliasBinder
+  readonly pushTokens: PushTokenOwners
   readonly settings: SettingsStore
   readonly apps: AppService
   readonly contacts: ContactConnector
@@ -128,6 +130,7 @@ export class RegistrationService {
 
   /**
    * Registers a user with an alias, a device and its push token.
+   * The push token of another user is left out: a device then gets one of its own.
    * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then
    * nothing is stored
    */
@@ -135,7 +138,7 @@ export class RegistrationService {
     registrar: Registrar,
     registration: PushRegistration,
   ): Promise<{ userId: Int64; settings: StoredSettings }> {
-    const { aliases, settings, apps, devices } = this.options
+    const { aliases, settings, apps, devices, pushTokens } = this.options
     const { appId } = registrar
     const registrationSecret = await apps.registrationSecret(appId)
     const isSigned = () =>
@@ -146,9 +149,12 @@ export class RegistrationService {
     if (registrationSecret !== '' && registrar.kind !== 'admin' && !isSigned())
       throw new AppError('registration_signature_invalid')
     return this.#registerOne(registrar, registration, async (tx, userId) => {
-      const { alias, deviceGuid, pushToken, userAgent } = registration
+      const { alias, deviceGuid, pushToken: brought, userAgent } = registration
       if (alias && !(await aliases.bindAlias(tx, { appId, userId }, alias)))
         throw new AppError('push_alias_taken')
+      const isForeign =
+        brought && (await pushTokens.isPushTokenOfOther(tx, { appId, userId }, brought))
+      const pushToken = isForeign ? '' : brought
       const device = deviceGuid
         ? await devices.open(tx, {
             appId,

@@ -1,9 +1,15 @@
-import type { Int64 } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
 import { requireName } from '../../names.js'
 import type { AccountService } from '../account-service.js'
-import { defaultSettings, type StoredSettings } from '../user-model.js'
+import { defaultSettings, type StoredSettings, type UserKey } from '../user-model.js'
 import type { SettingsStore } from './settings-store.js'
+
+/** The owners of push tokens. */
+export interface PushTokenOwners {
+  /** Tests whether the token belongs to a device or to the settings of another user. */
+  isPushTokenOfOther(tx: Tx, user: UserKey, pushToken: string): Promise<boolean>
+}
 
 /** User settings for discovery, contact and notification (rule D7). */
 export class SettingsService {
@@ -12,6 +18,7 @@ export class SettingsService {
       readonly database: Database
       readonly store: SettingsStore
       readonly accounts: AccountService
+      readonly pushTokens: PushTokenOwners
     },
   ) {}
 
@@ -23,7 +30,7 @@ export class SettingsService {
   /**
    * Changes settings; omitted ones stay unchanged.
    * @param field wire name of push_nick_name
-   * @throws AppError invalid_parameter, user_not_found, user_deleted
+   * @throws AppError invalid_parameter, push_token_mismatch, user_not_found, user_deleted
    */
   async update(
     appId: string,
@@ -31,11 +38,14 @@ export class SettingsService {
     changes: Partial<StoredSettings>,
     field = 'push_nick_name',
   ): Promise<void> {
-    const { database, store, accounts } = this.options
+    const { database, store, accounts, pushTokens } = this.options
+    const { push_token: pushToken = '' } = changes
     if (changes.push_nick_name !== undefined) requireName(changes.push_nick_name, field)
     if (Object.keys(changes).length === 0) return
     await database.transaction(async (tx) => {
       await accounts.lockKeyShare(tx, appId, userId)
+      if (pushToken !== '' && (await pushTokens.isPushTokenOfOther(tx, { appId, userId }, pushToken)))
+        throw new AppError('push_token_mismatch', 'push_token is the token of another user')
       await store.save(tx, appId, userId, changes)
     })
   }

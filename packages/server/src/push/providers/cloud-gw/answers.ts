@@ -18,8 +18,10 @@ export const cloudCodes = codeTable({
   auth_expired: ['UNAUTHENTICATED'],
   throttled: ['QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'],
   server_error: ['UNAVAILABLE', 'INTERNAL', 'UNSPECIFIED_ERROR'],
-  // Without a detail the project is unknown, which says nothing about the device.
-  config: ['THIRD_PARTY_AUTH_ERROR', 'PERMISSION_DENIED', 'NOT_FOUND'],
+  credentials: ['PERMISSION_DENIED'],
+  // THIRD_PARTY_AUTH_ERROR concerns devices of Apple and browsers only. NOT_FOUND without a detail: the project is unknown, which says
+  // nothing about the device.
+  config: ['THIRD_PARTY_AUTH_ERROR', 'NOT_FOUND'],
   payload: ['INVALID_ARGUMENT'],
 })
 

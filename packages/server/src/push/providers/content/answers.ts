@@ -19,13 +19,15 @@ type QuotaClass = keyof typeof quotas
 
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
- * gives the same answer. `device_config`: the set-up is refused for one device. `clock`: the
- * gateway finds our time wrong.
+ * gives the same answer; `suspect_request`: the answer concerns path or topic. `credentials`: `config` that concerns the credentials or the account.
+ * `device_config`: the set-up is refused for one device. `clock`: the gateway finds our time wrong.
  */
 export type AnswerClass =
   | Exclude<Refusal['kind'], 'network' | 'held_back' | 'quota'>
   | QuotaClass
   | 'suspect_token'
+  | 'suspect_request'
+  | 'credentials'
   | 'device_config'
   | 'clock'
 
@@ -58,7 +60,8 @@ export const statusCodes = codeTable({
   auth_expired: [401],
   throttled: [429, 503],
   payload: [400, 413],
-  config: [403, 404, 405],
+  credentials: [403],
+  config: [404, 405],
   server_error: [500, 501, 502, 504],
 })
 
@@ -104,9 +107,20 @@ export function refusalOfClass(
         since: null,
         isSuspect: kind === 'suspect_token',
       }
+    case 'suspect_request':
+      return {
+        kind: 'invalid_token',
+        code,
+        reason,
+        since: null,
+        isSuspect: true,
+        isOfRequest: true,
+      }
     case 'throttled':
     case 'server_error':
       return { kind, code, reason, retryAfterMs: retryAfterMs(answer) }
+    case 'credentials':
+      return { kind: 'config', code, reason, isOfCredentials: true }
     case 'device_config':
       return { kind: 'config', code, reason, isOfDevice: true }
     case 'clock': {

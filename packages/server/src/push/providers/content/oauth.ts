@@ -43,7 +43,7 @@ export function oauthToken(answer: GatewayAnswer): GatewayToken | Refusal {
  */
 export function tokenRefusal(answer: GatewayAnswer, code: string, reason: string): Refusal {
   const known = statusCodes.get(String(answer.status))
-  const kind = known === 'throttled' || known === 'server_error' ? known : 'config'
+  const kind = known === 'throttled' || known === 'server_error' ? known : 'credentials'
   return refusalOfClass(
     kind,
     { code: code || `http_${answer.status}`, reason: `no access token: ${reason || code}` },

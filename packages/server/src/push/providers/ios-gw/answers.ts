@@ -8,11 +8,13 @@ import type { GatewayAnswer } from '../runtime/transport.js'
 /** Reasons of refusals. */
 export const iosCodes = codeTable({
   invalid_token: ['Unregistered', 'ExpiredToken'],
-  suspect_token: ['BadDeviceToken', 'DeviceTokenNotForTopic'],
+  // Answers about the token, path or topic of one request: the certificate may reach other devices.
+  suspect_token: ['BadDeviceToken', 'DeviceTokenNotForTopic', 'MissingDeviceToken'],
+  suspect_request: ['BadPath', 'BadTopic', 'MissingTopic', 'TopicDisallowed'],
   auth_expired: ['ExpiredProviderToken'],
   throttled: ['TooManyRequests', 'TooManyProviderTokenUpdates'],
   server_error: ['InternalServerError', 'ServiceUnavailable', 'Shutdown', 'IdleTimeout'],
-  config: [
+  credentials: [
     'InvalidProviderToken',
     'MissingProviderToken',
     'BadCertificate',
@@ -20,12 +22,8 @@ export const iosCodes = codeTable({
     'Forbidden',
     'UnrelatedKeyIdInToken',
     'BadEnvironmentKeyIdInToken',
-    'BadTopic',
-    'MissingTopic',
-    'TopicDisallowed',
-    'BadPath',
-    'MethodNotAllowed',
   ],
+  config: ['MethodNotAllowed'],
   payload: [
     'PayloadTooLarge',
     'PayloadEmpty',
@@ -35,7 +33,6 @@ export const iosCodes = codeTable({
     'BadPriority',
     'InvalidPushType',
     'DuplicateHeaders',
-    'MissingDeviceToken',
   ],
 })
 

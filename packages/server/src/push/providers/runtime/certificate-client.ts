@@ -128,6 +128,7 @@ export class CertificateClient<Credentials> {
     if (sending.targets.length === 1) return this.#sendRequest(sending)
     if (this.#singleUntil > this.options.clock.now()) return this.#sendSingly(sending)
     const outcomes = await this.#sendRequest(sending)
+    if (isAboutSomeDevice(outcomes)) return this.#sendSingly(sending)
     const listsEnded = outcomes.find(isListQuota)
     if (!listsEnded) return outcomes
     this.#singleUntil = listsEnded.endsAt
@@ -168,7 +169,8 @@ export class CertificateClient<Credentials> {
     try {
       outcomes = await this.#sendAuthenticated(sending)
     } finally {
-      this.#circuit.leave(state, outcomes)
+      const tokens = sending.targets.map(({ token }) => token)
+      this.#circuit.leave(state, outcomes, tokens)
     }
     return outcomes.map((outcome) => this.#untilMended(outcome))
   }
@@ -195,7 +197,7 @@ export class CertificateClient<Credentials> {
   async #attempt(sending: Sending): Promise<readonly PushOutcome[]> {
     const auth = this.#authOf(sending.part)
     const token = auth && (await auth.get())
-    if (token && !isIssued(token)) return sending.targets.map(() => token)
+    if (token && !isIssued(token)) return sending.targets.map(() => ofCredentials(token))
     const batch = {
       ...sending,
       credentials: this.#credentials,
@@ -253,7 +255,29 @@ async function guarded<T>(work: () => Promise<T>): Promise<T | Refusal> {
 
 /** Credentials that are rejected twice are wrong, not expired. */
 function finalOutcome(outcome: PushOutcome): PushOutcome {
-  return outcome.kind === 'auth_expired' ? { ...outcome, kind: 'config' } : outcome
+  return outcome.kind === 'auth_expired'
+    ? { ...outcome, kind: 'config', isOfCredentials: true }
+    : outcome
+}
+
+function ofCredentials(refusal: Refusal): Refusal {
+  return refusal.kind === 'config' ? { ...refusal, isOfCredentials: true } : refusal
+}
+
+/**
+ * Tests whether the refusal of a whole list may concern one of its devices. Then devices get one request each, so that the token of one
+ * user costs no other user a push or a token.
+ */
+function isAboutSomeDevice(outcomes: readonly PushOutcome[]): boolean {
+  const [first] = outcomes
+  if (first === undefined || outcomes.some((outcome) => outcome !== first)) return false
+  if (first.kind === 'invalid_token') return !first.isSuspect
+  return (
+    first.kind === 'config' &&
+    !first.isOfDevice &&
+    !first.isOfCredentials &&
+    first.retryAfterMs === undefined
+  )
 }
 
 function openCircuitRefusal({ reason, retryAfterMs }: OpenCircuit): Refusal {

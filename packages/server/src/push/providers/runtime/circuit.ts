@@ -1,10 +1,12 @@
 import type { Clock } from '../../../lib/clock.js'
-import type { PushOutcome } from '../../sender.js'
+import type { Delayed, NetworkFailure, PushOutcome, SetUpRefused } from '../../sender.js'
 
 /** Conditions that open a circuit, and how long it stays open. */
 export interface CircuitLimits {
   /** Pause after the gateway refused the credentials or the set-up. */
   readonly configPauseMs: number
+  /** Devices in a row with a refused set-up that are no longer an exception. */
+  readonly refusalsToOpen: number
   /** Consecutive failed requests after which the gateway counts as down. */
   readonly failuresToOpen: number
   /** Pause after a gateway is found to be down. */
@@ -24,11 +26,14 @@ export interface OpenCircuit {
 }
 
 /**
- * Circuit breaker. Opens after a `config` outcome or after consecutive failures. After the pause it
- * admits a single probe; its outcome closes it or opens it again.
+ * Circuit breaker. Opens after an answer about the credentials, after other `config` outcomes of
+ * devices in a row, or after consecutive failures: the token of one device stops no other. After the
+ * pause it admits a single probe; its outcome closes it or opens it again.
  */
 export class CircuitBreaker {
   #failures = 0
+  /** Tokens of devices in a row with a refused set-up. */
+  readonly #refused = new Set<string>()
   #opened: { cause: OpenCircuit['cause']; reason: string; until: number } | null = null
   #isProbing = false
 
@@ -55,19 +60,31 @@ export class CircuitBreaker {
     return { kind: 'half_open' }
   }
 
-  /** @param outcomes of one request; [] when it could not be sent */
-  leave(state: CircuitState, outcomes: readonly PushOutcome[]): void {
+  /**
+   * @param outcomes of one request; [] when it could not be sent
+   * @param tokens of the devices, in the order of their outcomes
+   */
+  leave(state: CircuitState, outcomes: readonly PushOutcome[], tokens: readonly string[]): void {
     const isProbe = state.kind === 'half_open'
     if (isProbe) this.#isProbing = false
-    const failure = outcomes.find(isFailure)
-    if (failure === undefined || !outcomes.every(isFailure)) {
-      if (outcomes.length > 0) this.#close()
-      return
+    if (outcomes.length === 0) return
+    for (const [index, outcome] of outcomes.entries()) {
+      if (!isSetUpRefusal(outcome)) this.#refused.clear()
+      // The refusal of a whole list counts once.
+      else if (outcome !== outcomes[index - 1]) this.#refused.add(tokens[index] ?? '')
     }
-    this.#failures++
-    const cause = failure.kind === 'config' ? 'config' : 'outage'
-    if (cause === 'config' || isProbe || this.#failures >= this.limits.failuresToOpen)
-      this.#open(cause, 'reason' in failure ? failure.reason : '')
+    const refusal = outcomes.find(isSetUpRefusal)
+    if (!outcomes.every(isFailure)) this.#close()
+    else if (refusal) this.#openIfGeneral(refusal, isProbe)
+    else if (++this.#failures >= this.limits.failuresToOpen || isProbe)
+      this.#open('outage', outcomes.find(isOutage)?.reason ?? '')
+  }
+
+  #openIfGeneral({ reason, isOfCredentials }: SetUpRefused, isProbe: boolean): void {
+    const isRepeated = isProbe && this.#opened?.cause === 'config'
+    if (isOfCredentials || isRepeated || this.#refused.size >= this.limits.refusalsToOpen)
+      this.#open('config', reason)
+    else this.#close()
   }
 
   #open(cause: OpenCircuit['cause'], reason: string): void {
@@ -83,6 +100,13 @@ export class CircuitBreaker {
 }
 
 function isFailure(outcome: PushOutcome): boolean {
-  if (outcome.kind === 'config') return outcome.isOfDevice !== true
+  return isSetUpRefusal(outcome) || isOutage(outcome)
+}
+
+function isSetUpRefusal(outcome: PushOutcome): outcome is SetUpRefused {
+  return outcome.kind === 'config' && outcome.isOfDevice !== true
+}
+
+function isOutage(outcome: PushOutcome): outcome is NetworkFailure | Delayed {
   return outcome.kind === 'network' || outcome.kind === 'server_error'
 }

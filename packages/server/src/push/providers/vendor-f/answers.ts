@@ -1,7 +1,7 @@
 /** Answers of vendor_f: one code for the request, and codes of single devices in `value`. */
 
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { GatewayCertificate, PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
@@ -17,7 +17,8 @@ export const vendorFCodes = codeTable({
   throttled: [110010],
   certificate_quota: [110019, 110051],
   command_quota: [110053],
-  config: [1006, 110000, 110001, 110009, 110031, 110033],
+  credentials: [1006, 110000, 110001, 110009],
+  config: [300, 110031, 110033],
   server_error: [500, 1001, 1003],
   payload: [1005, 110004, 110032],
 })
@@ -32,6 +33,7 @@ export const vendorFDeviceCodes = codeTable({
 })
 
 const success = '200'
+const redirected = '300'
 
 export function vendorFOutcomes(
   answer: GatewayAnswer,
@@ -39,7 +41,10 @@ export function vendorFOutcomes(
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
-  const reason = scalarText(body.message)
+  const elsewhere = vendorFRedirect(answer)
+  const reason = elsewhere
+    ? `the gateway redirects to ${elsewhere.origin}, which is no address of its own, or redirects twice`
+    : scalarText(body.message)
   if (code !== success)
     return forAll(targets, refusalByCode(vendorFCodes, { code, reason }, answer))
   const refused = new Map<string, Refusal>()
@@ -50,9 +55,23 @@ export function vendorFOutcomes(
   return acceptedBut(targets, scalarText(body.msgId), refused)
 }
 
-/** Returns the address to which the gateway redirects the request; null when it answered. */
-export function vendorFRedirect(answer: GatewayAnswer): string | null {
+/** Returns the address to which the gateway redirects the request; null for an answer. */
+export function vendorFRedirect(answer: GatewayAnswer): URL | null {
   const { code, redirect } = jsonObject(answer.body)
   const url = scalarText(redirect)
-  return scalarText(code) === '300' && /^https?:\/\//.test(url) ? url : null
+  return scalarText(code) === redirected && URL.canParse(url) ? new URL(url) : null
+}
+
+/**
+ * Tests whether a request, with its message and tokens, may go to the address: to the hosts of the vendor by https, or to the host of the
+ * certificate's own address in the same way as there.
+ */
+export function isOwnAddress(
+  { protocol, hostname, username, password }: URL,
+  { endpoint }: Pick<GatewayCertificate, 'endpoint'>,
+): boolean {
+  if (username !== '' || password !== '') return false
+  const own = endpoint?.sendUrl === undefined ? null : new URL(endpoint.sendUrl)
+  if (hostname === own?.hostname) return protocol === 'https:' || protocol === own.protocol
+  return protocol === 'https:' && /(^|\.)meizu\.com$/.test(hostname)
 }

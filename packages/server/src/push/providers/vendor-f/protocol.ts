@@ -1,6 +1,6 @@
 import { noPassThrough } from '../content/answers.js'
 import { defaultLimits, type GatewayProtocol, sendTogether } from '../runtime/protocol.js'
-import { vendorFOutcomes, vendorFRedirect } from './answers.js'
+import { isOwnAddress, vendorFOutcomes, vendorFRedirect } from './answers.js'
 import { readVendorFCredentials, type VendorFCredentials } from './credentials.js'
 import { vendorFRequest } from './payload.js'
 
@@ -19,6 +19,8 @@ export const vendorFProtocol: GatewayProtocol<VendorFCredentials> = {
     send(batch, async (request) => {
       const answer = await call(request)
       const elsewhere = vendorFRedirect(answer)
-      return elsewhere === null ? answer : call({ ...request, url: elsewhere })
+      return elsewhere !== null && isOwnAddress(elsewhere, batch.certificate)
+        ? call({ ...request, url: elsewhere.href })
+        : answer
     }),
 }

@@ -18,6 +18,7 @@ export const vendorHCodes = codeTable({
   auth_expired: [80200001, 80200003, 80200005],
   throttled: [80100017],
   server_error: [81000001, 80600003],
+  // 80300002: no permission for the app, or for the tokens of the request.
   config: [80300002, 80300011, 80300013],
   payload: [80100001, 80100003, 80100004, 80100013, 80100016, 80100018, 80300008, 80300010],
 })

@@ -12,7 +12,8 @@ export const vendorOCodes = codeTable({
   certificate_quota: [33, 34, 42],
   server_error: [-1],
   clock: [19],
-  config: [[14, 18], 26, 27, 28, 30, 59],
+  credentials: [[14, 18], 26, 28, 30],
+  config: [27, 59],
   payload: [12, [20, 25], 31, 32, 40, 41, 51, 67],
 })
 

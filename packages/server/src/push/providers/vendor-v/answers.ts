@@ -15,7 +15,8 @@ export const vendorVCodes = codeTable({
   operational_quota: [10070],
   system_quota: [10073],
   list_quota: [10252, 10254],
-  config: [10043, 10045, 10051, 10082, 10094, [10200, 10206]],
+  credentials: [10043, 10045, 10094, [10200, 10206]],
+  config: [10051, 10082],
   clock: [10207],
   payload: [
     10050,

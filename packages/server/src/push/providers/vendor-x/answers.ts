@@ -20,7 +20,8 @@ export const vendorXCodes = codeTable({
   throttled: [10027, 200002, 21303],
   // Depends on the class of the message, which the answer does not name.
   certificate_quota: [200001, 10034],
-  config: [21301, 21302, 22000, 22006, 22007, 22022, 10031, 10036, 26006],
+  credentials: [21301, 21302, 22000, 22006, 22007, 22022, 10031, 26006],
+  config: [10036],
   // The app does not have this channel. Only this message may use it, so others are still sent.
   device_config: [27001],
   server_error: [-1, 1, 10001, 10002, 10003, 10037, 20301, 20607, 22102, 26003, 65029],
