@@ -36,7 +36,8 @@ export const registerUserForPush = operation({
   path: '/user/register/push',
   tag,
   summary: 'Registers a user together with a device and what pushes need.',
-  description: 'A push_token that another user has is not taken over: the device gets one of its own.',
+  description:
+    'A push_token that another user has is not taken over: the device gets one of its own.',
   callers: 'anyone',
   body: {
     ...credentials,

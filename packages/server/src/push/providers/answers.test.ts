@@ -247,15 +247,18 @@ describe('refusals of the set-up', () => {
     ['vendor_f', [1006, 110000, 110009], [300, 110031]],
     ['vendor_v', [10043, 10094, 10203], [10051, 10082]],
     ['vendor_o', [14, 16, 28], [27, 59]],
-  ])('%s: tells those of the credentials or the account from others', (channel, general, others) => {
-    const isOfCredentials = (code: string | number) => {
-      const [outcome] = outcomesOf[channel]?.(code) ?? []
-      expect(outcome?.kind, String(code)).toBe('config')
-      return outcome?.kind === 'config' && outcome.isOfCredentials === true
-    }
-    expect(general.map(isOfCredentials)).toEqual(general.map(() => true))
-    expect(others.map(isOfCredentials)).toEqual(others.map(() => false))
-  })
+  ])(
+    '%s: tells those of the credentials or the account from others',
+    (channel, general, others) => {
+      const isOfCredentials = (code: string | number) => {
+        const [outcome] = outcomesOf[channel]?.(code) ?? []
+        expect(outcome?.kind, String(code)).toBe('config')
+        return outcome?.kind === 'config' && outcome.isOfCredentials === true
+      }
+      expect(general.map(isOfCredentials)).toEqual(general.map(() => true))
+      expect(others.map(isOfCredentials)).toEqual(others.map(() => false))
+    },
+  )
 
   it.each(['cloud_gw', 'vendor_h', 'vendor_x', 'vendor_f', 'vendor_v', 'vendor_o'])(
     '%s: HTTP 403 without a code is about the credentials',

@@ -300,11 +300,7 @@ describe('the token of one device', () => {
     '%s: a set-up that the gateway refuses for a list is tried for each device of it',
     async (channel) => {
       await using providers = newProviders()
-      const [first, bad, last] = [
-        tokenFor(channel),
-        tokenFor(channel, 'config'),
-        tokenFor(channel),
-      ]
+      const [first, bad, last] = [tokenFor(channel), tokenFor(channel, 'config'), tokenFor(channel)]
       expect(await send(providers, channel, [first, bad, last])).toMatchObject([
         { kind: 'accepted' },
         { kind: 'config' },

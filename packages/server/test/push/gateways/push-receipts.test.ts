@@ -46,6 +46,7 @@ it.each(receiptChannels)('%s: receipts lead back to message, device and task', a
   for (const { body, headers } of listener.received) {
     if (channel === 'vendor_f') expect(isSentByVendorF(body, vendorFAccessToken)).toBe(true)
     const signature = String(headers['x-huawei-callback-id'])
-    if (channel === 'vendor_h') expect(isSignedByVendorH(signature, vendorHCallback, Date.now())).toBe(true)
+    if (channel === 'vendor_h')
+      expect(isSignedByVendorH(signature, vendorHCallback, Date.now())).toBe(true)
   }
 })

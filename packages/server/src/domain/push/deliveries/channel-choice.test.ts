@@ -91,12 +91,17 @@ describe('chooseChannel', () => {
     expect(choose({ bindings: [binding('vendor_h 2', now)] })).toBe('vendor_h 2')
   })
 
-  it.each(['..', 'a4/../b', 'token', '%2e', ''])('passes over the token %j of ios_gw', (deviceToken) => {
-    const malformed = { ...binding('ios_gw 4'), deviceToken }
-    expect(choose({ bindings: [malformed] })).toBe('malformed_token')
-    expect(choose({ bindings: [malformed, ...both] })).toBe('vendor_h 2')
-    expect(choose({ bindings: [malformed, binding('vendor_h 2', now + 1)] })).toBe('device_paused')
-  })
+  it.each(['..', 'a4/../b', 'token', '%2e', ''])(
+    'passes over the token %j of ios_gw',
+    (deviceToken) => {
+      const malformed = { ...binding('ios_gw 4'), deviceToken }
+      expect(choose({ bindings: [malformed] })).toBe('malformed_token')
+      expect(choose({ bindings: [malformed, ...both] })).toBe('vendor_h 2')
+      expect(choose({ bindings: [malformed, binding('vendor_h 2', now + 1)] })).toBe(
+        'device_paused',
+      )
+    },
+  )
 
   it('says why there is no way', () => {
     expect(choose({})).toBe('not_connected')

@@ -107,9 +107,7 @@ export class MessageWithdrawal {
     const at = clock.now()
     const [{ appId }] = keys as [DeliveryKey]
     const found = await database.read((db) => tasks.list(db, keys))
-    const badges = new Map(
-      found.map(({ taskId, content }) => [taskId, content.notification.badge]),
-    )
+    const badges = new Map(found.map(({ taskId, content }) => [taskId, content.notification.badge]))
     await database.transaction(async (tx) => {
       const locked = await deliveries.lock(tx, [...keys].sort(compareDeliveries))
       const counted = locked.filter(({ badge }) => badge !== null)

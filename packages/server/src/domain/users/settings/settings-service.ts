@@ -44,7 +44,10 @@ export class SettingsService {
     if (Object.keys(changes).length === 0) return
     await database.transaction(async (tx) => {
       await accounts.lockKeyShare(tx, appId, userId)
-      if (pushToken !== '' && (await pushTokens.isPushTokenOfOther(tx, { appId, userId }, pushToken)))
+      if (
+        pushToken !== '' &&
+        (await pushTokens.isPushTokenOfOther(tx, { appId, userId }, pushToken))
+      )
         throw new AppError('push_token_mismatch', 'push_token is the token of another user')
       await store.save(tx, appId, userId, changes)
     })
