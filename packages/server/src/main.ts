@@ -31,6 +31,7 @@ export async function run(args: readonly string[]): Promise<void> {
     local,
     serve,
     migrate,
+    checkDatabase,
     compact,
     simulatePush,
   }
@@ -107,6 +108,22 @@ async function migrate(
     import('./observability/log.js'),
   ])
   return migrateDatabase({ ...loaded, log: createLog('silent') }, options)
+}
+
+async function checkDatabase(loaded: LoadedConfig): Promise<string | null> {
+  if (loaded.config.storage.kind === 'sqlite') return null
+  const [{ openDatabase }, { DatabaseUnreachableError }, { createLog }] = await Promise.all([
+    import('./context/context.js'),
+    import('./context/database/start-check.js'),
+    import('./observability/log.js'),
+  ])
+  try {
+    await using _ = await openDatabase({ ...loaded, log: createLog('silent') })
+    return null
+  } catch (error) {
+    if (error instanceof DatabaseUnreachableError) return error.message
+    throw error
+  }
 }
 
 async function compact(loaded: LoadedConfig) {

@@ -11,24 +11,28 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   printingCommand(
     program,
     'config',
-    'Checks the settings and prints each with its source; secrets are not printed.',
+    'Checks the settings, and a PostgreSQL database that answers, and prints each setting with its source; secrets are not printed.',
   )
     .addOption(
       new Option('--reference', 'print the reference of all settings as Markdown').conflicts(
         'json',
       ),
     )
-    .action((options: ConfigOptions) => {
+    .action(async (options: ConfigOptions) => {
+      const { checkDatabase, stderr } = context.dependencies
       if (options.reference) {
         context.dependencies.stdout.write(configReference())
         return
       }
-      const { settings } = context.load()
+      const loaded = context.load()
+      const { settings } = loaded
       context.printer(options).print(settings, () =>
         formatTable(
           settings.map(({ name, value, source }) => ({ setting: name, value, source })),
           '',
         ),
       )
+      const unreachable = await checkDatabase(loaded)
+      if (unreachable !== null) stderr.write(`hermod: ${unreachable}\n`)
     })
 }

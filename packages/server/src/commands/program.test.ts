@@ -66,6 +66,9 @@ async function run(
         done.push(`migrate ${statusOnly}`)
         return migrations
       },
+      async checkDatabase() {
+        return null
+      },
       async compact() {
         done.push('compact')
         return compaction

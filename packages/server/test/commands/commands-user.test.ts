@@ -339,6 +339,10 @@ function badLines(place: Place): void {
       [JSON.stringify({ username: 'first', password }), null],
       [`${secret} is no json`, 'is not valid JSON'],
       [`["${secret}"]`, 'is no JSON object'],
+      [
+        `{"username":"deep","public_info":${'['.repeat(60_000)}${']'.repeat(60_000)}}`,
+        'has an object or a list as public_info',
+      ],
       ['', null],
       [JSON.stringify({ username: 'unknown', passwort: secret }), 'passwort must be left out'],
       [JSON.stringify({ username: 'has space', password: secret }), 'username must consist of'],

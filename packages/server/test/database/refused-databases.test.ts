@@ -5,6 +5,7 @@ import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
 import { createLog } from '../../dist/observability/log.js'
 import { type DataPlace, openSql } from '../support/database/sql.js'
+import { runHermod } from '../support/hermod-command.js'
 
 const opened: { folder: TempFolder; database: BackendDatabase }[] = []
 
@@ -127,7 +128,13 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
         ...place,
         databaseUrl: `${place.databaseUrl}?options=-c%20search_path%3Dchat`,
       }
-      expect(await refusal(inSchema)).toContain('has none of the schemas of its search_path (chat)')
+      const problem = 'has none of the schemas of its search_path (chat)'
+      expect(await refusal(inSchema)).toContain(problem)
+      const config = await runHermod(['config'], { HERMOD_DATABASE_URL: inSchema.databaseUrl })
+      expect({ code: config.code, err: config.err }).toEqual({
+        code: 1,
+        err: expect.stringContaining(problem),
+      })
       await migrate(place)
       await run(place, 'create schema chat')
       await migrate(inSchema)

@@ -83,6 +83,12 @@ export interface CommandDependencies {
     options: { readonly statusOnly: boolean },
   ): Promise<readonly Migration[]>
   /**
+   * Checks a PostgreSQL database as `serve` does; the embedded one has no such check.
+   * @returns the reason when the database does not answer, or null
+   * @throws Error when `serve` would refuse the database
+   */
+  checkDatabase(loaded: LoadedConfig): Promise<string | null>
+  /**
    * Gives unused space of the embedded database back to the disk.
    * @returns its size in bytes before and after; null for another database
    */

@@ -1,15 +1,21 @@
 import type { Database } from '../../db/database.js'
 import { findSchemaProblem } from '../../db/migrations/migrate.js'
 
+/** The database did not answer the check. */
+export class DatabaseUnreachableError extends Error {
+  override readonly name = 'DatabaseUnreachableError'
+}
+
 /**
  * Checks, before anything is written, that a database can hold the data of this build.
  * @param name of the database, for operators
- * @throws Error that names the database, the problem and the remedy
+ * @throws DatabaseUnreachableError; Error that names the database, the problem and the remedy
  */
 export async function requireUsable(database: Database, name: string): Promise<void> {
   const problem = await findProblem(database).catch((error: NodeJS.ErrnoException) => {
     // A name with several addresses fails with an error that has a code and no text.
-    throw new Error(`the database ${name} cannot be used: ${error.message || error.code}`, {
+    const reason = error.message || error.code
+    throw new DatabaseUnreachableError(`the database ${name} cannot be used: ${reason}`, {
       cause: error,
     })
   })

@@ -10,8 +10,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { accessText, foreignEntry } from './own-entries.js'
 import { openReserve } from './disk-reserve.js'
+import { accessText, foreignEntry } from './own-entries.js'
 
 const sqliteBusy = 5
 /** What the service opens in the folder. The pid file and the socket are replaced, not opened. */
