@@ -1,3 +1,4 @@
+export * from './body-limit.js'
 export * from './callers.js'
 export * from './enums.js'
 export * from './errors.js'

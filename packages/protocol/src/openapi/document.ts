@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document of the API, derived from the operations alone. */
+import { maxBodyBytes } from '../body-limit.js'
 import { callerRules } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
@@ -56,7 +57,11 @@ export interface OpenApiOperation {
   readonly description: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly (OpenApiParameter | OpenApiReference)[]
-  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly requestBody?: {
+    readonly description?: string
+    readonly required: boolean
+    readonly content: Content
+  }
   readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
   /** The id of the operation, the same for each of its methods. */
   readonly 'x-hermod-operation': string
@@ -321,14 +326,19 @@ function requestBodyOf(
       'application/json': { schema },
       ...(schema.type === 'string' && { 'text/plain': { schema } }),
     }
-    return { required: true, content }
+    return { description: bodyLimit(operation), required: true, content }
   }
   if (Object.keys(operation.body).length === 0) return undefined
   const schema = convert(object(operation.body), schemas)
   return {
+    description: bodyLimit(operation),
     required: requiredOf(operation.body).length > 0,
     content: { 'application/json': { schema } },
   }
+}
+
+function bodyLimit(operation: Operation): string {
+  return `At most ${maxBodyBytes(operation).toLocaleString('en')} bytes.`
 }
 
 /** Converts a schema to plain JSON. Moves titled schemas to the components and refers to them. */

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseJson, stringifyJson } from './json.js'
+import {
+  JsonLimitError,
+  parseJson,
+  parseVerbatim,
+  stringifyJson,
+  stringifyVerbatim,
+} from './json.js'
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
 const int64Boundaries = [
@@ -101,6 +107,51 @@ describe('parseJson', () => {
     '09007199254740993',
   ])('refuses %j', (text) => {
     expect(() => parseJson(text)).toThrow(SyntaxError)
+  })
+})
+
+describe('the limits of JSON', () => {
+  it.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('accept %s nested 64 levels deep and no deeper', (_, open, close) => {
+    const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`
+    expect(JSON.stringify(parseJson(nested(64)))).toBe(nested(64))
+    expect(() => parseJson(nested(65))).toThrow(JsonLimitError)
+    expect(() => parseJson(open.repeat(100_000))).toThrow(JsonLimitError)
+  })
+
+  it('accept numbers of 64 characters and no longer', () => {
+    expect(parseJson('9'.repeat(64))).toBe(10n ** 64n - 1n)
+    expect(parseJson(`0.${'1'.repeat(62)}`)).toBeCloseTo(1 / 9)
+    for (const number of ['9'.repeat(65), `-0.${'1'.repeat(62)}`, `1e${'0'.repeat(63)}`])
+      expect(() => parseJson(`[${number}]`)).toThrow(JsonLimitError)
+  })
+
+  it('do not count what is in strings', () => {
+    const text = `${'['.repeat(100)}\\"${'{'.repeat(100)}${'9'.repeat(100)}\\\\`
+    expect(parseJson(`{"a":"${text}","b":9007199254740993}`)).toEqual({
+      a: JSON.parse(`"${text}"`),
+      b: 9007199254740993n,
+    })
+  })
+
+  it.each(['{9007199254740993:1}', '{9007199254740993 :1}', '"a"9007199254740993'])(
+    'leave %s invalid',
+    (text) => {
+      expect(() => parseJson(text)).toThrow(SyntaxError)
+    },
+  )
+})
+
+describe('JSON with the numbers as they are written', () => {
+  it('writes every number with its own characters', () => {
+    const text = '{"a":1.0,"b":[-0,1E5,0.10,12345678901234567890],"c":"1.0"}'
+    expect(stringifyVerbatim(parseVerbatim(text))).toBe(text)
+  })
+
+  it.each(['01', '1.', '.5', '+1', '-', '1e', '{"a":01}', '{1:2}'])('refuses %s', (text) => {
+    expect(() => parseVerbatim(text)).toThrow(SyntaxError)
   })
 })
 

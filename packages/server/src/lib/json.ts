@@ -1,29 +1,52 @@
-import { parse as parseExactly, stringify as stringifyExactly } from 'lossless-json'
-
-// Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. Digits inside a string only
-// cost the slower parser.
-const longNumber = /\d{17}|9\d{15}/
+/** JSON from outside: bounded in depth and in the length of numbers, and with exact integers. */
+import { randomBytes } from 'node:crypto'
 
 /** The members of a JSON object, by name. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** Valid JSON that the service refuses. The message follows "it" or "the body". */
+export class JsonLimitError extends SyntaxError {
+  override readonly name = 'JsonLimitError'
+}
+
+/** The numbers that pass JSON.parse as strings. */
+interface Marked {
+  readonly pattern: RegExp
+  readonly minLength: number
+}
+
+const maxDepth = 64
+const maxNumberLength = 64
+/** Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. */
+const longInteger: Marked = { pattern: /^-?[1-9]\d{15,}$/, minLength: 16 }
+const everyNumber: Marked = {
+  pattern: /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/,
+  minLength: 1,
+}
+/** Precedes numbers that pass JSON.parse as strings. No text from outside can contain it, since it differs in each process. */
+const mark = `number-${randomBytes(8).toString('hex')}-`
+const markedNumber = new RegExp(`"${mark}([^"]*)"`, 'g')
+
 /**
  * JSON.parse with exact integers: a number when it is a safe integer, else a bigint.
- * @throws SyntaxError
+ * @throws SyntaxError; JsonLimitError for more than 64 levels, and for a number of more than 64 characters
  */
 export function parseJson(text: string): unknown {
-  return longNumber.test(text) ? parseExactly(text, undefined, exactly) : JSON.parse(text)
+  const marked = markNumbers(text, longInteger)
+  return marked === null ? JSON.parse(text) : unmarked(parseMarked(marked))
 }
 
-/** The last of several members of one name counts, as with JSON.parse. */
-const exactly = {
-  parseNumber: exactNumber,
-  onDuplicateKey: ({ newValue }: { newValue: unknown }) => newValue,
+/**
+ * Parses JSON for {@link stringifyVerbatim}, which writes its numbers with the characters that they have here.
+ * @throws as {@link parseJson}
+ */
+export function parseVerbatim(text: string): unknown {
+  return parseMarked(markNumbers(text, everyNumber) ?? text)
 }
 
-function exactNumber(digits: string): number | bigint {
-  const value = Number(digits)
-  return Number.isSafeInteger(value) || !/^-?\d+$/.test(digits) ? value : BigInt(digits)
+/** JSON.stringify for values of {@link parseVerbatim}. */
+export function stringifyVerbatim(value: unknown): string {
+  return JSON.stringify(value).replace(markedNumber, '$1')
 }
 
 /** JSON.stringify that writes bigints as integers. */
@@ -31,10 +54,11 @@ export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    // Rare: only an ID beyond 2^53 that a caller sent and that a per-item result returns is a
-    // bigint.
+    // Rare: only an ID beyond 2^53 that a caller sent and that a per-item result returns is a bigint.
     if (!(error instanceof TypeError)) throw error
-    return stringifyExactly(value) ?? 'null'
+    const asMarked = (_: string, member: unknown) =>
+      typeof member === 'bigint' ? mark + member : member
+    return JSON.stringify(value, asMarked).replace(markedNumber, '$1')
   }
 }
 
@@ -43,4 +67,103 @@ export function scalarText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
     ? String(value)
     : ''
+}
+
+const quote = 0x22
+const minus = 0x2d
+const zero = 0x30
+const nine = 0x39
+const backslash = 0x5c
+const openList = 0x5b
+const closeList = 0x5d
+const openObject = 0x7b
+const closeObject = 0x7d
+const numberCharacters = tableOf('-+.0123456789eE')
+const spaces = tableOf(' \t\r\n')
+
+/**
+ * Scans a text once, outside strings, and makes marked strings of numbers.
+ * @returns null when there are none
+ * @throws JsonLimitError
+ */
+function markNumbers(text: string, { pattern, minLength }: Marked): string | null {
+  const isMarked = (text: string, at: number, end: number) =>
+    // A number before a colon is no JSON, and a string would be.
+    pattern.test(text.slice(at, end)) && text[endOf(spaces, text, end)] !== ':'
+  let depth = 0
+  let result = ''
+  let copied = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === quote) at = endOfString(text, at)
+    else if (char === openList || char === openObject) {
+      if (++depth > maxDepth)
+        throw new JsonLimitError(`must be nested at most ${maxDepth} levels deep`)
+    } else if (char === closeList || char === closeObject) depth--
+    else if (char === minus || (char >= zero && char <= nine)) {
+      const end = endOf(numberCharacters, text, at)
+      if (end - at > maxNumberLength)
+        throw new JsonLimitError(`must have numbers of at most ${maxNumberLength} characters`)
+      if (end - at >= minLength && isMarked(text, at, end)) {
+        result += `${text.slice(copied, at)}"${mark}${text.slice(at, end)}"`
+        copied = end
+      }
+      at = end - 1
+    }
+  }
+  return copied === 0 ? null : result + text.slice(copied)
+}
+
+/** Has 1 at the code of each character. */
+function tableOf(characters: string): Uint8Array {
+  const table = new Uint8Array(128)
+  for (let at = 0; at < characters.length; at++) table[characters.charCodeAt(at)] = 1
+  return table
+}
+
+/** @returns the position after a run of such characters */
+function endOf(characters: Uint8Array, text: string, start: number): number {
+  let end = start
+  while (characters[text.charCodeAt(end)] === 1) end++
+  return end
+}
+
+/** @returns the position of the closing quote */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end < 0 ? text.length : end
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at
+  while (text.charCodeAt(before - 1) === backslash) before--
+  return (at - before) % 2 === 1
+}
+
+/** @throws SyntaxError without a part of the text, which would show the mark */
+function parseMarked(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new SyntaxError('the text is no JSON')
+  }
+}
+
+/** Replaces marked strings in a value by their integers. */
+function unmarked(value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (!value.startsWith(mark)) return value
+    const digits = value.slice(mark.length)
+    const number = Number(digits)
+    return Number.isSafeInteger(number) ? number : BigInt(digits)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) value[index] = unmarked(item)
+    return value
+  }
+  const members = value as Record<string, unknown>
+  for (const name of Object.keys(members)) members[name] = unmarked(members[name])
+  return members
 }

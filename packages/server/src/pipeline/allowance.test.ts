@@ -77,4 +77,14 @@ describe('UserAllowances', () => {
     expect(waitOf(() => users.begin(1).requireFileBytes())).toBe(0)
     expect(waitOf(() => users.begin(1).requireFileBytes())).toBe(0)
   })
+
+  it('pays for the parsing of bodies until it is in debt; then a body is refused before it is parsed', () => {
+    const users = new UserAllowances({ rate: { perSecond: 1, burst: 100 }, calls: 10, fileRate })
+    const [first, second] = [users.begin(1), users.begin(1)]
+    expect(waitOf(() => first.chargeBody(108))).toBe(0)
+    expect(waitOf(() => second.chargeBody(1))).toBe(10)
+    expect(waitOf(() => second.chargeBody(0))).toBe(0)
+    nowMs += 10_000
+    expect(waitOf(() => second.chargeBody(1))).toBe(0)
+  })
 })

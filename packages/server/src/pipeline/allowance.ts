@@ -8,6 +8,11 @@ export interface Allowance {
   /** Takes tokens beyond the one of every call; the balance may become negative. A negative number gives tokens back. */
   charge(tokens: number): void
   /**
+   * Takes the tokens of a body before it is parsed.
+   * @throws AppError too_many_requests while the balance is negative; nothing is taken
+   */
+  chargeBody(tokens: number): void
+  /**
    * Called before a file is sent or received.
    * @throws AppError too_many_requests until the bytes of the files before it are paid
    */
@@ -21,6 +26,7 @@ export interface Allowance {
 /** The allowance of callers without limits. */
 export const unlimited: Allowance = {
   charge() {},
+  chargeBody() {},
   requireFileBytes() {},
   chargeFileBytes() {},
   end() {},
@@ -76,6 +82,14 @@ class UserAllowance implements Allowance {
 
   charge(tokens: number): void {
     this.#bucket.charge(tokens)
+  }
+
+  /** @throws AppError too_many_requests */
+  chargeBody(tokens: number): void {
+    const retryAfterSeconds = tokens > 0 ? this.#bucket.debtSeconds() : 0
+    if (retryAfterSeconds > 0)
+      throw new AppError('too_many_requests', undefined, { retryAfterSeconds })
+    this.charge(tokens)
   }
 
   /** @throws AppError too_many_requests */

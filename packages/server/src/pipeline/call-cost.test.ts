@@ -6,7 +6,7 @@ import {
   sendMessage,
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
-import { answerCost, type CallCost, compileCost } from './call-cost.js'
+import { answerCost, bodyCost, type CallCost, compileCost } from './call-cost.js'
 
 function costOf(operation: unknown): CallCost {
   const cost = compileCost(operation as Operation)
@@ -36,6 +36,18 @@ describe('the cost of a call', () => {
       expect([cost.entries(params), cost.bytes(params)]).toEqual([entries, bytes])
     },
   )
+
+  it('of parsing a body is a token for 4 KiB', () => {
+    expect([0, 4_095, 4_096, 1_048_576].map(bodyCost)).toEqual([0, 0, 1, 256])
+    expect(costOf(addGroupAdmins).parsedBytes({ user_list: ids(2) }, 10_000)).toBe(10_000)
+  })
+
+  it('of parsing a message is that of its copies, unless the body holds more than the message', () => {
+    const params = { targets: ids(500), content: '\u4e2d'.repeat(20_000), ext: 'x' }
+    const { parsedBytes } = costOf(sendMessage)
+    expect(bodyCost(parsedBytes(params, JSON.stringify(params).length * 3))).toBe(0)
+    expect(bodyCost(parsedBytes({ targets: [1], content: 'x' }, 1_048_576))).toBe(255)
+  })
 
   it('counts the bytes of all texts of a message as they are stored', () => {
     const texts = {

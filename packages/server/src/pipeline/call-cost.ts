@@ -7,6 +7,8 @@ import type { Parameters } from './parameters.js'
 const lookUpsPerToken = 100
 /** Bytes of one copy of a message that one token pays for. */
 const messageBytesPerToken = 4_096
+/** Bytes of a body that one token pays to parse. */
+const bodyBytesPerToken = 4_096
 /** Characters of an answer that one token pays for. */
 const answerBytesPerToken = 16_384
 /** Rows that one token pays to walk over. */
@@ -14,6 +16,9 @@ const rowsPerToken = 500
 /** Look-ups of more entries run a few at a time. */
 const largeLookUp = 1_000
 const bytesPerCharacter = 3
+/** The longest form of a character in JSON, and of an ID with the white space around it. */
+const jsonBytesPerCharacter = 6
+const jsonBytesPerId = 48
 
 /** The costs that the parameters of an operation's calls add. */
 export interface CallCost {
@@ -21,6 +26,11 @@ export interface CallCost {
   entries(params: Parameters): number
   /** The cost of the bytes that are stored for each entry; only calls that succeed pay it. */
   bytes(params: Parameters): number
+  /**
+   * Returns the part of a parsed body that must be paid by its bytes; the rest is a message, which pays its copies instead.
+   * @param bodyBytes of the whole body
+   */
+  parsedBytes(params: Parameters, bodyBytes: number): number
   /** Reports whether the call looks up so much that only a few such calls may run at once. */
   isLarge(params: Parameters): boolean
 }
@@ -44,8 +54,19 @@ export function compileCost({ query, body, copied }: Operation): CallCost | null
     bytes: copied
       ? (params) => lengthOf(params[first.name]) * (tokensFor(params, copied) - 1)
       : () => 0,
+    parsedBytes: copied
+      ? (params, bodyBytes) =>
+          bodyBytes -
+          jsonBytesPerId * lengthOf(params[first.name]) -
+          jsonBytesPerCharacter * charactersOf(params, copied)
+      : (_, bodyBytes) => bodyBytes,
     isLarge: (params) => lookUps.some(({ name }) => lengthOf(params[name]) > largeLookUp),
   }
+}
+
+/** The cost of the parsing of a body; nothing for a small one. */
+export function bodyCost(bytes: number): number {
+  return Math.max(0, Math.floor(bytes / bodyBytesPerToken))
 }
 
 /** @param answer text, or a value for a caller in this process, which costs nothing */
@@ -65,11 +86,16 @@ function entryCost({ name, isLookUp }: ListParameter, params: Parameters): numbe
 
 /** The cost of one copy. */
 function tokensFor(params: Parameters, texts: readonly string[]): number {
-  let length = 0
-  for (const name of texts) length += lengthOf(params[name])
+  const length = charactersOf(params, texts)
   if (length * bytesPerCharacter <= messageBytesPerToken) return 1
   const bytes = texts.reduce((sum, name) => sum + Buffer.byteLength(costText(params[name])), 0)
   return Math.ceil(bytes / messageBytesPerToken)
+}
+
+function charactersOf(params: Parameters, texts: readonly string[]): number {
+  let length = 0
+  for (const name of texts) length += lengthOf(params[name])
+  return length
 }
 
 function costText(value: unknown): string {

@@ -20,6 +20,12 @@ class Purse<Key> implements Limiter<Key> {
   giveBack(key: Key): void {
     this.#left.set(key, (this.#left.get(key) ?? this.size) + 1)
   }
+
+  charge(key: Key, tokens: number): number {
+    const left = this.#left.get(key) ?? this.size
+    if (left >= 0) this.#left.set(key, left - tokens)
+    return left >= 0 ? 0 : 7
+  }
 }
 
 const adminToken = 'hma_valid'
@@ -202,5 +208,21 @@ describe('the limits by user and application', () => {
       expect(outcome(callOf(undefined, `192.0.2.${id}`), anonymous)).toBe('passes')
     expect(outcome(callOf('hmu_1', '192.0.2.6'), user(6))).toBe('too_many_requests')
     expect(outcome(callOf('hmu_1', '192.0.2.7'), user(7, 'elsewhere'))).toBe('passes')
+  })
+})
+
+describe('the cost of parsing a body', () => {
+  it('is paid by the address of the call, which may run into debt once', () => {
+    const call = callOf('hmu_1')
+    limits.bodyArrived(call, user(1), 256)
+    expect(() => limits.bodyArrived(call, user(2), 1)).toThrow('too many requests')
+    expect(() => limits.arrived(callOf(undefined))).toThrow('too many requests')
+    limits.bodyArrived(callOf('hmu_1', '192.0.2.2'), user(1), 256)
+  })
+
+  it('is not paid with a valid Admin token, nor by a small body', () => {
+    for (let count = 0; count < 9; count++) limits.bodyArrived(callOf(adminToken), admin, 256)
+    limits.bodyArrived(callOf('hmu_1'), user(1), 0)
+    expect(() => limits.arrived(callOf('hmu_1'))).not.toThrow()
   })
 })

@@ -12,8 +12,16 @@ export interface Limiter<Key> {
   giveBack(key: Key): void
 }
 
+export interface AddressLimiter extends Limiter<string> {
+  /**
+   * Takes tokens, also those that are yet to come.
+   * @returns 0 when they were taken; for an address in debt the whole seconds until that is paid off
+   */
+  charge(key: string, tokens: number): number
+}
+
 export interface Limiters {
-  readonly addresses: Limiter<string>
+  readonly addresses: AddressLimiter
   /** By address: Admin tokens that are not known to be valid. */
   readonly newAdminTokens: Limiter<string>
   /** By user ID, which is unique over all apps. */
@@ -84,6 +92,13 @@ export class CallLimits {
     return allowance
   }
 
+  /** Charges a body to its address, before it is parsed. @throws AppError address_limited */
+  bodyArrived(call: Call, principal: Principal, tokens: number): void {
+    if (tokens === 0 || principal.kind === 'admin' || principal.kind === 'operator') return
+    const waitSeconds = this.limiters.addresses.charge(networkOf(call.address), tokens)
+    requireNoWait('address_limited', waitSeconds)
+  }
+
   #passed(call: Call, adminToken: string): void {
     if (this.#validAdminTokens.has(adminToken)) return
     this.#validAdminTokens.set(adminToken, true)
@@ -110,11 +125,12 @@ function requireNoWait(error: 'address_limited' | 'too_many_requests', waitSecon
 /** For HERMOD_RATE_LIMIT=off. */
 export const noCallLimits: Pick<
   CallLimits,
-  'requestArrived' | 'arrived' | 'refused' | 'authenticated'
+  'requestArrived' | 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'
 > = {
   requestArrived() {},
   arrived() {},
   refused() {},
+  bodyArrived() {},
   authenticated: () => unlimited,
 }
 

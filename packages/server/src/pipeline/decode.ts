@@ -214,8 +214,10 @@ function compileItemList(schema: JsonSchema): Decode {
 
 function compileObject(schema: JsonSchema, mode: Mode): Decode {
   if (!schema.properties)
-    return (value, path, violations) =>
-      isRecord(value) ? value : refuse(violations, path, 'must be an object')
+    return (given, path, violations) => {
+      const value = objectFrom(given, mode)
+      return isRecord(value) ? value : refuse(violations, path, 'must be an object')
+    }
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     decode: compile(property, mode),
@@ -223,7 +225,8 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
   }))
   const required = new Set(schema.required ?? [])
   const known = schema.additionalProperties === false ? schema.properties : null
-  return (value, path, violations) => {
+  return (given, path, violations) => {
+    const value = objectFrom(given, mode)
     if (!isRecord(value)) return refuse(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
@@ -234,14 +237,19 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
         )
     const decoded: Record<string, unknown> = {}
     for (const { name, decode, isText: text } of fields) {
-      const given = Object.hasOwn(value, name) ? value[name] : undefined
+      const member = Object.hasOwn(value, name) ? value[name] : undefined
       const at = path === '' ? name : `${path}.${name}`
-      if (isAbsent(given, text, mode)) {
+      if (isAbsent(member, text, mode)) {
         if (required.has(name)) refuse(violations, at, 'is required')
-      } else decoded[name] = decode(given, at, violations)
+      } else decoded[name] = decode(member, at, violations)
     }
     return decoded
   }
+}
+
+/** Takes an empty list for an empty object, as PHP writes it. */
+export function objectFrom(value: unknown, mode: Mode = 'coerce'): unknown {
+  return mode === 'coerce' && Array.isArray(value) && value.length === 0 ? {} : value
 }
 
 /** Reports whether "" is a value of such a field, valid or not. */

@@ -121,6 +121,27 @@ describe('a success', () => {
     expect(reports).toEqual([['finished', 'request-1', 'test.echo', 200]])
   })
 
+  it('has paid for its body before the body was parsed', async () => {
+    const steps: unknown[] = []
+    const { executor } = setUp(async () => ({ data: 1, extras: { note: 'n' } }), {
+      limits: {
+        ...noCallLimits,
+        bodyArrived: (_call, _principal, tokens) => void steps.push(`address ${tokens}`),
+        authenticated: () => ({
+          ...unlimited,
+          chargeBody: (tokens) => void steps.push(`user ${tokens}`),
+        }),
+      },
+    })
+    const body = (arrived: (bytes: number) => void) => {
+      arrived(10_000)
+      steps.push('parsed')
+      return { id: 1 }
+    }
+    expect((await executor.answer(operationOf, { ...callOf(), body })).code).toBe(200)
+    expect(steps).toEqual(['address 2', 'user 2', 'parsed'])
+  })
+
   it('is the value itself for a caller in this process, whose principal is proved already', async () => {
     const seen: unknown[] = []
     const { executor } = setUp(async ({ id }, { principal }) => {

@@ -14,7 +14,7 @@ import {
   type Payload,
   type Reply,
 } from './call.js'
-import { answerCost, type CallCost, compileCost } from './call-cost.js'
+import { answerCost, bodyCost, type CallCost, compileCost } from './call-cost.js'
 import type { CallLimits } from './call-limits.js'
 import { type AnswerCheck, answerEncoder, compileAnswerCheck, type EncodeAnswer } from './encode.js'
 import { compileParameters, type Parameters, type ReadParameters } from './parameters.js'
@@ -31,7 +31,7 @@ export interface ExecutorOptions {
   readonly handlers: readonly Handler[]
   readonly authenticator: Authenticator
   readonly users: UserDirectory
-  readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'>
+  readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'>
   readonly observer: CallObserver
   readonly budget: EventLoopBudget
   /** Checks every answer against the operation's definition; for development and tests. */
@@ -142,10 +142,16 @@ export class Executor {
       requireCaller(operation, principal)
       if (extension !== null) extension.admit(allowance)
       else if (compiled.movesFiles) throw new AppError('http_needed')
-      const reading = compiled.read(call)
+      let bodyBytes = 0
+      const reading = compiled.read(call, (bytes) => {
+        bodyBytes = bytes
+        this.#chargeBody(operation, call, principal, allowance, bytes)
+      })
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       const { cost } = compiled
       if (cost !== null) {
+        if (bodyBytes > 0)
+          allowance.charge(bodyCost(cost.parsedBytes(params, bodyBytes)) - bodyCost(bodyBytes))
         refundable = cost.bytes(params)
         allowance.charge(cost.entries(params) + refundable)
         if (cost.isLarge(params)) slots = await this.#enterLarge()
@@ -208,6 +214,22 @@ export class Executor {
     } finally {
       this.#running++
       timing.startedAt = performance.now()
+    }
+  }
+
+  /** Charges a body to address and user. A message goes without the checks, since it pays its copies in the end. */
+  #chargeBody(
+    { copied }: Operation,
+    call: Call,
+    principal: Principal,
+    allowance: Allowance,
+    bytes: number,
+  ): void {
+    const tokens = bodyCost(bytes)
+    if (copied) allowance.charge(tokens)
+    else {
+      this.#options.limits.bodyArrived(call, principal, tokens)
+      allowance.chargeBody(tokens)
     }
   }
 

@@ -1,9 +1,12 @@
 import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema } from './decode.js'
+import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema, objectFrom } from './decode.js'
 
 /** Parameters by name; the value is a list when one was given several times. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** Gets the number of bytes of a body. @throws AppError when the caller may not have it parsed */
+export type BodyArrived = (bytes: number) => void
 
 /** The parts of a call that hold its parameters. */
 export interface ParameterSource {
@@ -11,15 +14,19 @@ export interface ParameterSource {
   /**
    * Returns the parsed body, undefined when there is none. It is called once the caller is known, so that nothing is read or parsed for a
    * call that is refused before.
+   * @param arrived called with its bytes before it is parsed; what it throws ends the call
    * @throws AppError invalid_parameter when it cannot be parsed; other errors of the transport
    */
-  body(): unknown
+  body(arrived: BodyArrived): unknown
 }
 
 export type Parameters = Record<string, unknown>
 
 /** Reads the parameters; synchronous when the body is in memory. */
-export type ReadParameters = (source: ParameterSource) => MaybePromise<Parameters>
+export type ReadParameters = (
+  source: ParameterSource,
+  arrived: BodyArrived,
+) => MaybePromise<Parameters>
 
 interface Field {
   readonly name: string
@@ -49,7 +56,8 @@ export function compileParameters(operation: Operation): ReadParameters {
     if (violations.length > 0) throw invalid(violations)
     return params
   }
-  return (source) => thenMaybe(source.body(), (body) => readAll(source.query, readObject(body)))
+  return (source, arrived) =>
+    thenMaybe(source.body(arrived), (body) => readAll(source.query, readObject(body)))
 }
 
 export function invalid(violations: readonly string[]): AppError {
@@ -99,8 +107,9 @@ const noFields: Readonly<Parameters> = {}
 
 function readObject(value: unknown): Readonly<Parameters> {
   if (value === undefined) return noFields
-  if (!isRecord(value)) throw invalid(['the body must be a JSON object'])
-  return value
+  const object = objectFrom(value)
+  if (!isRecord(object)) throw invalid(['the body must be a JSON object'])
+  return object
 }
 
 /** Reads a body that is the value itself (rule B4). */
@@ -113,5 +122,5 @@ function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
     if (violations.length > 0) throw invalid(violations)
     return { [name]: decoded }
   }
-  return (source) => thenMaybe(source.body(), read)
+  return (source, arrived) => thenMaybe(source.body(arrived), read)
 }

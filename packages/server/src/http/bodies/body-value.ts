@@ -1,6 +1,6 @@
 /** The values in request bodies. */
 import { isUtf8 } from 'node:buffer'
-import { parseJson } from '../../lib/json.js'
+import { JsonLimitError, parseJson } from '../../lib/json.js'
 import { isRecord } from '../../pipeline/decode.js'
 import { invalid } from '../../pipeline/parameters.js'
 
@@ -23,9 +23,8 @@ export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unk
   try {
     return parseBody(text)
   } catch (error) {
-    // The parser of exact numbers is recursive; no request of the contract is nested nearly as deep as it can go.
-    const isTooDeep = error instanceof RangeError
-    throw invalid([isTooDeep ? 'the body is nested too deeply' : 'the body must be valid JSON'])
+    const problem = error instanceof JsonLimitError ? error.message : 'must be valid JSON'
+    throw invalid([`the body ${problem}`])
   }
 }
 

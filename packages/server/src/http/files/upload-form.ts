@@ -93,7 +93,8 @@ class FormReader {
     body.on('error', () => {})
     body.once('close', () => this.#stop())
     bytes.on('data', (slice: Buffer) => body.append(slice))
-    const name = fileName === '' ? null : fileName
+    // Browsers write a quotation mark this way, and a percent sign as it is.
+    const name = fileName === '' ? null : fileName.replaceAll('%22', '"')
     this.form.resolve({ fields: this.#fields, fileName: name, contentType: type, body })
   }
 

@@ -1,6 +1,7 @@
 /** The family of routes that are operations: their addresses and methods come from the definitions. */
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isWholeBody, type Operation } from '@hermod/protocol'
+import { isWholeBody, maxBodyBytes, type Operation } from '@hermod/protocol'
 import { bindToProgress } from '../../edge/deadlines.js'
 import type { Edge } from '../../edge/edge.js'
 import {
@@ -34,8 +35,6 @@ export interface OperationRoutesOptions {
   /** The principal of every call on a socket that only one caller can reach; null: the credentials of each request say it. */
   readonly principal: Principal | null
 }
-
-const maxBodyBytes = 1_048_576
 
 export function operationRoutes(options: OperationRoutesOptions): RouteFamily {
   const exact = options.operations.flatMap((operation) => {
@@ -79,6 +78,7 @@ function operationRoute(
   execute: Execute,
 ): Route {
   const { body } = operation
+  const maxBytes = maxBodyBytes(operation)
   const readValue = isWholeBody(body) && body.schema.type === 'string' ? textValue : jsonValue
   const { connections, bodies } = options.edge
   const answer = answerer(options, operation)
@@ -90,12 +90,13 @@ function operationRoute(
       discardBody(request)
       return answer({ request, response, query, body: noBody, execute })
     }
-    requireAnnouncedSize(request, maxBodyBytes)
+    requireAnnouncedSize(request, maxBytes)
     const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
-    const readParsed = () =>
-      readBody(request, maxBodyBytes, bodies).then((bytes) =>
-        readValue({ bytes, contentType, contentEncoding }),
-      )
+    const readParsed: ReadBody = (arrived) =>
+      readBody(request, maxBytes, bodies).then((bytes) => {
+        arrived(bytes.length)
+        return readValue({ bytes, contentType, contentEncoding })
+      })
     return answer({ request, response, query, body: readParsed, execute })
   }
 }
@@ -148,7 +149,7 @@ function answerer(
     }
     const requestId = responses.nextRequestId()
     const address = edge.addressOf(request)
-    const userAgent = request.headers['user-agent'] ?? ''
+    const userAgent = userAgentOf(request)
     const baseUrl = edge.baseUrlOf(request)
     // Both objects are written out, since a spread would cost every call a copy.
     const call: Call =
@@ -198,6 +199,15 @@ function signedRequestOf(
   return { storeToken, signature, method: 'GET', target: `${path}?${signedParameter}=${value}` }
 }
 
+/** Node reads the bytes of headers as Latin-1; clients put UTF-8 into this one. */
+function userAgentOf({ headers }: IncomingMessage): string {
+  const text = headers['user-agent'] ?? ''
+  if (!notAscii.test(text)) return text
+  const bytes = Buffer.from(text, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : text
+}
+
+const notAscii = /[^\0-\x7f]/
 const noParameters: QueryParameters = {}
 
 /** Joins several values with a comma, as Node joins headers; no valid value contains one. */

@@ -15,6 +15,14 @@ export class RateLimiter<Key extends string | number | bigint> {
     return (this.#buckets.get(key) ?? this.#open(key)).take()
   }
 
+  /** Takes tokens, also those that are yet to come. @returns as {@link take}; in debt nothing is taken */
+  charge(key: Key, tokens: number): number {
+    const bucket = this.#buckets.get(key) ?? this.#open(key)
+    const waitSeconds = bucket.debtSeconds()
+    if (waitSeconds === 0) bucket.charge(tokens)
+    return waitSeconds
+  }
+
   /** Undoes one {@link take} that was let through. */
   giveBack(key: Key): void {
     this.#buckets.get(key)?.giveBack()

@@ -38,6 +38,11 @@ export class TokenBucket {
     return Math.ceil(this.waitMs(1) / 1000)
   }
 
+  /** @returns 0 unless more was taken than there was, else the whole seconds after which that is paid off */
+  debtSeconds(): number {
+    return Math.ceil(this.waitMs(0) / 1000)
+  }
+
   /**
    * Takes tokens, also those that are yet to come.
    * @returns milliseconds until they are there; null: more than `maxWaitMs`, and nothing is taken

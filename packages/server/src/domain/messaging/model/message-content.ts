@@ -1,5 +1,6 @@
 /** Message content as sent, and its validation. */
 import { AppError, contentType as contentTypes } from '@hermod/protocol'
+import { parseJson } from '../../../lib/json.js'
 
 /** The content of a message; omitted texts are "". */
 export interface MessageContent {
@@ -52,7 +53,7 @@ export function isTypingSignal({ contentType, content, attachment, ext }: Messag
   )
     return false
   try {
-    const parsed: unknown = JSON.parse(ext)
+    const parsed = parseJson(ext)
     if (typeof parsed !== 'object' || parsed === null) return false
     const [[name, state] = [], ...others] = Object.entries(parsed)
     return others.length === 0 && name === 'input_status' && typingStates.has(state)

@@ -85,26 +85,19 @@ describe('mergedText', () => {
   ])('of %s and %s is %s', (text, addition, merged) => {
     expect(mergedText(text, addition)).toBe(merged)
   })
-
-  it('is quick with objects nested as deep as a message can hold', () => {
-    const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`
-    const startedAt = performance.now()
-    expect(JSON.parse(mergedText(deep, deep))).toBeTypeOf('object')
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
-  })
 })
 
 describe('objects that are nested', () => {
   const nested = (levels: number, inner: string) =>
     '{"a":'.repeat(levels) + inner + '}'.repeat(levels)
 
-  it('up to 500 levels deep are merged', () => {
-    const text = mergedText(nested(499, '{"x":1}'), nested(499, '{"y":2}'))
-    expect(text === nested(499, '{"x":1,"y":2}')).toBe(true)
+  it('up to 64 levels deep are merged', () => {
+    const text = mergedText(nested(63, '{"x":1}'), nested(63, '{"y":2}'))
+    expect(text).toBe(nested(63, '{"x":1,"y":2}'))
   })
 
   it('deeper than that are replaced', () => {
-    for (const levels of [500, 5_000]) {
+    for (const levels of [64, 5_000]) {
       const addition = nested(levels, '{"y":2}')
       expect(mergedText(nested(levels, '{"x":1}'), addition) === addition).toBe(true)
       expect(mergedText('{"b":1}', addition) === addition).toBe(true)

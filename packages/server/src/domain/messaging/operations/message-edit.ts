@@ -1,13 +1,9 @@
 /** Edits of messages by appending and replacing (rule K6). */
-import { LosslessNumber, parse, stringify } from 'lossless-json'
-import type { JsonObject } from '../../../lib/json.js'
+import { type JsonObject, parseVerbatim, stringifyVerbatim } from '../../../lib/json.js'
 import type { EditedTexts } from '../log/message-store.js'
 
 /** The kind of an edit: it adds to the content or replaces it. */
 export type EditKind = 'append' | 'replace'
-
-/** Texts nested deeper than this are replaced and not merged: the parser that keeps numbers exact works by recursion. */
-const maxMergeDepth = 500
 
 /** The texts of a message after an edit (rule K6). */
 export function editedTexts(kind: EditKind, message: EditedTexts, edit: EditedTexts): EditedTexts {
@@ -21,30 +17,18 @@ export function editedTexts(kind: EditKind, message: EditedTexts, edit: EditedTe
 /** Two JSON objects are merged key by key; otherwise the second text wins unless it is empty. */
 export function mergedText(text: string, addition: string): string {
   const [base, added] = [parseObject(text), parseObject(addition)]
-  return base && added ? (stringify(merged(base, added)) as string) : addition || text
+  return base && added ? stringifyVerbatim(merged(base, added)) : addition || text
 }
 
-/** Parses an object and keeps numbers as they were written. @returns null for any other text */
+/** Parses an object and keeps numbers as they were written. @returns null for any other text, also for JSON beyond the limits */
 function parseObject(text: string): JsonObject | null {
   if (!/^\s*\{/.test(text)) return null
   try {
-    if (isNestedTooDeep(JSON.parse(text))) return null
-    return parse(text, undefined, { onDuplicateKey: ({ newValue }) => newValue }) as JsonObject
+    return parseVerbatim(text) as JsonObject
   } catch (error) {
     if (error instanceof SyntaxError) return null
     throw error
   }
-}
-
-function isNestedTooDeep(value: unknown): boolean {
-  let level = [value]
-  for (let depth = 0; depth <= maxMergeDepth; depth++) {
-    level = level.flatMap((each) =>
-      typeof each === 'object' && each !== null ? Object.values(each) : [],
-    )
-    if (level.length === 0) return false
-  }
-  return true
 }
 
 function merged(base: JsonObject, added: JsonObject): JsonObject {
@@ -58,10 +42,5 @@ function merged(base: JsonObject, added: JsonObject): JsonObject {
 }
 
 function isObject(value: unknown): value is JsonObject {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof LosslessNumber)
-  )
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
