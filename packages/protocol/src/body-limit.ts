@@ -33,7 +33,7 @@ function schemaBytes(schema: TSchema): number {
   if (type === 'array')
     return ((schema.maxItems as number) ?? unbounded) * (valueBytes + schemaBytes(items))
   if (type === 'object') return properties ? membersBytes(properties) : unbounded
-  if (type === 'string') return bytesPerUnit * longestOf(schema, values) 
+  if (type === 'string') return bytesPerUnit * longestOf(schema, values)
   return type === undefined ? unbounded : valueBytes
 }
 

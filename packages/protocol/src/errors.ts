@@ -593,9 +593,15 @@ export const errorCatalogue = {
     'The Allow header lists the accepted methods.',
     { always: true },
   ),
-  body_too_large: entry(41300, 413, 'request body is too large', 'The message names the most bytes of a body, which differ by operation: 8 KiB to 1 MiB.', {
-    always: true,
-  }),
+  body_too_large: entry(
+    41300,
+    413,
+    'request body is too large',
+    'The message names the most bytes of a body, which differ by operation: 8 KiB to 1 MiB.',
+    {
+      always: true,
+    },
+  ),
   too_many_requests: entry(
     42900,
     429,

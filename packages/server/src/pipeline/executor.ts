@@ -217,7 +217,7 @@ export class Executor {
     }
   }
 
-  /** Charges a body to address and user. A message goes without the checks, since it pays its copies in the end. */
+  /** Charges a body to address and user. A message gets these tokens back, since it pays its copies. */
   #chargeBody(
     { copied }: Operation,
     call: Call,
@@ -226,11 +226,8 @@ export class Executor {
     bytes: number,
   ): void {
     const tokens = bodyCost(bytes)
-    if (copied) allowance.charge(tokens)
-    else {
-      this.#options.limits.bodyArrived(call, principal, tokens)
-      allowance.chargeBody(tokens)
-    }
+    if (!copied) this.#options.limits.bodyArrived(call, principal, tokens)
+    allowance.chargeBody(tokens)
   }
 
   async #enterLarge(): Promise<Slots> {

@@ -224,7 +224,7 @@ describe('a request body', () => {
     expect(violationsOf({ body: '' })).toEqual(['id is required'])
   })
 
-  it.each(['[]', '[{"id":1}]', '"id"', '1', 'null', 'true'])(
+  it.each(['[1]', '[{"id":1}]', '"id"', '1', 'null', 'true'])(
     'must be an object, not %s',
     (body) => {
       expect(violationsOf({ body })).toEqual(['the body must be a JSON object'])
@@ -277,12 +277,21 @@ describe('a request body', () => {
   })
 
   it('that is nested too deeply is an error of the request, with and without a long number in it', () => {
-    for (const depth of [100_000, 400_000]) {
-      const id = (inner: string) => `{"id":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`
-      expect(violationsOf({ body: id('1') })).toEqual(['id must be a 64-bit integer'])
-      for (const long of ['9007199254740993', '12345678901234567890'])
-        expect(violationsOf({ body: id(long) })).toEqual(['the body is nested too deeply'])
+    const id = (depth: number, inner: string) =>
+      `{"id":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`
+    for (const inner of ['1', '9007199254740993']) {
+      expect(violationsOf({ body: id(63, inner) })).toEqual(['id must be a 64-bit integer'])
+      for (const depth of [64, 400_000])
+        expect(violationsOf({ body: id(depth, inner) })).toEqual([
+          'the body must be nested at most 64 levels deep',
+        ])
     }
+  })
+
+  it('takes an empty list for an empty object, as PHP writes it, at every level', () => {
+    expect(read({ query: { id: '1' }, body: '[]' })).toEqual({ id: 1 })
+    expect(violationsOf({ body: '[]' })).toEqual(['id is required'])
+    expect(read({ body: '{"id":1,"ids":[]}' })).toEqual({ id: 1, ids: [] })
   })
 
   it('of any bytes whatever is read or refused with code 10002', () => {

@@ -1,6 +1,13 @@
 import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
-import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema, objectFrom } from './decode.js'
+import {
+  compileDecoder,
+  isAbsent,
+  isRecord,
+  isText,
+  type JsonSchema,
+  objectFrom,
+} from './decode.js'
 
 /** Parameters by name; the value is a list when one was given several times. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>

@@ -1,6 +1,6 @@
 /** Bodies that come slowly, or do not end. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ServerProcess, waitFor } from '@hermod/testkit'
+import { isFullRun, type ServerProcess, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
@@ -35,17 +35,17 @@ function head(server: ServerProcess, token: string, lines: readonly string[]): s
 }
 
 describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
-  it('unfinished bodies of 1 MiB on 1,500 connections: the server keeps its memory bound', async () => {
+  it('unfinished bodies of 1 MiB on many connections: the server keeps its memory bound', async () => {
     await using server = await startAttacked({ env: shortStall })
     const honest = await Honest.on(server)
-    const count = 1_500
+    const count = isFullRun ? 1_500 : 700
     const sessions = await sessionsOf(server, Math.ceil(count / userCalls))
     const openings = sessions.map(({ token }) =>
       head(server, token, [`content-length: ${mebibyte}`]),
     )
     using attackers = new Attackers(server.url)
     const body = Buffer.alloc(mebibyte - 1, ' ')
-    const figures = await honest.beside('1,500 bodies of 1 MiB less a byte', async () => {
+    const figures = await honest.beside(`${count} bodies of 1 MiB less a byte`, async () => {
       for (const [index, socket] of (await attackers.connect(count)).entries()) {
         socket.write(openings[index % openings.length] ?? '')
         socket.write(body)
@@ -146,5 +146,35 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     } finally {
       for (const connection of connections) connection[Symbol.dispose]()
     }
+  })
+})
+
+describe.skipIf(process.platform !== 'linux')('bodies that are costly to parse', () => {
+  it('1 MB of JSON in unknown fields, 32 calls at once by each of 4 users: nearly all are refused unparsed', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    const size = 1_000_000
+    const values = [
+      `[9007199254740993${',1'.repeat(size / 2)}]`,
+      `{"x":9007199254740993${Array.from({ length: 80_000 }, (_, key) => `,"${key}a":0`).join('')}}`,
+      `[${'9007199254740993,'.repeat(size / 17)}1]`,
+      `[9007199254740993${`,${'['.repeat(3_000)}${']'.repeat(3_000)}`.repeat(size / 6_001)}]`,
+    ]
+    const bodies = values.map((value) =>
+      Buffer.from(`{"content":"x","content_type":0,"type":1,"targets":[1],"unknown":${value}}`),
+    )
+    const codes: number[] = []
+    const figures = await honest.beside('128 bodies of 1 MB of JSON', async () => {
+      const calls = (await sessionsOf(server, 4)).flatMap(({ api }) =>
+        Array.from({ length: userCalls }, async (_, index) => {
+          const rawBody = bodies[index % bodies.length] as Buffer
+          codes.push((await api.call('POST', '/message/send', { rawBody })).code)
+        }),
+      )
+      await Promise.all(calls)
+    })
+    expectUnharmed(figures)
+    const refused = codes.filter((code) => code === answerCode.too_many_requests).length
+    expect(refused).toBeGreaterThan(100)
   })
 })

@@ -406,16 +406,20 @@ describe('a request body', () => {
     expect(answer.envelope.message).toBe('invalid request parameter: the body must be valid JSON')
   })
 
-  it.each(['[1]', '"text"', '5', 'null', 'true', '[{"username":"abc","password":"correct horse"}]'])(
-    'must be an object, not %s',
-    async (body) => {
-      const answer = await register(body)
-      expect(answer).toMatchObject(invalid)
-      expect(answer.envelope.message).toBe(
-        'invalid request parameter: the body must be a JSON object',
-      )
-    },
-  )
+  it.each([
+    '[1]',
+    '"text"',
+    '5',
+    'null',
+    'true',
+    '[{"username":"abc","password":"correct horse"}]',
+  ])('must be an object, not %s', async (body) => {
+    const answer = await register(body)
+    expect(answer).toMatchObject(invalid)
+    expect(answer.envelope.message).toBe(
+      'invalid request parameter: the body must be a JSON object',
+    )
+  })
 
   it('body: an empty list is an empty object, as PHP writes it', async () => {
     const answer = await register('[]')

@@ -45,6 +45,8 @@ export function readBody(
       },
       fail(error) {
         end()
+        // The request goes on for its answer, and so do its listeners.
+        joined.take()
         reject(error)
       },
     })
