@@ -77,7 +77,7 @@ function source(
 }
 
 function read(sent: Sent, what = mixed): Record<string, unknown> {
-  const params = compileParameters(what)(source(sent, what))
+  const params = compileParameters(what)(source(sent, what), () => {})
   if (params instanceof Promise) throw new Error('the body was at hand')
   return params
 }

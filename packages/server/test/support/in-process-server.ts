@@ -14,7 +14,7 @@ import {
 import { pino } from 'pino'
 import { loadConfig } from '../../dist/config/config.js'
 import { type RunningServer, startService } from '../../dist/context/server/server.js'
-import { jsonValue, textValue } from '../../dist/http/body.js'
+import { jsonValue, textValue } from '../../dist/http/bodies/body-value.js'
 import { failureAnswer } from '../../dist/http/failure.js'
 import { parseQuery } from '../../dist/http/query.js'
 import { credentialsOf } from '../../dist/http/routes/operations.js'
