@@ -138,14 +138,14 @@ export class OutboxStore {
     return row?.id ?? 0
   }
 
-  /** The greatest appended message ID of an app; 0 = none */
+  /** The greatest ID of a message or broadcast of an app; 0 = none */
   async lastMessageId(db: Queryable, appId: string): Promise<number> {
     const row = await db
       .selectFrom('outbox_heads')
-      .select('last_msg_id')
+      .select(['last_msg_id', 'last_broadcast_id'])
       .where('app_id', '=', appId)
       .executeTakeFirst()
-    return row?.last_msg_id ?? 0
+    return row ? Math.max(row.last_msg_id, row.last_broadcast_id) : 0
   }
 
   /** The first kept position of an app; null = none */

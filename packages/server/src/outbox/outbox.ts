@@ -66,7 +66,7 @@ export class Outbox {
     return database.read((db) => store.lastBroadcastId(db, appIds))
   }
 
-  /** The greatest message ID in an app; 0 = none. */
+  /** The greatest ID of a message or broadcast in an app; 0 = none. */
   lastMessageId(appId: string): MaybePromise<number> {
     const { database, store } = this.options
     return database.read((db) => store.lastMessageId(db, appId))
