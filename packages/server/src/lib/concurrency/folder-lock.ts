@@ -14,7 +14,7 @@ import { openReserve } from './disk-reserve.js'
 import { accessText, foreignEntry } from './own-entries.js'
 
 const sqliteBusy = 5
-/** What the service opens in the folder. The pid file and the socket are replaced, not opened. */
+/** The files and folders that the service opens in the folder. It replaces the pid file and the socket instead. */
 const entries = [
   'hermod.db',
   'hermod.db-wal',
