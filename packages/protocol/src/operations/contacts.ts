@@ -43,7 +43,7 @@ export const applyToContact = operation({
   tag,
   summary: 'Asks a user to become a contact.',
   description:
-    "What happens depends on the other user's auth_mode: contacts at once, a request, a check of auth_answer, or a refusal.",
+    "What happens depends on the other user's auth_mode: contacts at once, a request, a check of auth_answer, or a refusal. After several wrong answers the caller has to wait (code 42900).",
   callers: 'user',
   body: {
     ...otherUser,
@@ -289,6 +289,8 @@ export const findUserByMobile = operation({
   path: '/roster/mobile',
   tag,
   summary: 'Looks up a user by mobile number.',
+  description:
+    'A user can look up 300 numbers at once and then 10 a minute; beyond that the answer is code 42900. An Admin token is not limited.',
   callers: 'user',
   query: { mobile: knownMobile },
   data: RosterEntry,

@@ -180,7 +180,7 @@ export interface LoginNetworksTable {
   user_id: Int64
   /** An IPv4 address or an IPv6 /64. */
   network: string
-  /** Of a login from there; later ones on the same day do not change it. */
+  /** Time of a login from there; later ones on the same day do not change it. */
   logged_in_at: number
 }
 
