@@ -89,7 +89,7 @@ const spaces = tableOf(' \t\r\n')
 function markNumbers(text: string, { pattern, minLength }: Marked): string | null {
   const isMarked = (text: string, at: number, end: number) =>
     // A number before a colon is no JSON, and a string would be.
-    pattern.test(text.slice(at, end)) && text[endOf(spaces, text, end)] !== ':'
+    pattern.test(text.slice(at, end)) && text[endOfRun(spaces, text, end)] !== ':'
   let depth = 0
   let result = ''
   let copied = 0
@@ -101,7 +101,7 @@ function markNumbers(text: string, { pattern, minLength }: Marked): string | nul
         throw new JsonLimitError(`must be nested at most ${maxDepth} levels deep`)
     } else if (char === closeList || char === closeObject) depth--
     else if (char === minus || (char >= zero && char <= nine)) {
-      const end = endOf(numberCharacters, text, at)
+      const end = endOfRun(numberCharacters, text, at)
       if (end - at > maxNumberLength)
         throw new JsonLimitError(`must have numbers of at most ${maxNumberLength} characters`)
       if (end - at >= minLength && isMarked(text, at, end)) {
@@ -122,7 +122,7 @@ function tableOf(characters: string): Uint8Array {
 }
 
 /** @returns the position after a run of such characters */
-function endOf(characters: Uint8Array, text: string, start: number): number {
+function endOfRun(characters: Uint8Array, text: string, start: number): number {
   let end = start
   while (characters[text.charCodeAt(end)] === 1) end++
   return end

@@ -1,4 +1,4 @@
-/** Uploads whose chunks are tiny, or that stand still. */
+/** Uploads in tiny chunks, and stalled uploads. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { UploadTicket } from '@hermod/protocol'

@@ -637,6 +637,21 @@ describe('headers', () => {
     expect(answer.envelope.message).toContain('header group_id must be a 64-bit integer')
   })
 
+  it('user-agent: is UTF-8 where it is valid, and Latin-1 elsewhere', async () => {
+    const { api, id, password } = await server.api.newLogin()
+    const names = { first: '聊天/1.0 (é)', second: 'caf\u00e9/1.0' }
+    for (const [device_guid, name] of Object.entries(names)) {
+      const bytes = Buffer.from(name, device_guid === 'first' ? 'utf8' : 'latin1')
+      await api.succeed('POST', '/token/id', {
+        // Node writes the headers of a text body as UTF-8, and those of bytes as they are.
+        rawBody: Buffer.from(JSON.stringify({ user_id: id, password, device_guid })),
+        headers: { 'user-agent': bytes.toString('latin1') },
+      })
+    }
+    const { data } = await api.succeed<{ user_agent: string }[]>('GET', '/user/device/list')
+    expect(data.map(({ user_agent }) => user_agent)).toEqual(Object.values(names))
+  })
+
   it('headers with unknown IDs: are harmless', async () => {
     for (const userId of [
       '9223372036854775807',

@@ -45,7 +45,7 @@ export function readBody(
       },
       fail(error) {
         end()
-        // The request goes on for its answer, and so do its listeners.
+        // The listeners of the request live until it is answered, and would keep the bytes.
         joined.take()
         reject(error)
       },
