@@ -399,6 +399,17 @@ for (const backend of anyBackend()) {
         },
       )
 
+      it('bind push token: of more than 20 certificates of a device the oldest gives way', async () => {
+        const [session] = (await withDevices(1)) as [LoginSession]
+        for (let index = 1; index <= 22; index++) {
+          watched.clock.set(watched.clock.now() + 10)
+          await bind(session.api, 1, `token of ${session.id}`, `certificate ${index}`)
+        }
+        const bound = (await bindingsOf(session)).map((binding) => binding.split('/')[2])
+        const newest = Array.from({ length: 20 }, (_, index) => `certificate ${index + 3}`)
+        expect(bound).toEqual(newest.sort())
+      })
+
       it('bind push token: the previous device loses it, whatever its user and certificate', async () => {
         const [first] = (await withDevices(2)) as [LoginSession]
         const [other] = (await withDevices(1)) as [LoginSession]

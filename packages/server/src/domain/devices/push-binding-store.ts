@@ -22,6 +22,8 @@ export interface EndedLogins {
   readonly keptDeviceSn?: number | null
 }
 
+/** The certificates that a device can be bound to at once. */
+const maxBindings = 20
 /** The silent bindings that a user keeps when devices give way to new ones. */
 const maxSilentBindings = 100
 
@@ -65,6 +67,28 @@ export class PushBindingStore {
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),
       )
+      .execute()
+    await this.#trim(tx, { appId, userId, deviceSn })
+  }
+
+  /** Unbinds the oldest tokens beyond the bound, since each push to the user reads all of them. */
+  async #trim(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<void> {
+    const older = tx
+      .selectFrom('push_bindings')
+      .select('notifier_name')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .orderBy('bound_at', 'desc')
+      .orderBy('notifier_name')
+      .limit(maxBindings)
+      .offset(maxBindings)
+    await tx
+      .deleteFrom('push_bindings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .where('notifier_name', 'in', older)
       .execute()
   }
 

@@ -192,7 +192,7 @@ export class TokenService {
   }
 
   /**
-   * As {@link revokeOfUsers}; the push bindings of the devices become silent (rule D6a).
+   * Does what {@link revokeOfUsers} does, and silences the push bindings of the devices (rule D6a).
    * @param which.keep hash of a token that stays, and with it the bindings of its device
    */
   async endLogins(

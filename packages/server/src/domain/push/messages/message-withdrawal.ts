@@ -120,7 +120,7 @@ export class MessageWithdrawal {
         }))
       await deliveries.change(tx, changed)
       await deliveries.clearBadges(tx, counted)
-      await subtractFromBadges(database.contextOf(tx), appId, countsOf(counted, badges))
+      await subtractFromBadges(database.contextOf(tx), appId, badgeCountsOf(counted, badges))
       await tasks.addDevices(tx, finishedOf(changed))
     })
   }
@@ -135,7 +135,7 @@ function wholeGroups<Key>(keys: readonly Key[], groupOf: (key: Key) => Int64): r
 }
 
 /** The numbers by which pushes have raised badges, by user. */
-function countsOf(
+function badgeCountsOf(
   counted: readonly DeliveryKey[],
   badges: ReadonlyMap<Int64, BadgeChange | null>,
 ): Map<Int64, number> {
