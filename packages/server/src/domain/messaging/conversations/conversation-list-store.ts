@@ -91,7 +91,7 @@ function broadcastViews(db: Queryable, param: Param<UserKey>) {
  * between two pages moves no conversation to a page that was read before. null: it has begun since.
  */
 const placeOf = (param: Param<ListParams>) =>
-  sql<number>`case when c.latest_msg_id <= ${param('asOf')} then c.latest_msg_id
+  sql<number>`case when c.latest_msg_id < ${param('beforePlace')} or c.latest_msg_id <= ${param('asOf')} then c.latest_msg_id
     else (select max(m.msg_id) from messages m where ${ofConversation('m')} and m.msg_id <= ${param('asOf')}) end`
 
 /** The time of the newest message of a listed conversation: a message to or from the peer, in a group, or a broadcast of the peer. */
@@ -142,8 +142,11 @@ export class ConversationListStore {
         .select(['peer_id', 'created_at', 'latest_msg_id'])
         .select(placeOf(param).as('place'))
         .whereRef('latest_msg_id', '>', 'hidden_msg_id')
-        .where(sql<boolean>`${placeOf(param)} > hidden_msg_id`)
-        .where(sql<boolean>`${placeOf(param)} < ${param('beforePlace')}`)
+        // The first comparison decides for nearly all conversations; the rest is for those that have changed since.
+        .where(
+          sql<boolean>`(latest_msg_id < ${param('beforePlace')} or (latest_msg_id > ${param('asOf')}
+            and ${placeOf(param)} > hidden_msg_id and ${placeOf(param)} < ${param('beforePlace')}))`,
+        )
         .orderBy('place', 'desc')
         .limit(limit)
       return db.selectFrom(page.as('own')).select(listColumns(param)).orderBy('place', 'desc')
