@@ -1,6 +1,6 @@
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { DetectedType } from './media.js'
-import { StoredBlob, type StoredBytes, TooManyReadsError } from './stored-blob.js'
+import { SlicedFile, type StoredBytes, TooManyReadsError } from './sliced-file.js'
 
 const unknownType = 'application/octet-stream'
 
@@ -60,7 +60,7 @@ export async function detectType(head: Buffer): Promise<DetectedType> {
 export async function detectStoredType(file: StoredBytes): Promise<DetectedType | null> {
   const { fileTypeFromBlob } = library()
   try {
-    return detected((await fileTypeFromBlob(new StoredBlob(file) as unknown as Blob))?.mime)
+    return detected((await fileTypeFromBlob(new SlicedFile(file) as unknown as Blob))?.mime)
   } catch (error) {
     if (error instanceof TooManyReadsError) return null
     throw error

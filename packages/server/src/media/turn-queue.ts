@@ -5,12 +5,12 @@ const maxWaiting = 512
 /** A user has no more calls in progress by default. */
 const maxWaitingOfUser = 32
 
-type Start = () => void
+type StartTurn = () => void
 
 /** Runs one conversion at a time. The others wait, and the apps take turns, and the users of each app. */
 export class TurnQueue {
   readonly #turns = new FairQueue<string>()
-  readonly #apps = new Map<string, FairQueue<Start>>()
+  readonly #apps = new Map<string, FairQueue<StartTurn>>()
   #isRunning = false
 
   /** @throws MediaError busy; and the error of the work */
@@ -25,7 +25,7 @@ export class TurnQueue {
   }
 
   #wait(appId: string, user: string): Promise<void> {
-    const users = this.#apps.get(appId) ?? new FairQueue<Start>()
+    const users = this.#apps.get(appId) ?? new FairQueue<StartTurn>()
     if (this.#turns.length >= maxWaiting || users.lengthOf(user) >= maxWaitingOfUser)
       throw new MediaError('busy', 'too many files wait to be converted')
     this.#apps.set(appId, users)

@@ -201,7 +201,7 @@ function suite(backend: Backend): void {
     ])
     const voice = await send(alice, fileTypes.voice, silence)
     const photos = await Promise.all(
-      Array.from({ length: 60 }, () => send(carol, fileTypes.picture, pngOf(400, 300))),
+      Array.from({ length: 25 }, () => send(carol, fileTypes.picture, pngOf(400, 300))),
     )
     const asked = [100, 1_600].flatMap((size) => pictures.map((url) => ({ url, w: size, h: size })))
     let next = 0

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { detectType } from '../../dist/media/detect-type.js'
 import { FfmpegConverter } from '../../dist/media/ffmpeg-converter.js'
 import { headBytes } from '../../dist/media/media.js'
-import { PictureRenderer } from '../../dist/media/picture-renderer.js'
+import { PictureRenderer } from '../../dist/media/pictures/picture-renderer.js'
 import { amr } from '../support/files/files.js'
 import { gif, manyScans, png } from '../support/files/pictures.js'
 

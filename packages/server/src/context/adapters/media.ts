@@ -7,8 +7,8 @@ import {
 import { FfmpegConverter } from '../../media/ffmpeg-converter.js'
 import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
 import { typeOfName } from '../../media/name-types.js'
-import { PictureRenderer } from '../../media/picture-renderer.js'
-import type { StoredBytes } from '../../media/stored-blob.js'
+import { PictureRenderer } from '../../media/pictures/picture-renderer.js'
+import type { StoredBytes } from '../../media/sliced-file.js'
 
 /** Operations on the content of files. */
 export interface Media {

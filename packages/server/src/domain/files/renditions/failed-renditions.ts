@@ -6,7 +6,7 @@ import { boundedCache } from '../../../lib/limits/bounded-cache.js'
 import { MediaError, type MediaErrorReason } from '../../../media/media.js'
 
 /** A conversion that failed because of its file. */
-interface Failure {
+interface FailedConversion {
   readonly reason: MediaErrorReason
   readonly message: string
   /** Milliseconds since 1970. */
@@ -20,7 +20,7 @@ const maxBytes = 1_024
 
 /** Remembers the failures that would happen again, in small blobs stored with the file. */
 export class FailedRenditions {
-  readonly #known = boundedCache<string, Failure>(maxKnown)
+  readonly #known = boundedCache<string, FailedConversion>(maxKnown)
 
   constructor(
     private readonly options: {
@@ -52,7 +52,7 @@ export class FailedRenditions {
       .catch(() => {})
   }
 
-  async #read(key: string): Promise<Failure | null> {
+  async #read(key: string): Promise<FailedConversion | null> {
     const { blobs } = this.options
     if ((await blobs.stat(key)) === null) return null
     return JSON.parse((await buffer(await blobs.open(key))).toString())

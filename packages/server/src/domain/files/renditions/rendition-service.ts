@@ -42,7 +42,7 @@ interface Made {
 }
 
 /** A form to make. */
-interface WantedForm {
+interface RenditionRecipe {
   readonly name: string
   /** The failure of one form of a family is that of all. */
   readonly family: 'picture' | 'mp3'
@@ -94,7 +94,7 @@ export class RenditionService {
   }
 
   /** Concurrent requests for one form share its making. */
-  async #get(file: StoredFile, form: WantedForm): Promise<Rendition> {
+  async #get(file: StoredFile, form: RenditionRecipe): Promise<Rendition> {
     const key = renditionKey(file, form.name)
     const known = this.#known.get(key) ?? this.#inProgress.get(key)
     if (known) return known
@@ -111,7 +111,7 @@ export class RenditionService {
     }
   }
 
-  async #findOrMake(file: StoredFile, key: string, form: WantedForm): Promise<Rendition> {
+  async #findOrMake(file: StoredFile, key: string, form: RenditionRecipe): Promise<Rendition> {
     const { blobs, detectType } = this.options
     const { name } = form
     const stat = await blobs.stat(key)
@@ -127,7 +127,7 @@ export class RenditionService {
     return { key, name, contentType, size }
   }
 
-  async #make(file: StoredFile, { family, make }: WantedForm): Promise<Made> {
+  async #make(file: StoredFile, { family, make }: RenditionRecipe): Promise<Made> {
     const { blobs } = this.options
     const failureKey = renditionKey(file, `${family}-failed`)
     await this.#failed.requireNone(failureKey)

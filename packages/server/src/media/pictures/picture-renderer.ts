@@ -10,13 +10,13 @@ import {
   type MediaTurn,
   type RenderedImage,
   type RenderOptions,
-} from './media.js'
+} from '../media.js'
+import { TurnQueue } from '../turn-queue.js'
+import { tokensPerSecond, Watchdog } from '../watchdog.js'
 import type { PictureAnswer, PictureJob } from './picture-job.js'
-import { TurnQueue } from './turn-queue.js'
-import { tokensPerSecond, Watchdog } from './watchdog.js'
 
 const maxSourceBytes = 32 * 1024 * 1024
-/** With the service itself the memory stays below 600 MB. */
+/** The memory of the service and of this process stays below 600 MB. */
 const limits = { timeMs: 10_000, memoryBytes: 350 * 1024 * 1024 }
 /** The process takes 60 MB while it waits. */
 const idleMs = 60_000

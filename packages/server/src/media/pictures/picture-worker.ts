@@ -1,7 +1,7 @@
 /** Decodes pictures in a process of its own, one at a time; see {@link PictureJob}. */
 import sharp, { type Metadata, type SharpOptions } from 'sharp'
+import type { CleanImage, RenderedImage, RenderOptions } from '../media.js'
 import { countJpegScans } from './jpeg-scans.js'
-import type { CleanImage, RenderedImage, RenderOptions } from './media.js'
 import type { PictureAnswer, PictureJob } from './picture-job.js'
 
 /** Decoders without vector graphics, and without formats that read other files. */

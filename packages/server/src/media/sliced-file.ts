@@ -15,7 +15,7 @@ const blockBytes = 65_536
 const maxBlocks = 64
 
 /** The part of the interface of Blob that `file-type` uses. Reads whole blocks, each once, and only so many. */
-export class StoredBlob {
+export class SlicedFile {
   readonly type = ''
   readonly size: number
   readonly #blocks = new Map<number, Buffer>()

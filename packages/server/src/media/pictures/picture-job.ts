@@ -1,5 +1,5 @@
 /** The messages between the service and the process that decodes pictures. */
-import type { CleanImage, MediaErrorReason, RenderedImage, RenderOptions } from './media.js'
+import type { CleanImage, MediaErrorReason, RenderedImage, RenderOptions } from '../media.js'
 
 /** The work on a picture; its bytes follow on the standard input. */
 export interface PictureJob {
