@@ -491,7 +491,7 @@ export interface RecalledMessagesTable {
   is_system: number
   recalled_by: Int64
   recalled_at: number
-  /** As in messages. */
+  /** The same as in messages. */
   sent_at: number | null
 }
 

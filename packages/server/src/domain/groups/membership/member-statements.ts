@@ -121,7 +121,7 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   return made
 }
 
-/** Which memberships of a user count: all, or those that others made (rule F4b). */
+/** The memberships of a user that count: all, or those that others made (rule F4b). */
 export type CountedMemberships = 'all' | 'added'
 
 /**
