@@ -51,6 +51,8 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   files: 'kept',
   file_references: 'kept',
   file_usage: 'names nobody',
+  // With the sender of the recalled message, as the message itself.
+  file_withdrawals: 'kept',
   // With the texts of the user: they are the group's.
   group_announcements: 'kept',
   group_join_requests: 'erased',
