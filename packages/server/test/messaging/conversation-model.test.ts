@@ -2,7 +2,7 @@
  * What the service does to conversations against a model of what the decisions say (E4 to E8b, E10, E13), and what must hold whatever
  * many clients do at once. A failure prints the shortest history that shows it.
  */
-import type { Message, MessagePage } from '@hermod/protocol'
+import type { ConversationEntry, Message, MessagePage } from '@hermod/protocol'
 import { type Answer, type Json, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -42,9 +42,21 @@ class ConversationWorld extends World {
     super(watched, people)
   }
 
+  /** After a restart IDs follow the clock again, which may have been ahead before. */
+  hasRestarted = false
+
   async restart(): Promise<void> {
+    this.hasRestarted = true
     await this.watched.stop()
     await this.watched.startAgain()
+  }
+
+  get now(): number {
+    return this.watched.clock.now()
+  }
+
+  setClock(aheadMs: number): void {
+    this.watched.clock.set(Date.now() + aheadMs)
   }
 }
 
@@ -60,6 +72,9 @@ interface Written {
   isEdited: boolean
   /** As the history showed it last. */
   editedAt: number
+  /** What the clock said before and after the send. */
+  readonly sentFrom: number
+  readonly sentTo: number
 }
 
 /** Counts of messages from the oldest on. */
@@ -175,6 +190,7 @@ class Send implements Command {
     const { sender, targets, isSystem, onlineOnly } = this.what
     const send = ++model.sends
     const content = `message ${send}`
+    const sentFrom = world.now
     const body = textTo(
       targets.map((target) => world.id(target)),
       content,
@@ -199,6 +215,8 @@ class Send implements Command {
         isSystem,
         send,
         id: msg_ids?.[0] ?? null,
+        sentFrom,
+        sentTo: world.now,
       }
       model.write(sender, target, message)
       return message
@@ -274,10 +292,16 @@ function compareMessage(world: World, written: Written, message: Message, receiv
     from_xid: { uid: world.id(written.sender) },
     to_xid: { uid: world.id(receiver) },
   })
+  expectTime(message.timestamp, written)
   if (written.isEdited) expect(message.edit_timestamp).toBeGreaterThan(written.editedAt)
   else expect(message.edit_timestamp).toBe(written.editedAt)
   written.isEdited = false
   written.editedAt = Number(message.edit_timestamp)
+}
+
+function expectTime(timestamp: number | bigint, { sentFrom, sentTo }: Written): void {
+  expect(timestamp).toBeGreaterThanOrEqual(sentFrom)
+  expect(timestamp).toBeLessThanOrEqual(sentTo)
 }
 
 async function compareUnread(model: Model, world: World, user: number): Promise<void> {
@@ -285,17 +309,26 @@ async function compareUnread(model: Model, world: World, user: number): Promise<
   expect(await unreadCounts(world.api(user))).toEqual(Object.fromEntries(expected))
 }
 
-async function compareList(model: Model, world: World, user: number, limit: number): Promise<void> {
+async function compareList(
+  model: Model,
+  world: ConversationWorld,
+  user: number,
+  limit: number,
+): Promise<void> {
   const list = await conversationList(world.api(user), limit)
   const shown = list.map(({ conversation_id }) => world.userOf(conversation_id.uid))
   const due = parties.filter((peer) => model.visible(user, peer).length > 0)
   expect(shown.toSorted()).toEqual(due.toSorted())
   const newest = shown.map((peer) => model.visible(user, peer).at(-1) as Written)
-  for (const [index, { latest_msg_id }] of list.entries()) {
+  for (const [index, { latest_msg_id, update_timestamp }] of list.entries()) {
     const written = newest[index] as Written
     written.id ??= Number(latest_msg_id)
     expect(latest_msg_id).toBe(written.id)
-    if (index > 0) expect(written.send).toBeLessThanOrEqual((newest[index - 1] as Written).send)
+    expectTime(update_timestamp, written)
+    if (index === 0) continue
+    expect(latest_msg_id).toBeLessThan(Number(list[index - 1]?.latest_msg_id))
+    if (!world.hasRestarted)
+      expect(written.send).toBeLessThanOrEqual((newest[index - 1] as Written).send)
   }
 }
 
@@ -325,8 +358,57 @@ class ListConversations implements Command {
     private readonly limit: number,
   ) {}
   check = () => true
-  run = (model: Model, world: World) => compareList(model, world, this.user, this.limit)
+  run = (model: Model, world: ConversationWorld) => compareList(model, world, this.user, this.limit)
   toString = () => `${this.user} lists conversations by ${this.limit}`
+}
+
+/** Messages between the pages move conversations, of which the walk shows each one all the same. */
+class WalkConversations implements Command {
+  constructor(
+    private readonly user: number,
+    private readonly limit: number,
+    private readonly senders: readonly number[],
+  ) {}
+  check = () => true
+
+  async run(model: Model, world: ConversationWorld): Promise<void> {
+    if (world.hasRestarted) return
+    const { user, limit } = this
+    const due = parties.filter((peer) => model.visible(user, peer).length > 0)
+    const shown: number[] = []
+    const senders = [...this.senders]
+    for (let cursor = ''; ; ) {
+      const query = { cursor, limit }
+      const { data } = await world.api(user).succeed('GET', '/message/conversation_list', { query })
+      for (const { conversation_id } of data.conversations as ConversationEntry[])
+        shown.push(world.userOf(conversation_id.uid))
+      if (!data.has_more) break
+      cursor = data.next_cursor
+      const sender = senders.pop()
+      if (sender !== undefined) await sendBetween(model, world, sender, user)
+    }
+    expect(shown.toSorted()).toEqual(due.toSorted())
+  }
+
+  toString = () =>
+    `${this.user} walks over conversations by ${this.limit}, and ${this.senders} send`
+}
+
+function sendBetween(
+  model: Model,
+  world: ConversationWorld,
+  sender: number,
+  target: number,
+): Promise<void> {
+  const what = { transaction: 0, isSystem: false, onlineOnly: false }
+  return new Send({ ...what, sender, targets: [target] }).run(model, world)
+}
+
+class SetClock implements Command {
+  constructor(private readonly aheadMs: number) {}
+  check = () => true
+  run = async (_: Model, world: ConversationWorld) => world.setClock(this.aheadMs)
+  toString = () => `the clock is ${this.aheadMs} ms ahead`
 }
 
 class AcknowledgeConversation implements Command {
@@ -593,6 +675,13 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: user.map((args) => new AcknowledgeAll(args)) },
   { weight: 14, arbitrary: fc.tuple(user, party).map((args) => new DeleteConversation(...args)) },
   { weight: 1, arbitrary: fc.constant(null).map(() => new Restart()) },
+  {
+    weight: 15,
+    arbitrary: fc
+      .tuple(user, fc.integer({ min: 1, max: 2 }), fc.array(party, { maxLength: 5 }))
+      .map((args) => new WalkConversations(...args)),
+  },
+  { weight: 5, arbitrary: fc.constantFrom(0, 8 * 3_600_000).map((ms) => new SetClock(ms)) },
 )
 
 /** Who of the users does what while others do something else; nobody but the system's users 2 and 3 deletes, and user 0 only sends. */
