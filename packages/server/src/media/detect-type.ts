@@ -54,16 +54,23 @@ export async function detectType(head: Buffer): Promise<DetectedType> {
 
 /**
  * Detects the type of a file that has it in other places: a directory at its end, or entries of an archive.
+ * @param charge gets the cost of the reads
  * @returns null when that takes too many reads
  * @throws the error of a read
  */
-export async function detectStoredType(file: StoredBytes): Promise<DetectedType | null> {
+export async function detectStoredType(
+  file: StoredBytes,
+  charge: (tokens: number) => void,
+): Promise<DetectedType | null> {
   const { fileTypeFromBlob } = library()
+  const sliced = new SlicedFile(file)
   try {
-    return detected((await fileTypeFromBlob(new SlicedFile(file) as unknown as Blob))?.mime)
+    return detected((await fileTypeFromBlob(sliced as unknown as Blob))?.mime)
   } catch (error) {
     if (error instanceof TooManyReadsError) return null
     throw error
+  } finally {
+    charge(sliced.cost)
   }
 }
 

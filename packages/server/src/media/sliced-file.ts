@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ByteRange } from '../lib/system/byte-range.js'
 
 /** A stored file that a detector of types reads parts of. */
@@ -6,22 +7,36 @@ export interface StoredBytes {
   read(range: ByteRange): Promise<Buffer>
 }
 
-/** The file has its type in too many places. */
+/** Finding the type takes too many reads, or too many bytes. */
 export class TooManyReadsError extends Error {
   override readonly name = 'TooManyReadsError'
 }
 
 const blockBytes = 65_536
 const maxBlocks = 64
+/** Detectors walk through archives entry by entry and byte by byte, on the event loop. */
+const maxReads = 1_000
+const maxBytes = 256 * 1024
+const readsPerToken = 20
+const bytesPerToken = 4_096
+/** After so many reads other work gets a turn: reads of known blocks do not wait for anything. */
+const readsPerTurn = 50
 
-/** The part of the interface of Blob that `file-type` uses. Reads whole blocks, each once, and only so many. */
+/** The part of the interface of Blob that `file-type` uses. Reads whole blocks, each once. */
 export class SlicedFile {
   readonly type = ''
   readonly size: number
   readonly #blocks = new Map<number, Buffer>()
+  #reads = 0
+  #bytesRead = 0
 
   constructor(private readonly file: StoredBytes) {
     this.size = file.size
+  }
+
+  /** The tokens that the reads so far cost. */
+  get cost(): number {
+    return Math.floor(this.#reads / readsPerToken + this.#bytesRead / bytesPerToken)
   }
 
   /** @param end exclusive */
@@ -30,6 +45,10 @@ export class SlicedFile {
   }
 
   async #bytes(start: number, end: number): Promise<ArrayBuffer> {
+    this.#reads++
+    this.#bytesRead += end - start
+    if (this.#reads > maxReads || this.#bytesRead > maxBytes) throw new TooManyReadsError()
+    if (this.#reads % readsPerTurn === 0) await setImmediate()
     const bytes = new Uint8Array(Math.max(0, end - start))
     for (let at = start; at < end; ) {
       const index = Math.floor(at / blockBytes)

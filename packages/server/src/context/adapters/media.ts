@@ -13,7 +13,10 @@ import type { StoredBytes } from '../../media/sliced-file.js'
 /** Operations on the content of files. */
 export interface Media {
   detectType(head: Buffer): Promise<DetectedType>
-  detectStoredType(file: StoredBytes): Promise<DetectedType | null>
+  detectStoredType(
+    file: StoredBytes,
+    charge: (tokens: number) => void,
+  ): Promise<DetectedType | null>
   typeOfName(fileName: string): string | null
   isInlineType(contentType: string): boolean
   isRenderableType(contentType: string): boolean

@@ -26,7 +26,10 @@ export interface UploadServiceOptions {
   /** Detects the type of a file by its first bytes. */
   readonly detectType: (head: Buffer) => Promise<DetectedType>
   /** Detects the type of a stored file by all of it; null: not known. */
-  readonly detectStoredType: (file: StoredBytes) => Promise<DetectedType | null>
+  readonly detectStoredType: (
+    file: StoredBytes,
+    charge: (tokens: number) => void,
+  ) => Promise<DetectedType | null>
   /** Reports whether pictures of this type are rendered in other sizes. */
   readonly isRenderableType: (contentType: string) => boolean
   readonly images: Pick<ImageRenderer, 'withoutMetadata'>
@@ -118,7 +121,11 @@ export class UploadService {
     const key = originalKey({ ...ticket, uploadId })
     try {
       const blob = await this.#put(key, body, { contentType: headType.contentType, room })
-      const contentType = await this.#typeOfStored(ticket, { key, headType, size: blob.size })
+      const contentType = await this.#typeOfStored(
+        ticket,
+        { key, headType, size: blob.size },
+        charges,
+      )
       const stored = { ...blob, uploadId, contentType, name }
       const shown = isAvatar(ticket) ? await this.#clean(ticket, stored, charges) : stored
       await this.#record(ticket, shown)
@@ -211,12 +218,14 @@ export class UploadService {
   async #typeOfStored(
     ticket: FileTicket,
     { key, headType, size }: { key: string; headType: DetectedType; size: number },
+    charges: UploadCharges,
   ): Promise<string> {
     const { blobs, detectStoredType } = this.options
     if (headType.isInline) return headType.contentType
     const read = async (range: ByteRange) => buffer(await blobs.open(key, { range }))
+    const charge = (tokens: number) => charges.charge(tokens)
     try {
-      const type = (await detectStoredType({ size, read })) ?? headType
+      const type = (await detectStoredType({ size, read }, charge)) ?? headType
       this.#requireKind(ticket, type)
       return type.contentType
     } catch (error) {
