@@ -207,6 +207,7 @@ for (const backend of testBackends()) {
       expect(consumer.events[0]?.payload).toEqual({
         conversation: { low_id: 1, high_id: 2, is_group: false },
         msg_id: first,
+        sent_at: expect.any(Number),
         seq: 1,
         sender_id: 1,
         sender_device_sn: 0,
