@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  firstIdOf,
+  firstIdAt,
   IdGenerator,
   type IdReservation,
   IdsRunOut,
@@ -235,10 +235,10 @@ describe('an ID generator', () => {
     now = startMs
     const id = await generator.next()
     expect(timestampOf(id)).toBe(startMs)
-    expect(id).toBeGreaterThanOrEqual(firstIdOf(startMs))
-    expect(id).toBeLessThan(firstIdOf(startMs + 1))
-    expect(timestampOf(firstIdOf(startMs))).toBe(startMs)
-    expect(timestampOf(firstIdOf(startMs + 1) - 1)).toBe(startMs)
+    expect(id).toBeGreaterThanOrEqual(firstIdAt(startMs))
+    expect(id).toBeLessThan(firstIdAt(startMs + 1))
+    expect(timestampOf(firstIdAt(startMs))).toBe(startMs)
+    expect(timestampOf(firstIdAt(startMs + 1) - 1)).toBe(startMs)
     expect(timestampOf(0)).toBe(0)
   })
 
@@ -288,8 +288,8 @@ describe('IDs of imported history', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => a - b))
     for (const [index, id] of ids.entries())
       expect(timestampOf(id)).toBe(index < importedIdsPerTick ? pastMs : pastMs + 1)
-    expect(importedId(pastMs, 0)).toBeGreaterThan(firstIdOf(pastMs))
-    expect(importedId(pastMs, importedIdsPerTick - 1)).toBe(firstIdOf(pastMs + 1) - 1)
+    expect(importedId(pastMs, 0)).toBeGreaterThan(firstIdAt(pastMs))
+    expect(importedId(pastMs, importedIdsPerTick - 1)).toBe(firstIdAt(pastMs + 1) - 1)
   })
 
   it('are issued by no node, in any slot, also not one whose clock is in the past', async () => {

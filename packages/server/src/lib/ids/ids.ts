@@ -40,7 +40,7 @@ export function leadOf(id: number, timestampMs: number): number {
 }
 
 /** The smallest ID of a millisecond. */
-export function firstIdOf(timestampMs: number): number {
+export function firstIdAt(timestampMs: number): number {
   return tickAt(timestampMs) * idsPerMs
 }
 

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
-import { firstIdOf, idsPerMs, usualLeadMs } from '../../../lib/ids/ids.js'
+import { firstIdAt, idsPerMs, usualLeadMs } from '../../../lib/ids/ids.js'
 import { ofConversation, sentAtOf } from '../conversations/conversation-sql.js'
 import {
   broadcastUserId,
@@ -120,5 +120,5 @@ export class RetentionWalkStore {
 
 /** The ID below which messages from before a time are, where no clock was wrong. */
 function boundOf(before: number): number {
-  return firstIdOf(before + usualLeadMs)
+  return firstIdAt(before + usualLeadMs)
 }

@@ -1,7 +1,7 @@
 import { AppError } from '@hermod/protocol'
-import { minuteMs, type Clock } from '../lib/clock.js'
-import { epochMs } from '../lib/ids/ids.js'
-import type { Logger } from '../observability/log.js'
+import { type Clock, minuteMs } from '../../lib/clock.js'
+import { epochMs } from '../../lib/ids/ids.js'
+import type { Logger } from '../../observability/log.js'
 
 /** IDs end in September 2084. */
 const endMs = Date.UTC(2080, 0, 1)
@@ -19,7 +19,7 @@ export class IdClock implements Clock {
   /** @throws AppError unavailable before 2015 and from 2080 on */
   now(): number {
     const now = this.clock.now()
-    const refusal = refusalOf(now)
+    const refusal = clockRefusal(now)
     if (refusal !== null) this.#refuse(refusal)
     this.#isRefused = false
     return now
@@ -27,7 +27,7 @@ export class IdClock implements Clock {
 
   /** @returns the reason why no IDs are issued; null while they are */
   refusal(): string | null {
-    return refusalOf(this.clock.now())
+    return clockRefusal(this.clock.now())
   }
 
   /** Warns at the start when IDs are reserved for times to come. @param newestMs the last of them, null for none */
@@ -48,7 +48,7 @@ export class IdClock implements Clock {
   }
 }
 
-function refusalOf(now: number): string | null {
+function clockRefusal(now: number): string | null {
   if (now >= epochMs && now < endMs) return null
   const date = new Date(now)
   const time = Number.isNaN(date.getTime()) ? `${now} ms` : date.toISOString()
