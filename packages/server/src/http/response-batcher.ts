@@ -30,15 +30,29 @@ export class ResponseBatcher {
     this.#waiting = []
     for (const { request, response, status, headers, body, bytes } of ready) {
       response.writeHead(status, headers)
-      if (request.complete) response.end(body)
-      else {
-        // The end waits, since it may close the connection.
-        response.flushHeaders()
-        response.write(body)
-        whenDiscarded(request, () => response.end())
-      }
-      this.#answered(request.socket, response, bytes)
+      if (request.complete) {
+        response.end(body)
+        this.#answered(request.socket, response, bytes)
+      } else this.#answerEarly({ request, response, body, bytes })
     }
+  }
+
+  /** Answers a request before its body has arrived. The end of the answer waits for that, since it may close the connection. */
+  #answerEarly({
+    request,
+    response,
+    body,
+    bytes,
+  }: Pick<Outgoing, 'request' | 'response' | 'body' | 'bytes'>): void {
+    const { socket } = request
+    this.connections.hold(socket, bytes)
+    response.flushHeaders()
+    // The connection is idle from then on, so it makes room for others when connections are short.
+    response.write(body, () => {
+      this.connections.release(socket, bytes)
+      this.connections.answered(socket)
+    })
+    whenDiscarded(request, () => response.end())
   }
 
   #answered(socket: IncomingMessage['socket'], response: ServerResponse, bytes: number): void {
