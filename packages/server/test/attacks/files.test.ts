@@ -42,7 +42,7 @@ import { gif, manyScans, png as pngOf } from '../support/files/pictures.js'
 
 const mebibyte = 1_048_576
 /** Loading the service at its start takes some hundred at once. */
-const descriptors = isFullRun ? 800 : 500
+const descriptors = 800
 
 /** Of each of many uploads at once. */
 const uploadBytes = (isFullRun ? 4 : 1) * mebibyte
