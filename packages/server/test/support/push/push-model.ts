@@ -69,8 +69,11 @@ interface Station {
   readonly isThere: boolean
 }
 
-/** `dead`: the token is cleared and the next gateway tried. `muted`: the gateway is left alone for a day. */
-type Fate = 'taken' | 'dead' | 'muted' | 'refused'
+/**
+ * `dead`: the token is cleared and the next gateway tried. `passed`: the token is kept and the next gateway tried. `muted`: the gateway is
+ * left alone for a day.
+ */
+type Fate = 'taken' | 'dead' | 'passed' | 'muted' | 'refused'
 
 export const handsets = [
   'vendor_h',
@@ -191,9 +194,10 @@ export class ModelRound {
       const enders = this.#enders.get(tokenName(device, channel)) ?? []
       const mayBeGone = enders.some((each) => each !== task)
       way.push({ channel, token, fate, isReached, isThere: !mayBeGone })
-      if (fate !== 'dead' && !mayBeGone) break
+      const isPassedOn = fate === 'dead' || fate === 'passed'
+      if (!isPassedOn && !mayBeGone) break
       // Whether it was there and dead or was not there, the next one comes.
-      if (fate !== 'dead') isReached = false
+      if (!isPassedOn) isReached = false
     }
     return way
   }
@@ -228,6 +232,7 @@ function fateOf(channel: SimulatedChannel, token: string, { badge }: ModelTask):
   if (badge === null && refusesCommands.includes(channel)) return 'refused'
   const script = scriptOf(token, channel === 'ios_gw')
   if (dead.includes(script)) return 'dead'
+  if (script === 'config' && channel === 'ios_gw') return 'passed'
   if (script === 'muted' && tellsMuted.includes(channel)) return 'muted'
   return 'taken'
 }

@@ -85,6 +85,11 @@ describe('the progress of a delivery', () => {
     expect(tokenChange(tried(invalid), now)).toEqual({ kind: 'clear', boundBefore: now - 10 })
   })
 
+  it('keep the token when the answer concerns path or topic of the request', () => {
+    const wrongTopic = { ...invalid, isSuspect: true, isOfRequest: true } as const
+    expect(tokenChange(tried(wrongTopic), now)).toBeNull()
+  })
+
   it('a dead token on the last channel ends the delivery', () => {
     const onSecond = { ...tried(invalid, { channel: 'vendor_x', certificateId: 2 }) }
     const result = progressOf({ ...onSecond, certificate: second } as Result, inputs, moment)

@@ -117,8 +117,11 @@ export function progressOf(result: Result, inputs: ResultInputs, moment: Moment)
 export function tokenChange(result: Result, now: number): TokenChange | null {
   if (result.kind !== 'tried') return null
   const { outcome, sentAt } = result
-  if (outcome.kind === 'invalid_token')
+  if (outcome.kind === 'invalid_token') {
+    // A wrong topic is a fault of the certificate, which an operator can repair.
+    if (outcome.isOfRequest) return null
     return { kind: 'clear', boundBefore: outcome.since ?? sentAt }
+  }
   const until = devicePauseEnd(outcome, now)
   return until === null ? null : { kind: 'pause', until }
 }
