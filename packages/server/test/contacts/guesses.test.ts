@@ -83,10 +83,15 @@ for (const backend of anyBackend()) {
       await other.api.succeed('POST', '/user/mobile', { query: { mobile } })
       const lookUp = (api: Api, number: string) =>
         api.call('GET', '/roster/mobile', { query: { mobile: number } })
-      const tries = Array.from({ length: 299 }, (_, index) =>
-        lookUp(caller.api, `+4400000${index}`),
-      )
-      expect(new Set(codes(await Promise.all(tries)))).toEqual(new Set([answerCode.user_not_found]))
+      // Fewer at once than a user's calls in progress.
+      for (let tried = 0; tried < 299; tried += 23) {
+        const tries = Array.from({ length: 23 }, (_, index) =>
+          lookUp(caller.api, `+4400000${tried + index}`),
+        )
+        expect(new Set(codes(await Promise.all(tries)))).toEqual(
+          new Set([answerCode.user_not_found]),
+        )
+      }
       const take = () => caller.api.call('POST', '/user/mobile', { query: { mobile } })
       expect(codes([await take(), await take(), await lookUp(caller.api, mobile)])).toEqual([
         answerCode.mobile_taken,
