@@ -122,9 +122,13 @@ class Model {
     }
   }
 
-  /** The tokens that pushes reach. */
+  /** The tokens that pushes reach; a disabled user gets none, also where an administrator has bound a token since. */
   reached(): string[] {
-    return [...this.holders].flatMap(([token, { isSilent }]) => (isSilent ? [] : [token])).sort()
+    return [...this.holders]
+      .flatMap(([token, { user, isSilent }]) =>
+        isSilent || this.users[user]?.isDisabled ? [] : [token],
+      )
+      .sort()
   }
 
   #login(user: number, guid: string | null): number {
