@@ -26,17 +26,11 @@ describe('the form of a picture', () => {
   })
 
   it('is one of few, whatever is asked for', () => {
-    const names = new Set<string>()
+    const side = fc.double({ min: 0, noNaN: true })
     fc.assert(
-      fc.property(
-        fc.double({ min: 0, noNaN: true }),
-        fc.double({ min: 0, noNaN: true }),
-        (w, h) => {
-          names.add(thumbnail(w, h).name)
-        },
-      ),
-      { numRuns: 1_000 },
+      fc.property(side, side, (width, height) => {
+        expect([200, 800, 1_600]).toContain(thumbnail(width, height).width)
+      }),
     )
-    expect(names.size).toBe(3)
   })
 })
