@@ -44,14 +44,9 @@ export class ResponseBatcher {
     body,
     bytes,
   }: Pick<Outgoing, 'request' | 'response' | 'body' | 'bytes'>): void {
-    const { socket } = request
-    this.connections.hold(socket, bytes)
     response.flushHeaders()
     // The connection is idle from then on, so it makes room for others when connections are short.
-    response.write(body, () => {
-      this.connections.release(socket, bytes)
-      this.connections.answered(socket)
-    })
+    response.write(body, this.#hold(request.socket, bytes))
     whenDiscarded(request, () => response.end())
   }
 
@@ -61,10 +56,15 @@ export class ResponseBatcher {
       this.connections.answered(socket)
       return
     }
-    response.once('finish', () => {
+    response.once('finish', this.#hold(socket, bytes))
+  }
+
+  /** Counts an answer in memory. @returns ends that, when the answer is out */
+  #hold(socket: IncomingMessage['socket'], bytes: number): () => void {
+    this.connections.hold(socket, bytes)
+    return () => {
       this.connections.release(socket, bytes)
       this.connections.answered(socket)
-    })
-    this.connections.hold(socket, bytes)
+    }
   }
 }
