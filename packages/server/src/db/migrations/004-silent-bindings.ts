@@ -1,13 +1,7 @@
-import { type Kysely, type Migration, sql } from '../kysely.js'
+import { runStatements } from './run-statements.js'
 
 /** Push bindings of ended logins, and the epoch of a device's file credentials (rule D6a). */
-export const silentBindings: Migration = {
-  async up(db: Kysely<never>): Promise<void> {
-    for (const statement of statements) await sql.raw(statement).execute(db)
-  },
-}
-
-const statements = [
+export const silentBindings = runStatements([
   'alter table devices add column credential_epoch integer not null default 0',
   `create table silent_push_bindings (
     app_id text not null,
@@ -20,4 +14,4 @@ const statements = [
     silent_since bigint not null,
     primary key (app_id, user_id, device_guid, notifier_name))`,
   'create index silent_push_bindings_token on silent_push_bindings (app_id, device_token)',
-]
+])
