@@ -124,6 +124,19 @@ export const messageStatus = enumeration({
   read: [2, 'READ'],
 })
 
+/** What of a user has changed: clients read it again by the existing operations. */
+export const userChangeKind = enumeration({
+  contact: [0, 'a contact; ref: the other user'],
+  contactRequest: [1, 'a contact request; ref: the other user'],
+  group: [2, 'own membership, role or settings in a group; ref: the group'],
+  joinRequests: [3, 'the join requests to a group, for those who may answer them; ref: the group'],
+  invitation: [4, 'an invitation; ref: the group'],
+  profile: [5, 'the own profile; ref: 0'],
+  settings: [6, 'the own settings; ref: 0'],
+  devices: [7, 'the list of own devices; ref: 0'],
+  pins: [8, 'the list of pinned conversations; ref: 0'],
+})
+
 /** Kinds of changes to a stored message (rules E7, E8). */
 export const alterationKind = enumeration({ edited: [0, 'edited'], recalled: [1, 'recalled'] })
 

@@ -1,5 +1,6 @@
 export * from './body-limit.js'
 export * from './callers.js'
+export * from './close-codes.js'
 export * from './enums.js'
 export * from './errors.js'
 export * from './group-rights.js'

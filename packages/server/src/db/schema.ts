@@ -57,6 +57,8 @@ export interface Schema {
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
   key_checks: KeyChecksTable
+  database_identity: DatabaseIdentityTable
+  user_changes: UserChangesTable
   leases: LeasesTable
 }
 
@@ -478,6 +480,8 @@ export interface MessagesTable {
   edited_at: number
   /** The clock when the message was written; null in rows of earlier versions, whose ID tells it (rule E3). */
   sent_at: number | null
+  /** The sender's transaction ID of the send; null = none, or a row of an earlier version. */
+  transaction_id: Int64 | null
 }
 
 /** Tombstones of recalled messages (rule E7). */
@@ -601,6 +605,8 @@ export interface GroupsTable {
   members_changed_at: number
   bans_changed_at: Generated<number>
   blocks_changed_at: Generated<number>
+  /** Grows by one with every change of the group that its members are told of. */
+  version: Generated<number>
 }
 
 /** Members, also those of dissolved groups; the marks are as in {@link ConversationsTable}. */
@@ -817,6 +823,28 @@ export interface KeyChecksTable {
   /** 1 */
   check_id: number
   sealed: string
+}
+
+/** One row: names this database and its history. A restored database gets another epoch. */
+export interface DatabaseIdentityTable {
+  /** 1 */
+  identity_id: number
+  epoch: string
+}
+
+/**
+ * The latest change of each thing of a user that clients read again by the operations: one row per user, kind and thing. It is moved by
+ * the statement that appends to the outbox.
+ */
+export interface UserChangesTable {
+  app_id: string
+  user_id: Int64
+  /** A value of `userChangeKind` of the protocol. */
+  kind: number
+  /** The peer or the group; 0 = the user's only one of its kind. */
+  ref: Int64
+  /** The position in the outbox of the app. */
+  position: number
 }
 
 /** Rights that one node at a time holds, and their holders. */

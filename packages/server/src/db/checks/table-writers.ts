@@ -43,6 +43,8 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   outbox: 'outbox/outbox',
   outbox_heads: 'outbox/outbox',
   outbox_positions: 'outbox/outbox',
+  user_changes: 'outbox/outbox',
+  database_identity: 'db/identity',
   jobs: 'jobs/job',
   groups: 'domain/groups/core/group',
   group_members: 'domain/groups/membership/member',

@@ -9,6 +9,7 @@ import { messageTimes } from './005-message-times.js'
 import { loginNetworks } from './006-login-networks.js'
 import { fileWithdrawals } from './007-file-withdrawals.js'
 import { pushTokenOwners } from './008-push-token-owners.js'
+import { realtime } from './009-realtime.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -23,6 +24,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '006-login-networks': loginNetworks(dialect),
     '007-file-withdrawals': fileWithdrawals,
     '008-push-token-owners': pushTokenOwners,
+    '009-realtime': realtime(dialect),
   }
 }
 

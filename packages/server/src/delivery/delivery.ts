@@ -1,0 +1,22 @@
+import type { Session } from '../sessions/session.js'
+
+/** How a session begins: `current` has missed nothing up to `pos`; the others ask `message.sync`. */
+export type SyncState =
+  | { readonly sync: 'current'; readonly pos: string }
+  | { readonly sync: 'needed' | 'reset'; readonly pos: null }
+
+/** Brings events to the sessions of this node; the gateway calls it in this order for each session. */
+export interface Delivery {
+  /**
+   * Enters the session, as skipped: events that concern it are not written to it until {@link begin}. Loads what decides which events
+   * concern it.
+   * @param pos the pos of the client; null = it has none
+   */
+  enter(session: Session, pos: string | null): Promise<SyncState>
+  /** Writes events to the session from now on, `sync.needed` first when any was skipped. Called once the answer is written. */
+  begin(session: Session): void
+  /** The session has ended; allowed at any time after {@link enter} was called. */
+  leave(session: Session): void
+  /** The frame of a heartbeat, shared by all sessions that are not skipped: the watermark of the app. */
+  heartbeat(session: Session): Buffer
+}

@@ -1,0 +1,31 @@
+import type { CloseName, Int64 } from '@hermod/protocol'
+
+/** An open session of the gateway: a connected client of a user. */
+export interface Session {
+  /** Of two sessions of one device the one with the greater ID stays. */
+  readonly id: number
+  readonly appId: string
+  readonly userId: Int64
+  /** null: the session has no device, displaces none and is never online. */
+  readonly deviceSn: number | null
+  /** The hash of its token; null = an Admin token for the user. */
+  readonly tokenHash: string | null
+  readonly link: SessionLink
+}
+
+/** The way to the client of a session; the gateway implements it. */
+export interface SessionLink {
+  /** Writes whole WebSocket frames. Buffers may be shared between links. */
+  write(frames: Buffer): void
+  /** More bytes are unread than a session may leave unread: only answers and heartbeats may be written. */
+  readonly isBehind: boolean
+  /** When the last byte of the client arrived, as performance.now(). */
+  readonly heardAt: number
+  /** Sends a WebSocket ping. */
+  ping(): void
+  /**
+   * Names the reason in `session.closing` and closes the connection.
+   * @param reason a word such as `kicked` or `device_removed`
+   */
+  close(code: CloseName, reason: string): void
+}
