@@ -25,6 +25,7 @@ import { Lifecycle } from '../lib/lifecycle.js'
 import { RateLimiter } from '../lib/limits/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
+import { HandOverPoint } from '../outbox/hand-over.js'
 import { Outbox } from '../outbox/outbox.js'
 import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
@@ -50,6 +51,7 @@ export interface Context {
   readonly clock: Clock
   readonly idClock: IdClock
   readonly stores: Stores
+  readonly handOver: HandOverPoint
   readonly domains: Domains
   readonly services: Services
   readonly executor: Executor
@@ -210,6 +212,7 @@ function buildContext(
   const stores = createStores({ database, clock, caches })
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
+  const handOver = new HandOverPoint()
   const jobs = new JobQueue({
     store: stores.jobs,
     ids,
@@ -225,7 +228,7 @@ function buildContext(
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const domains = createDomains(
-    { database, caches, stores, outbox, jobs, ids, clock, budget, metrics, log },
+    { database, caches, stores, outbox, handOver, jobs, ids, clock, budget, metrics, log },
     {
       config,
       secrets,
@@ -267,7 +270,7 @@ function buildContext(
   metrics.watchCircuits(() => providers.openCircuits())
   metrics.watchCertificates(() => services.push.certificateExpiry.list())
   return {
-    ...{ config, database, bus, clock, idClock, stores, domains, services },
+    ...{ config, database, bus, clock, idClock, stores, handOver, domains, services },
     ...{ executor, limits, metrics, providers },
   }
 }

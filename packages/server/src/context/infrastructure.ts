@@ -5,6 +5,7 @@ import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
+import type { HandOverPoint } from '../outbox/hand-over.js'
 import type { Outbox } from '../outbox/outbox.js'
 import type { Caches } from './caches.js'
 import type { Stores } from './stores.js'
@@ -15,6 +16,8 @@ export interface Infrastructure {
   readonly caches: Caches
   readonly stores: Stores
   readonly outbox: Outbox
+  /** Takes new messages over in memory, after their commit. */
+  readonly handOver: HandOverPoint
   readonly jobs: JobQueue
   readonly ids: IdGenerator
   readonly clock: Clock

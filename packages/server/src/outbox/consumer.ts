@@ -6,6 +6,8 @@ export type DeliveredEvent = Event & {
   readonly id: string
   /** Its position in the outbox of the app; the messages of one batch share one. */
   readonly position: number
+  /** The change number in the log of its conversation (decision page 027); events of no log, and of earlier versions, have none. */
+  readonly change?: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
