@@ -31,6 +31,7 @@ import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
+import { SessionRegistry } from '../sessions/registry.js'
 import { openBlobStore } from './adapters/blob-store.js'
 import { IdClock } from './adapters/id-clock.js'
 import { createMedia, type Media } from './adapters/media.js'
@@ -50,6 +51,7 @@ export interface Context {
   readonly bus: Bus
   readonly clock: Clock
   readonly idClock: IdClock
+  readonly sessions: SessionRegistry
   readonly stores: Stores
   readonly handOver: HandOverPoint
   readonly domains: Domains
@@ -210,6 +212,7 @@ function buildContext(
   const caches = createCaches({ database, bus })
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
+  const sessions = new SessionRegistry()
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const handOver = new HandOverPoint()
@@ -228,7 +231,7 @@ function buildContext(
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const domains = createDomains(
-    { database, caches, stores, outbox, handOver, jobs, ids, clock, budget, metrics, log },
+    { database, caches, stores, outbox, handOver, jobs, sessions, ids, clock, budget, metrics, log },
     {
       config,
       secrets,
@@ -270,7 +273,7 @@ function buildContext(
   metrics.watchCircuits(() => providers.openCircuits())
   metrics.watchCertificates(() => services.push.certificateExpiry.list())
   return {
-    ...{ config, database, bus, clock, idClock, stores, handOver, domains, services },
+    ...{ config, database, bus, clock, idClock, sessions, stores, handOver, domains, services },
     ...{ executor, limits, metrics, providers },
   }
 }

@@ -7,6 +7,7 @@ import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { HandOverPoint } from '../outbox/hand-over.js'
 import type { Outbox } from '../outbox/outbox.js'
+import type { SessionRegistry } from '../sessions/registry.js'
 import type { Caches } from './caches.js'
 import type { Stores } from './stores.js'
 
@@ -19,6 +20,7 @@ export interface Infrastructure {
   /** Takes new messages over in memory, after their commit. */
   readonly handOver: HandOverPoint
   readonly jobs: JobQueue
+  readonly sessions: SessionRegistry
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly budget: EventLoopBudget
