@@ -231,7 +231,20 @@ function buildContext(
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const domains = createDomains(
-    { database, caches, stores, outbox, handOver, jobs, sessions, ids, clock, budget, metrics, log },
+    {
+      database,
+      caches,
+      stores,
+      outbox,
+      handOver,
+      jobs,
+      sessions,
+      ids,
+      clock,
+      budget,
+      metrics,
+      log,
+    },
     {
       config,
       secrets,
