@@ -23,6 +23,18 @@ export {
 } from './backends.js'
 export { findChromium, testChromium } from './chromium.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
+export { Cursor } from './gateway/cursor.js'
+export {
+  type ActingAs,
+  GatewayClient,
+  type GatewayClientOptions,
+  type GatewayClose,
+  type GatewayEvent,
+  type GatewayFrame,
+  gatewayProtocol,
+  HandshakeRefused,
+  type OpenOptions,
+} from './gateway/gateway-client.js'
 export { emptyMemoryDisk, memoryDisk } from './memory-disk.js'
 export {
   type ClusterOptions,
