@@ -57,10 +57,10 @@ export class BulkRunner {
     const { run } = this.contextOf(runner)
     const compiled = this.#appendOf
     if (!compiled) return runLast(run, last)
-    return runLast(run, last, async ({ append, heads, rows }) => {
+    return runLast(run, last, async ({ append, heads, rows, more }) => {
       if (rows.length === 0) return []
       const { sql, parameters } = compiled(append)
-      const query = bulkQuery<unknown>(sql, parameters(heads, rows), append.rows.module)
+      const query = bulkQuery<unknown>(sql, parameters(heads, rows, more), append.rows.module)
       return (await runner.executeQuery<unknown>(query)).rows
     })
   }

@@ -1,4 +1,4 @@
-import type { Bulk, BulkAppend } from './dialect/dialect.js'
+import type { Bulk, BulkAppend, BulkInsert } from './dialect/dialect.js'
 import { positionsOf } from './rows.js'
 
 /** The rows of a bulk statement, by the positions of its columns. */
@@ -24,6 +24,8 @@ export interface AppendedRows {
   readonly append: BulkAppend
   readonly heads: BulkRows
   readonly rows: BulkRows
+  /** Rows of `append.more`; not empty when there is such a statement. */
+  readonly more?: BulkRows
 }
 
 /** A statement that ends a transaction, as data: a remote database gets it in the same round trip as the commit. */
@@ -73,35 +75,44 @@ export class RetryProcedure extends Error {
 
 /**
  * Runs the last statements of a transaction without waiting between them.
- * @param append runs an append in one statement; default: in two
+ * @param append runs an append in one statement; default: in one for each table
  * @returns the rows that each statement returned
  */
 export function runLast(
   run: ProcedureContext['run'],
   last: readonly LastStatement[],
-  append = (each: AppendedRows) => appendInTwo(run, each),
+  append = (each: AppendedRows) => appendByTable(run, each),
 ): Promise<readonly (readonly unknown[])[]> {
   return Promise.all(
     last.map((each) => ('append' in each ? append(each) : run<unknown>(each.statement, each.rows))),
   )
 }
 
-async function appendInTwo(
+async function appendByTable(
   run: ProcedureContext['run'],
-  { append, heads, rows }: AppendedRows,
+  { append, heads, rows, more }: AppendedRows,
 ): Promise<readonly unknown[]> {
   const moved = await run<{ app_id: string; position: number }>(append.heads, heads)
   const lastOf = new Map(moved.map(({ app_id, position }) => [app_id, position]))
-  const { app_id: app, position } = positionsOf(append.rows.columns) as Record<string, number>
-  const numbered = rows.map((row) =>
+  await run(append.rows, withPositions(append.rows, rows, lastOf))
+  if (append.more && more) await run(append.more, withPositions(append.more, more, lastOf))
+  return moved
+}
+
+/** @param lastOf the last position of each app */
+function withPositions(
+  { columns }: BulkInsert,
+  rows: BulkRows,
+  lastOf: ReadonlyMap<string, number>,
+): BulkRows {
+  const { app_id: app, position } = positionsOf(columns) as Record<string, number>
+  return rows.map((row) =>
     row.map((value, index) =>
       index === position
         ? (lastOf.get(row[app as number] as string) ?? 0) - (value as number)
         : value,
     ),
   )
-  await run(append.rows, numbered)
-  return moved
 }
 
 /** Compiles each statement of a dialect once. */

@@ -5,6 +5,7 @@ import type { LastStatement } from '../db/procedure.js'
 import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
+import type { UserChange } from './user-changes.js'
 
 const headColumns = {
   app_id: 'text',
@@ -32,7 +33,23 @@ const outboxColumns = {
 
 const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', columns: outboxColumns }
 
+const changeColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  kind: 'smallint',
+  ref: 'bigint',
+  position: 'bigint',
+} as const
+
+const moveChanges: BulkInsert = {
+  module: import.meta.url,
+  table: 'user_changes',
+  columns: changeColumns,
+  conflict: ' on conflict (app_id, user_id, kind, ref) do update set position = excluded.position',
+}
+
 const appendRows: BulkAppend = { heads: advanceHeads, rows: insertRows }
+const appendWithChanges: BulkAppend = { ...appendRows, more: moveChanges }
 
 /** The head of an app after an append. */
 export interface OutboxHead {
@@ -49,6 +66,8 @@ export interface NewRow {
   readonly payload: string
   /** The range of IDs of the stored messages of the row. */
   readonly messageIds?: { readonly first: number; readonly last: number }
+  /** The changes of users that the event makes. */
+  readonly userChanges?: readonly UserChange[]
 }
 
 /** The move of an app's head; IDs are 0 for rows without messages. */
@@ -74,6 +93,30 @@ const outboxRow = rowOf(
   }),
 )
 
+const changeRow = rowOf(
+  changeColumns,
+  (appId: string, { userId, kind, ref }: UserChange, rowsAfter: number) => ({
+    app_id: appId,
+    user_id: userId,
+    kind,
+    ref,
+    position: rowsAfter,
+  }),
+)
+
+/** The rows that the changes of an app move: each once, to its last position, in the order of their keys. */
+function changeRows(appId: string, rows: readonly NewRow[]): readonly unknown[][] {
+  const last = new Map<string, readonly [change: UserChange, rowsAfter: number]>()
+  for (const [index, { userChanges = [] }] of rows.entries())
+    for (const change of userChanges)
+      last.set(`${change.userId}.${change.kind}.${change.ref}`, [change, rows.length - 1 - index])
+  return [...last.values()]
+    .sort(
+      ([a], [b]) => compare(a.userId, b.userId) || compare(a.kind, b.kind) || compare(a.ref, b.ref),
+    )
+    .map(([change, rowsAfter]) => changeRow(appId, change, rowsAfter))
+}
+
 /**
  * The statement that appends rows. It returns an {@link OutboxHead} for each app, in no particular order. It is the last one of its
  * transaction, since it locks the heads until the commit. A head refuses messages that are not all above the last broadcast of
@@ -82,8 +125,10 @@ const outboxRow = rowOf(
  */
 export function appendToOutbox(rows: readonly NewRow[], createdAt: number): LastStatement {
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
+  const changes = byApp.flatMap(([appId, ofApp]) => changeRows(appId, ofApp))
   return {
-    append: appendRows,
+    append: changes.length > 0 ? appendWithChanges : appendRows,
+    ...(changes.length > 0 && { more: changes }),
     heads: byApp.map(([appId, ofApp]) => headRow(appId, ofApp)),
     rows: byApp.flatMap(([, ofApp]) =>
       ofApp.map((row, index) => outboxRow(row, ofApp.length - 1 - index, createdAt)),

@@ -1,7 +1,9 @@
+import type { Int64 } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
 import type { Database, PreparedPage, Queryable, StatementTx, Tx } from '../db/database.js'
 import { sql } from '../db/kysely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { UserChange } from './user-changes.js'
 
 export interface OutboxRow {
   readonly position: number
@@ -18,9 +20,13 @@ export interface ConsumerProgress {
   readonly head: number
 }
 
+/** A change of a user at its latest position. */
+export type PlacedUserChange = Omit<UserChange, 'userId'> & { readonly position: number }
+
 /** The SQL of the outbox; outbox-statements.ts appends to it. */
 export class OutboxStore {
   readonly #page: PreparedPage<{ appId: string; after: number }, OutboxRow>
+  readonly #changes: PreparedPage<{ appId: string; userId: Int64; after: number }, PlacedUserChange>
 
   constructor(database: Database) {
     this.#page = database.preparedPage((db, param, limit) =>
@@ -29,6 +35,16 @@ export class OutboxStore {
         .select(['position', 'kind', 'payload', 'created_at as createdAt'])
         .$narrowType<{ kind: EventKind }>()
         .where('app_id', '=', param('appId'))
+        .where('position', '>', param('after'))
+        .orderBy('position')
+        .limit(limit),
+    )
+    this.#changes = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('user_changes')
+        .select(['kind', 'ref', 'position'])
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId'))
         .where('position', '>', param('after'))
         .orderBy('position')
         .limit(limit),
@@ -83,6 +99,19 @@ export class OutboxStore {
   /** Lists rows of one app in the order of their positions, at most `limit`. */
   listAfter(db: Queryable, appId: string, after: number, limit: number): MaybePromise<OutboxRow[]> {
     return this.#page.all(db, { appId, after, limit })
+  }
+
+  /**
+   * Lists what of a user has changed after a position, in the order of the positions, at most `limit`. Several entries may share a
+   * position.
+   */
+  listUserChanges(
+    db: Queryable,
+    { appId, userId }: { readonly appId: string; readonly userId: Int64 },
+    after: number,
+    limit: number,
+  ): MaybePromise<PlacedUserChange[]> {
+    return this.#changes.all(db, { appId, userId, after, limit })
   }
 
   /** Rows of these kinds at positions above `after` and up to `upTo`. */

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { appendToOutbox, type NewRow } from './outbox-statements.js'
 import type { OutboxStore } from './outbox-store.js'
+import { type AppendedEvent, userChangesOf } from './user-changes.js'
 
 export interface OutboxOptions {
   readonly database: Database
@@ -22,12 +23,12 @@ const positionsPerStep = 1_000
  * of a transaction takes them, under a lock that lasts until its commit.
  */
 export class Outbox {
-  readonly #collected = new WeakMap<Tx, Event[]>()
+  readonly #collected = new WeakMap<Tx, AppendedEvent[]>()
 
   constructor(private readonly options: OutboxOptions) {}
 
-  /** Appends events in order; they are written with the commit. */
-  append(tx: Tx, ...events: readonly Event[]): void {
+  /** Appends events in order, with the changes of users; they are written with the commit. */
+  append(tx: Tx, ...events: readonly AppendedEvent[]): void {
     const collected = this.#collected.get(tx)
     if (collected) for (const event of events) collected.push(event)
     else if (events.length > 0) {
@@ -102,10 +103,15 @@ export class Outbox {
     }
   }
 
-  #appended(tx: Tx, events: readonly Event[]): LastStatement {
+  #appended(tx: Tx, events: readonly AppendedEvent[]): LastStatement {
     const { clock, appended } = this.options
     const rows = events.map(
-      ({ appId, kind, payload }): NewRow => ({ appId, kind, payload: JSON.stringify(payload) }),
+      (event): NewRow => ({
+        appId: event.appId,
+        kind: event.kind,
+        payload: JSON.stringify(event.payload),
+        userChanges: userChangesOf(event),
+      }),
     )
     for (const appId of new Set(events.map((event) => event.appId)))
       tx.afterCommit(() => appended(appId))

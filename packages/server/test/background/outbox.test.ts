@@ -1,5 +1,6 @@
 /** Positions in the order of the commits, and what consumers of the outbox can rely on. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { userChangeKind } from '@hermod/protocol'
 import { actorEvent, type Event } from '@hermod/protocol/events'
 import { testBackends, waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
@@ -70,6 +71,63 @@ for (const backend of testBackends()) {
     afterEach(() => place[Symbol.asyncDispose]())
 
     const open = (...consumers: TestConsumer[]) => new OutboxNode(place.openDatabase(), consumers)
+
+    it(
+      'moves a change of a user to the position of its latest event, however many transactions run at once',
+      async () => {
+        await using node = open()
+        const write = fc.record({
+          apps: fc.subarray([...apps], { minLength: 1 }),
+          userIds: fc.uniqueArray(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
+          count: fc.integer({ min: 1, max: 3 }),
+          isRolledBack: fc.boolean(),
+        })
+        const plan = fc.array(fc.array(write, { minLength: 1, maxLength: 4 }), {
+          minLength: 2,
+          maxLength: 6,
+        })
+        await checkProperty(
+          backend,
+          fc.asyncProperty(plan, async (writers) => {
+            const append = async ({ apps, userIds, count, isRolledBack }: (typeof writers)[0][0]) =>
+              node.database
+                .transaction(async (tx) => {
+                  for (let each = 0; each < count; each++)
+                    for (const appId of apps)
+                      for (const userId of userIds)
+                        node.outbox.append(tx, fact('changed', appId, userId))
+                  if (isRolledBack) throw new Error('rolled back')
+                })
+                .catch((error: Error) => expect(error.message).toBe('rolled back'))
+            await Promise.all(
+              writers.map(async (writes) => {
+                for (const each of writes) await append(each)
+              }),
+            )
+            for (const appId of apps) {
+              const rows = await node.database.read((db) =>
+                node.store.listAfter(db, appId, 0, 100_000),
+              )
+              const latest = new Map<number, number>()
+              for (const { payload, position } of rows)
+                for (const userId of JSON.parse(payload).user_ids) latest.set(userId, position)
+              for (const userId of [1, 2, 3, 4]) {
+                const user = { appId, userId }
+                const after = (position: number) =>
+                  node.database.read((db) => node.store.listUserChanges(db, user, position, 10))
+                const position = latest.get(userId)
+                const kind = userChangeKind.profile
+                expect(await after(0)).toEqual(
+                  position === undefined ? [] : [{ kind, ref: 0, position }],
+                )
+                expect(await after(position ?? 0)).toEqual([])
+              }
+            }
+          }),
+        )
+      },
+      propertyTimeoutMs,
+    )
 
     it(
       'shows a reader at N everything below N, however late the writers commit',

@@ -58,7 +58,7 @@ export function createGroups(
     sharedFiles: files,
     users,
   } = stores
-  const admissions = new OpenAdmissions({ invitations, joinRequests })
+  const admissions = new OpenAdmissions({ invitations, joinRequests, lists })
   const cache = new GroupCache({
     database,
     groups,
@@ -143,6 +143,7 @@ export function createGroups(
       database,
       groups,
       joinRequests,
+      admissions,
       access,
       memberships,
       invitations: groupInvitations,

@@ -68,6 +68,8 @@ export interface BulkAppend {
   readonly heads: BulkInsert
   /** Each row has app_id, and in place of its position the number of later rows of the app. */
   readonly rows: BulkInsert
+  /** Rows of another table with positions of the same append, given as those of `rows`. */
+  readonly more?: BulkInsert
 }
 
 export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
@@ -82,12 +84,13 @@ export interface BulkStatement {
   parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
 }
 
-/** A {@link BulkStatement} of two kinds of rows. */
+/** A {@link BulkStatement} of two or three kinds of rows. */
 export interface AppendStatement {
   readonly sql: string
   parameters(
     heads: readonly (readonly unknown[])[],
     rows: readonly (readonly unknown[])[],
+    more?: readonly (readonly unknown[])[],
   ): readonly unknown[]
 }
 

@@ -66,22 +66,38 @@ function bulkSelect({ table, joins = '', keys, columns, lock }: BulkSelect): Bul
   }
 }
 
-export function bulkAppend({ heads, rows: { table, columns } }: BulkAppend): AppendStatement {
+/** The statement inserts after the head of their app is locked, since the rows are joined with it. */
+export function bulkAppend({ heads, rows, more }: BulkAppend): AppendStatement {
+  const headsCount = Object.keys(heads.columns).length
+  const rowsEnd = headsCount + Object.keys(rows.columns).length
+  const further =
+    more &&
+    `,
+      moved as (${insertWithPositions(more, rowsEnd)})`
+  return {
+    sql: `with head as (${bulkInsert(heads).sql}),
+      appended as (${insertWithPositions(rows, headsCount)})${further ?? ''}
+      select * from head`,
+    parameters: (headRows, newRows, moreRows = []) => [
+      ...transpose(heads.columns)(headRows),
+      ...transpose(rows.columns)(newRows),
+      ...(more ? transpose(more.columns)(moreRows) : []),
+    ],
+  }
+}
+
+/** @param before number of parameters before those of the rows */
+function insertWithPositions(
+  { table, columns, conflict = '' }: BulkInsert,
+  before: number,
+): string {
   const names = Object.keys(columns)
   const values = names.map((name) =>
     name === 'position' ? 'head.position - v.position' : `v.${name}`,
   )
-  const given = rowsOfArrays(columns, { before: Object.keys(heads.columns).length })
-  return {
-    sql: `with head as (${bulkInsert(heads).sql}),
-      appended as (insert into ${table} (${names.join(', ')})
-        select ${values.join(', ')} from ${given} as v join head on head.app_id = v.app_id)
-      select * from head`,
-    parameters: (headRows, rows) => [
-      ...transpose(heads.columns)(headRows),
-      ...transpose(columns)(rows),
-    ],
-  }
+  return `insert into ${table} as t (${names.join(', ')})
+        select ${values.join(', ')} from ${rowsOfArrays(columns, { before })} as v
+        join head on head.app_id = v.app_id${conflict}`
 }
 
 function bulkDelete({ deleteFrom, keys }: BulkDelete): BulkStatement {

@@ -105,25 +105,32 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     return found ?? null
   }
 
-  /** Answers all unanswered entries between a group and users, except closed ones. */
+  /**
+   * Answers all unanswered entries between a group and users, except closed ones.
+   * @returns the users of these entries
+   */
   async answer(
     tx: Tx,
     group: GroupKey,
     userIds: readonly Int64[],
     { status, now }: AdmissionAnswer,
-  ): Promise<void> {
-    const found = await this.findRows(tx, keysIn(group, userIds))
-    const keys = this.#keysOf(group.appId, found.filter(isUnanswered))
+  ): Promise<Int64[]> {
+    const found = (await this.findRows(tx, keysIn(group, userIds))).filter(isUnanswered)
+    const keys = this.#keysOf(group.appId, found)
     await this.database.bulk(
       tx,
       this.table.answer,
       keys.map((key) => [admissionStatus[status], now, ...key]),
     )
+    return found.map(this.table.userOf)
   }
 
-  /** Ends open entries between a group and users without an answer: they expire now (rule F4a). */
-  async close(tx: Tx, group: GroupKey, userIds: readonly Int64[], now: number): Promise<void> {
-    await this.#close(tx, group.appId, await this.findRows(tx, keysIn(group, userIds)), now)
+  /**
+   * Ends open entries between a group and users without an answer: they expire now (rule F4a).
+   * @returns the users of these entries
+   */
+  async close(tx: Tx, group: GroupKey, userIds: readonly Int64[], now: number): Promise<Int64[]> {
+    return this.#close(tx, group.appId, await this.findRows(tx, keysIn(group, userIds)), now)
   }
 
   /** Same as {@link close}, between groups and all users. */
@@ -135,7 +142,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     await this.#close(tx, appId, rows.map(this.table.toEntry), now)
   }
 
-  async #close(tx: Tx, appId: string, entries: readonly Entry[], now: number): Promise<void> {
+  async #close(tx: Tx, appId: string, entries: readonly Entry[], now: number): Promise<Int64[]> {
     const open = entries.filter((entry) => isAdmissionOpen(entry, now))
     const keys = this.#keysOf(appId, open)
     await this.database.bulk(
@@ -143,6 +150,7 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
       this.table.close,
       keys.map((key) => [now, now, ...key]),
     )
+    return open.map(this.table.userOf)
   }
 
   /** Returns app, group and user of each entry, sorted, so that all callers lock in one order. */

@@ -60,10 +60,10 @@ export class GroupInvitationService {
       if (!invitation || !isNamed) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
       await invitations.answer(tx, group, [userId], { status: 'rejected', now })
-      outbox.append(
-        tx,
-        groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
-      )
+      outbox.append(tx, {
+        ...groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
+        also: { invitees: [userId] },
+      })
     })
   }
 
@@ -117,9 +117,9 @@ export class GroupInvitationService {
   ): Promise<void> {
     const { memberships, outbox } = this.options
     requireNoRefusal(await memberships.add(tx, context, [inviteeId], { isOwnWill: false }))
-    outbox.append(
-      tx,
-      groupEvent(context.group, 'invitation_accepted', context.caller.actorId, [inviterId]),
-    )
+    outbox.append(tx, {
+      ...groupEvent(context.group, 'invitation_accepted', context.caller.actorId, [inviterId]),
+      also: { invitees: [inviteeId] },
+    })
   }
 }

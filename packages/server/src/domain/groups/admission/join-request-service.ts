@@ -12,12 +12,14 @@ import type { GroupStore } from '../core/group-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
 import { admissionPage, isAdmissionOpen, storePage } from './group-admission.js'
 import type { GroupInvitationService } from './invitation-service.js'
+import type { OpenAdmissions } from './open-admissions.js'
 import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
 
 export interface JoinRequestServiceOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly joinRequests: JoinRequestStore
+  readonly admissions: Pick<OpenAdmissions, 'managersOf'>
   readonly access: GroupAccess
   readonly memberships: MembershipService
   readonly invitations: GroupInvitationService
@@ -64,7 +66,7 @@ export class JoinRequestService {
     applicantId: Int64,
     isApproved: boolean,
   ): Promise<void> {
-    const { access, joinRequests, memberships, outbox } = this.options
+    const { access, joinRequests, admissions, memberships, outbox } = this.options
     await access.change(caller, groupId, 'add', { userIds: [applicantId] }, async (tx, context) => {
       const { group, now } = context
       const joinRequest = await joinRequests.find(tx, group, applicantId)
@@ -74,7 +76,8 @@ export class JoinRequestService {
         requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
       else await joinRequests.answer(tx, group, [applicantId], { status: 'rejected', now })
       const kind = isApproved ? 'request_accepted' : 'request_declined'
-      outbox.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
+      const also = await admissions.managersOf(tx, group)
+      outbox.append(tx, { ...groupEvent(group, kind, caller.actorId, [applicantId]), also })
     })
   }
 
@@ -114,7 +117,7 @@ export class JoinRequestService {
     applicantId: Int64,
     reason: string,
   ): Promise<void> {
-    const { groups, joinRequests, outbox } = this.options
+    const { groups, joinRequests, admissions, outbox } = this.options
     const { group_application_days: days } = await readAppSettings(tx, group.appId)
     const before = await joinRequests.find(tx, group, applicantId)
     await joinRequests.put(tx, group, {
@@ -125,7 +128,9 @@ export class JoinRequestService {
     })
     if (!before) await groups.touch(tx, group, [], now, { joinRequests: 1 })
     // A repeated request makes no second event.
-    if (!before || !isAdmissionOpen(before, now))
-      outbox.append(tx, groupEvent(group, 'applied', caller.actorId, [], { reason }))
+    if (!before || !isAdmissionOpen(before, now)) {
+      const also = await admissions.managersOf(tx, group)
+      outbox.append(tx, { ...groupEvent(group, 'applied', caller.actorId, [], { reason }), also })
+    }
   }
 }

@@ -25,6 +25,12 @@ export class MemberListStore {
     return this.#select(db, group, sql`role <> 0 and role = ${memberRole.admin}`)
   }
 
+  /** Lists the owner and the admins. */
+  async listManagers(db: Queryable, group: GroupKey): Promise<Int64[]> {
+    const managers = await this.#select(db, group, sql`role <> 0`)
+    return managers.map(({ userId }) => userId)
+  }
+
   /** Lists the members with a ban that has not ended. */
   listBanned(
     db: Queryable,

@@ -181,20 +181,20 @@ export class MembershipService {
       is_added: Number(isAdded),
     }))
     const bansKept = countBans(rows.map((row) => row.ban_expires_at))
-    await Promise.all([
+    const [also] = await Promise.all([
+      admissions.answer(tx, group, userIds, { status: 'agreed', now }),
       members.insert(tx, rows),
       removals.forgetBans(
         tx,
         group,
         userIds.filter((userId) => former.has(userId)),
       ),
-      admissions.answer(tx, group, userIds, { status: 'agreed', now }),
       groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
         members: userIds.length,
         bans: bansKept,
       }),
     ])
-    outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
+    outbox.append(tx, { ...groupEvent(group, 'joined', caller.actorId, userIds), also })
     if (group.type === groupType.chatroom)
       outbox.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
   }

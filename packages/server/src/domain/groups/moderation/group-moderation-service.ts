@@ -236,9 +236,9 @@ export class GroupModerationService {
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
-    await admissions.close(tx, group, userIds, now)
+    const also = await admissions.close(tx, group, userIds, now)
     await groups.touch(tx, group, ['blocks'], now, { blocks: userIds.length })
-    outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
+    outbox.append(tx, { ...groupEvent(group, 'blocked', caller.actorId, userIds), also })
   }
 
   /** Checks each user and applies `work` to the members that the caller may act on. */
