@@ -1,5 +1,5 @@
 import type { CheckReport } from '@hermod/protocol'
-import { type ServerProcess, testBackends } from '@hermod/testkit'
+import { anyBackend, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apply, authModes, changeSettings, connect, registerPeople } from '../support/contacts.js'
 import { aGroup, expectSuccess, groupCall, types } from '../support/groups/groups.js'
@@ -38,6 +38,8 @@ function finding({ check, subject }: Fault) {
 
 for (const backend of testBackends()) {
   describe(`hermod check on ${backend.name}`, () => {
+    /** What the command prints does not depend on the database. */
+    const isFirst = anyBackend().some(({ name }) => name === backend.name)
     let watched: WatchedServer
     let server: ServerProcess
     /**
@@ -898,6 +900,14 @@ for (const backend of testBackends()) {
       ]
     }
 
+    /** All of them on one database. On the other one for each check, since the faults of a check have one statement. */
+    function tried(): Fault[] {
+      const all = faults()
+      return isFirst
+        ? all
+        : all.filter(({ check }, index) => all.findIndex((each) => each.check === check) === index)
+    }
+
     it('finds no fault in the data of a server, while it runs and after', async () => {
       for (const stop of [async () => {}, () => server.stop()]) {
         await stop()
@@ -909,7 +919,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('a fault: the command names it and its subject and fails', async () => {
+    it.runIf(isFirst)('faults: the command names each with its subject and fails', async () => {
       // One of each kind of table; the running server is asked for all of them below.
       const kinds = [
         'a conversation that ends later than its log',
@@ -919,18 +929,17 @@ for (const backend of testBackends()) {
       ]
       const planted = faults().filter(({ name }) => kinds.includes(name))
       expect(planted).toHaveLength(kinds.length)
-      for (const fault of planted) {
-        await sql(fault.plant)
-        const { code, out, err } = await check()
-        expect(code, fault.name).toBe(1)
-        expect(err, fault.name).toContain('wrong')
-        expect((JSON.parse(out) as CheckReport).faults, fault.name).toContainEqual(finding(fault))
-        await sql(fault.repair)
-      }
+      for (const fault of planted) await sql(fault.plant)
+      const { code, out, err } = await check()
+      for (const fault of planted) await sql(fault.repair)
+      expect(code).toBe(1)
+      expect(err).toContain('wrong')
+      const found = (JSON.parse(out) as CheckReport).faults
+      for (const fault of planted) expect(found, fault.name).toContainEqual(finding(fault))
       expect(await check()).toMatchObject({ code: 0 })
     })
 
-    it('a fault: the command prints text for people and JSON for programs', async () => {
+    it.runIf(isFirst)('a fault: the command prints text for people', async () => {
       const [fault] = faults() as [Fault]
       expect((await runHermod(['check'], watched.settings)).out).toMatch(
         /^\d+ facts checked, all agree\.\n$/,
@@ -945,7 +954,7 @@ for (const backend of testBackends()) {
 
     it('a running server: finds every kind of fault', async () => {
       server = await watched.startAgain()
-      for (const fault of faults()) {
+      for (const fault of tried()) {
         await sql(fault.plant)
         expect(await integrityFaults(server), fault.name).toContainEqual(finding(fault))
         await sql(fault.repair)
@@ -953,7 +962,7 @@ for (const backend of testBackends()) {
       expect(await integrityFaults(server)).toEqual([])
     })
 
-    it('many faults: lists 100 and says that there are more', async () => {
+    it.runIf(isFirst)('many faults: lists 100 and says that there are more', async () => {
       const many = 150
       const values = Array.from({ length: many }, (_, index) => `('test', ${index + 1})`).join(', ')
       await sql([`insert into user_settings (app_id, user_id) values ${values}`])
