@@ -109,6 +109,7 @@ const published = {
   internal_error: 50000,
   not_built: 50100,
   http_needed: 50102,
+  socket_needed: 50103,
   unavailable: 50300,
 }
 

@@ -646,6 +646,12 @@ export const errorCatalogue = {
     'operation is available over HTTP only',
     'The operation moves files, which this connection does not carry; call it over HTTP.',
   ),
+  socket_needed: entry(
+    50103,
+    501,
+    'operation is available over the socket only',
+    'The operation belongs to a session of the gateway; call it over the WebSocket at /gateway.',
+  ),
   unavailable: entry(
     50300,
     503,

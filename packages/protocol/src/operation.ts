@@ -91,6 +91,13 @@ export interface Operation<
    * query; null: the body contains parameters.
    */
   readonly takesFile: { readonly maxBytes: number } | null
+  /**
+   * False: refused over the socket, as are operations with files and those of operators. `only`:
+   * needs a session of the gateway.
+   */
+  readonly socket: boolean | 'only'
+  /** False: calls count against the limits of the caller, not against that of the application. */
+  readonly countsForApp: boolean
   /** Texts that are stored once per entry of a list, which multiplies their cost; null: none. */
   readonly copied: readonly string[] | null
   /**
@@ -129,6 +136,8 @@ interface Definition<
   readonly origin?: Operation['origin']
   readonly answersFile?: boolean
   readonly takesFile?: Operation['takesFile']
+  readonly socket?: Operation['socket']
+  readonly countsForApp?: boolean
   readonly copied?: Operation['copied']
   readonly violationsOf?: Operation['violationsOf']
 }
@@ -157,6 +166,8 @@ export function operation<
     signedParameter: null,
     answersFile: false,
     takesFile: null,
+    socket: true,
+    countsForApp: true,
     copied: null,
     violationsOf: null,
     ...definition,

@@ -20,6 +20,13 @@ export const eventSchemas = {
   ...messageEvents,
 } as const
 
+export {
+  type TransientEvent,
+  type TransientEventKind,
+  transientEventSchemas,
+  typingStates,
+} from './transient.js'
+
 /** Subject and past tense of an event, for example `contact.added`. */
 export type EventKind = keyof typeof eventSchemas
 

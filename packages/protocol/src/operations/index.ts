@@ -8,6 +8,7 @@ import * as integrity from './integrity.js'
 import * as login from './login.js'
 import * as messaging from './messaging.js'
 import * as push from './push/index.js'
+import * as realtime from './realtime.js'
 import * as secrets from './secrets.js'
 import { tags } from './tags.js'
 import * as users from './users/index.js'
@@ -21,6 +22,7 @@ export * from './integrity.js'
 export * from './login.js'
 export * from './messaging.js'
 export * from './push/index.js'
+export * from './realtime.js'
 export * from './secrets.js'
 export { type Tag, tags } from './tags.js'
 export * from './users/index.js'
@@ -46,6 +48,7 @@ export const operations: readonly Operation[] = [
   login,
   messaging,
   push,
+  realtime,
   secrets,
   users,
 ]

@@ -209,6 +209,14 @@ describe('the limits by user and application', () => {
     expect(outcome(callOf('hmu_1', '192.0.2.6'), user(6))).toBe('too_many_requests')
     expect(outcome(callOf('hmu_1', '192.0.2.7'), user(7, 'elsewhere'))).toBe('passes')
   })
+
+  it('do not count a call for the application whose operation says so, but for its user', () => {
+    const call = callOf('hmu_1')
+    for (const id of [1, 2, 3, 4, 5, 6, 7]) limits.authenticated(call, user(id), false)
+    expect(outcome(call, user(8))).toBe('passes')
+    limits.authenticated(call, user(8), false)
+    expect(() => limits.authenticated(call, user(8), false)).toThrow('too many requests')
+  })
 })
 
 describe('the cost of parsing a body', () => {

@@ -73,10 +73,11 @@ export class CallLimits {
   }
 
   /**
+   * @param countsForApp false: the call does not count against the limit of the app
    * @returns the caller's allowance; it ends with the call
    * @throws AppError address_limited, too_many_requests
    */
-  authenticated(call: Call, principal: Principal): Allowance {
+  authenticated(call: Call, principal: Principal, countsForApp = true): Allowance {
     const adminToken = adminTokenOf(call)
     if (principal.kind === 'admin' && adminToken !== null) this.#passed(call, adminToken)
     if (principal.kind === 'admin' || principal.kind === 'operator') return unlimited
@@ -86,7 +87,7 @@ export class CallLimits {
     const payerId = payerOf(principal)
     const allowance = payerId === systemUserId ? unlimited : users.begin(payerId)
     // The app's limit counts calls and not their cost: the debts of a few users must not delay all others of the app.
-    const waitSeconds = apps.take(principal.appId)
+    const waitSeconds = countsForApp ? apps.take(principal.appId) : 0
     if (waitSeconds > 0) allowance.end()
     requireNoWait('too_many_requests', waitSeconds)
     return allowance

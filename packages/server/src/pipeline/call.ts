@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { AppError, CallerRule, Operation } from '@hermod/protocol'
 import type { FileAnswer } from '../lib/system/file-answer.js'
+import type { Session } from '../sessions/session.js'
 import type { Allowance } from './allowance.js'
 import type { ParameterSource } from './parameters.js'
 import type { Principal, PrincipalOf } from './principal.js'
@@ -34,6 +35,8 @@ interface CallSource extends ParameterSource {
   readonly userAgent: string
   /** The address at which the caller has reached the service, without a slash at its end: `https://chat.example.org`. */
   readonly baseUrl: string
+  /** The session of the gateway in which the call came; absent on other transports. */
+  readonly session?: Session
 }
 
 /**
@@ -96,6 +99,8 @@ export interface CallContext<Rule extends CallerRule> {
   readonly address: string
   readonly userAgent: string
   readonly baseUrl: string
+  /** The session of the gateway; null on other transports. */
+  readonly session: Session | null
   /** The caller's allowance, for costs that only the handler knows. */
   readonly allowance: Pick<Allowance, 'charge' | 'chargeFileBytes'>
 }
@@ -113,6 +118,17 @@ export function handle<P, D, X, R extends CallerRule>(
   run: (params: P, context: CallContext<R>) => Promise<Payload<D, X>>,
 ): Handler {
   return { operation: operation as Operation, run: run as Handler['run'] }
+}
+
+/** Binds the code that answers an operation of a session, which the pipeline requires for `socket: 'only'`. */
+export function handleInSession<P, D, X, R extends CallerRule>(
+  operation: Operation<P, D, X, R>,
+  run: (
+    params: P,
+    context: CallContext<R> & { readonly session: Session },
+  ) => Promise<Payload<D, X>>,
+): Handler {
+  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
 }
 
 /** Binds the code that answers a file. */

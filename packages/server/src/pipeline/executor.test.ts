@@ -163,6 +163,22 @@ describe('a success', () => {
     })
   })
 
+  it('refuses an operation of a session on other transports, and passes the session on', async () => {
+    const seen: unknown[] = []
+    const ofSession = { ...operationOf, socket: 'only' } as Operation
+    const { executor } = setUp(async ({ id }, context) => {
+      seen.push(context.session)
+      return { data: id, extras: { note: 'n' } }
+    })
+    expect((await executor.answer(ofSession, callOf())).code).toBe(50103)
+    expect(seen).toEqual([])
+    const link = { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} }
+    const session = { id: 1, appId: 'home', userId: 1, deviceSn: 1, tokenHash: '', link }
+    expect((await executor.answer(ofSession, { ...callOf(), session })).code).toBe(200)
+    expect((await executor.answer(operationOf, callOf())).code).toBe(200)
+    expect(seen).toEqual([session, null])
+  })
+
   it('carries integers beyond 2^53 exactly', async () => {
     const { executor } = setUp(async ({ id }) => data(id))
     const { body } = await executor.answer(operationOf, callOf({ id: '9223372036854775807' }))
@@ -183,6 +199,7 @@ describe('a success', () => {
         requestId: 'request-1',
         address: '192.0.2.1',
         userAgent: 'tests',
+        session: null,
         allowance: unlimited,
       },
     ])

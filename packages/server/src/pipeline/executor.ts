@@ -138,8 +138,9 @@ export class Executor {
       const compiled = this.#compile(operation)
       const admitted = this.#admit(operation, call)
       const principal = admitted instanceof Promise ? await admitted : admitted
-      allowance = this.#options.limits.authenticated(call, principal)
+      allowance = this.#options.limits.authenticated(call, principal, operation.countsForApp)
       requireCaller(operation, principal)
+      if (operation.socket === 'only' && !call.session) throw new AppError('socket_needed')
       if (extension !== null) extension.admit(allowance)
       else if (compiled.movesFiles) throw new AppError('http_needed')
       let bodyBytes = 0
@@ -288,8 +289,8 @@ function contextOf(
   principal: Principal,
   allowance: Allowance,
 ): CallContext<CallerRule> {
-  const { requestId, address, userAgent, baseUrl } = call
-  const known = { principal, requestId, address, userAgent, baseUrl, allowance }
+  const { requestId, address, userAgent, baseUrl, session = null } = call
+  const known = { principal, requestId, address, userAgent, baseUrl, session, allowance }
   return known as CallContext<CallerRule>
 }
 

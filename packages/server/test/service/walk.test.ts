@@ -169,6 +169,7 @@ for (const backend of testBackends()) {
 
     function expectedCode({ operation, error }: Fixture, verdict: Verdict): number {
       if ('refused' in verdict) return codeOf(verdict.refused)
+      if (operation.socket === 'only') return codeOf('socket_needed')
       if (!world.isBuilt(operation)) return codeOf('not_built')
       const name = verdict.error ?? error
       return name === undefined ? 200 : codeOf(name)

@@ -8,6 +8,7 @@ import type { CallContext, Handler } from '../../../dist/pipeline/call.js'
 import { noCallLimits } from '../../../dist/pipeline/call-limits.js'
 import { asValue, Executor } from '../../../dist/pipeline/executor.js'
 import type { Principal } from '../../../dist/pipeline/principal.js'
+import type { Session } from '../../../dist/sessions/session.js'
 import type { CallerIdentities } from './walk-callers.js'
 import { type Identity, type Params, requestOf } from './walk-world.js'
 
@@ -54,6 +55,11 @@ export const identities: CallerIdentities = {
 const users = [subject, other, foreigner, inDisabled]
 const usersOf = (appId: string) => users.filter((user) => user.appId === appId)
 
+/** Stands for the session of a connected client. */
+const session: Session = {
+  ...{ id: 1, appId: 'here', userId: subject.id, deviceSn: null, tokenHash: '' },
+  link: { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} },
+}
 /** Stands for a transport that moves files. */
 const moveNoFile = { admit() {} }
 
@@ -129,6 +135,7 @@ export class StubbedPipeline {
         address: '192.0.2.1',
         userAgent: 'tests',
         baseUrl: 'http://localhost',
+        session,
         query: inQuery,
         body: () => (body === undefined ? undefined : parseJson(stringifyExactJson(body))),
         credentials: {

@@ -101,6 +101,9 @@ export const messageFixtures: readonly Fixture[] = [
     msg_id_start: 0,
     limit: 10,
   })),
+  fixture(api.acknowledgeDelivery, ({ friend }) => ({
+    conversations: [{ conversation_id: friend.id, seq: 1 }],
+  })),
   fixture(api.deleteConversation, conversationOnly),
   fixture(api.listConversations, { limit: 5 }),
   fixture(api.listUnread),
@@ -122,6 +125,7 @@ export const pushFixtures: readonly Fixture[] = [
     const task = await context.world.prepare(api.startPushTask, { token, appId }, pushTo(context))
     return { list: [task?.data.task_id ?? 1] }
   }),
+  fixture(api.receivePush, { task_ids: [1] }),
   fixture(api.reportPush, { task_id: 1 }, { error: 'push_task_not_found' }),
   fixture(api.tracePush, ({ subject }) => ({ task_id: 1, user_id: subject.id }), {
     error: 'push_task_not_found',

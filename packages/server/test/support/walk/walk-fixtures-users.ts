@@ -97,4 +97,5 @@ export const userFixtures: readonly Fixture[] = [
     return { deviceSn: firstDevice }
   }),
   fixture(api.getOnlineStatus),
+  fixture(api.subscribePresence, ({ friend }) => ({ user_ids: [friend.id] })),
 ]

@@ -1,0 +1,75 @@
+/**
+ * Events that are never stored: they reach connected clients as they happen, and are dropped first
+ * when a connection is slow. They have no change number and are no part of sync.
+ */
+import { OnlineState } from '../resources/presence.js'
+import {
+  array,
+  boolean,
+  freeObject,
+  int32,
+  int64,
+  optional,
+  stringEnum,
+  Type,
+  text,
+} from '../schema.js'
+import type { Static } from '../typebox.js'
+import { eventConversation } from './messages.js'
+
+/** The states of a typing signal: the sender types, or has stopped. */
+export const typingStates = ['typing', 'nothing'] as const
+
+/** The schema of each kind's payload. */
+export const transientEventSchemas = {
+  /** Users of the list of `presence.subscribe` went online or offline in the last second. */
+  presence: Type.Object({ users: array(OnlineState) }),
+  /** At most one a second for a user and conversation; clients end a state that is not repeated. */
+  typing: Type.Object({
+    conversation: eventConversation,
+    user_id: int64(),
+    state: stringEnum(typingStates),
+  }),
+  /** A message with `online_only`. */
+  'message.transient': Type.Object({
+    conversation: eventConversation,
+    msg_id: int64(),
+    sender_id: int64(),
+    sender_device_sn: int32(),
+    content_type: int32(),
+    content: text('message content'),
+    attachment: text('attachment, JSON'),
+    config: text('extension fields used by the SDK layer, JSON'),
+    ext: text('extension data'),
+    is_system: boolean(),
+    timestamp: int64({ description: 'When it was sent, milliseconds since 1970.' }),
+  }),
+  /** A push through the own channel, for the device of the session; answered by `push.received`. */
+  'push.notification': Type.Object({
+    task_id: int64({ description: 'for push.received and /push/report' }),
+    kind: stringEnum(['text', 'image', 'cmd'], {
+      description: 'cmd: for the app, never displayed',
+    }),
+    title: text('title; "" for none'),
+    body: text('text; "" for none'),
+    big_text: text('long text in place of body; "" for none'),
+    attachment_url: text('URL of an image, audio or video; "" for none'),
+    badge: optional(int32({ description: 'number to show; absent: the badge stays' })),
+    ext: optional(freeObject({ description: 'members for the app' })),
+    is_silent: boolean({ description: 'true: without sound and vibration' }),
+    expires_at: int64({ description: 'not to be shown later, milliseconds since 1970' }),
+  }),
+} as const
+
+/** The name of a transient event. */
+export type TransientEventKind = keyof typeof transientEventSchemas
+
+type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
+
+/** An event that is not stored. */
+export type TransientEvent = {
+  readonly [K in TransientEventKind]: {
+    readonly kind: K
+    readonly data: DeepReadonly<Static<(typeof transientEventSchemas)[K]>>
+  }
+}[TransientEventKind]
