@@ -580,12 +580,19 @@ export const errorCatalogue = {
   app_exists: entry(40004, 409, 'app_id is taken', 'Another application has this app_id.'),
   token_not_found: entry(40005, 404, 'token does not exist', 'No Admin token has this ID.'),
 
+  origin_refused: entry(
+    40300,
+    403,
+    'origin is not allowed',
+    'The service takes no connections from pages of this web origin.',
+  ),
   malformed_request: entry(40010, 400, 'malformed HTTP request', 'The request is not valid HTTP.', {
     always: true,
   }),
   path_not_found: entry(40400, 404, 'unknown path', 'No operation has this path.', {
     always: true,
   }),
+  operation_unknown: entry(40401, 404, 'unknown operation', 'No operation has this name.'),
   method_not_accepted: entry(
     40500,
     405,
@@ -601,6 +608,12 @@ export const errorCatalogue = {
     {
       always: true,
     },
+  ),
+  upgrade_required: entry(
+    42600,
+    426,
+    'WebSocket upgrade is required',
+    'The address takes WebSocket connections only.',
   ),
   too_many_requests: entry(
     42900,
@@ -618,6 +631,13 @@ export const errorCatalogue = {
       always: true,
       retryable: true,
     },
+  ),
+
+  session_limit_reached: entry(
+    42902,
+    429,
+    'user has too many open sessions',
+    'Close a connection of the user first.',
   ),
 
   internal_error: entry(
@@ -644,7 +664,7 @@ export const errorCatalogue = {
     50102,
     501,
     'operation is available over HTTP only',
-    'The operation moves files, which this connection does not carry; call it over HTTP.',
+    'This connection does not carry the operation; call it over HTTP.',
   ),
   socket_needed: entry(
     50103,

@@ -179,6 +179,7 @@ export const operatorOperation = {
   tag: 'Operator',
   callers: 'operator',
   origin: 'operator',
+  socket: false,
 } as const
 /**
  * Page parameters of a list that begins with the newest entry. @param entries kind of entries, for

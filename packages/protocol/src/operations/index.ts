@@ -24,6 +24,7 @@ export * from './messaging.js'
 export * from './push/index.js'
 export * from './realtime.js'
 export * from './secrets.js'
+export * from './sessions.js'
 export { type Tag, tags } from './tags.js'
 export * from './users/index.js'
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { AppError, CallerRule, Operation } from '@hermod/protocol'
 import type { FileAnswer } from '../lib/system/file-answer.js'
-import type { Session } from '../sessions/session.js'
+import type { ClientConnection, Session } from '../sessions/session.js'
 import type { Allowance } from './allowance.js'
 import type { ParameterSource } from './parameters.js'
 import type { Principal, PrincipalOf } from './principal.js'
@@ -126,6 +126,17 @@ export function handleInSession<P, D, X, R extends CallerRule>(
   run: (
     params: P,
     context: CallContext<R> & { readonly session: Session },
+  ) => Promise<Payload<D, X>>,
+): Handler {
+  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
+}
+
+/** Binds the code that opens the session of a connection, which the gateway passes in. */
+export function handleConnection<P, D, X, R extends CallerRule>(
+  operation: Operation<P, D, X, R>,
+  run: (
+    params: P,
+    context: CallContext<R> & { readonly connection: ClientConnection },
   ) => Promise<Payload<D, X>>,
 ): Handler {
   return { operation: operation as Operation, run: run as unknown as Handler['run'] }

@@ -29,3 +29,15 @@ export interface SessionLink {
    */
   close(code: CloseName, reason: string): void
 }
+
+/** A connection of the gateway, before and after its session is open. */
+export interface ClientConnection extends SessionLink {
+  /** null until session.open has succeeded. */
+  readonly session: Session | null
+  /**
+   * Gives the connection its session, which leaves delivery with the connection.
+   * @param expiresAt when its token ends, milliseconds since 1970; null: not known
+   * @throws AppError unavailable when the connection is closed
+   */
+  bind(session: Session, expiresAt: number | null): void
+}

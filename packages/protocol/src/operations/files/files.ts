@@ -136,6 +136,7 @@ export const uploadFile = operation({
   errors: ['upload_form_invalid', 'file_name_invalid', ...uploadErrors],
   origin,
   takesFile: { maxBytes: maxFileBytes },
+  socket: false,
 })
 
 /**
@@ -150,6 +151,7 @@ export const finishUpload = operation({
   summary: 'Notes that the file of an upload ticket is in the object store.',
   callers: 'ticket',
   credentials: 'ticket',
+  socket: false,
   query: ticket,
   data: boolean({ description: 'true: the file is stored' }),
   errors: uploadErrors,
@@ -202,6 +204,7 @@ export const downloadChatFile = operation({
   ],
   origin,
   answersFile: true,
+  socket: false,
 })
 
 /**
@@ -225,4 +228,5 @@ export const downloadAvatar = operation({
   errors: ['file_not_found', ...renditionErrors],
   origin,
   answersFile: true,
+  socket: false,
 })
