@@ -20,16 +20,19 @@ export const openSession = operation({
   body: {
     app_id: string({ description: 'ID of the application', minLength: 1, maxLength: 64 }),
     access_token: string({ description: 'token of the user, or an Admin token', minLength: 1 }),
-    user_id: optional(
-      int64({ description: 'user of the session; required with an Admin token' }),
-    ),
+    user_id: optional(int64({ description: 'user of the session; required with an Admin token' })),
     device_guid: optional(deviceGuid),
     platform: intEnum(meaningsOf(platform), { description: 'platform of the device' }),
     user_agent: string({ description: 'name and version of the client' }),
     pos: optional(
-      string({ description: 'where the client has stopped; absent: it has nothing', maxLength: 128 }),
+      string({
+        description: 'where the client has stopped; absent: it has nothing',
+        maxLength: 128,
+      }),
     ),
-    sdk: optional(string({ description: 'name and version of the client library', maxLength: 128 })),
+    sdk: optional(
+      string({ description: 'name and version of the client library', maxLength: 128 }),
+    ),
   },
   data: OpenedSession,
   countsForApp: false,

@@ -2,7 +2,9 @@ import { int32, int64, object, optional, type Static, stringEnum, text } from '.
 
 /** Data of session.open. It has no title, since the OpenAPI document does not describe the gateway. */
 export const OpenedSession = object({
-  session_id: int64({ description: 'session ID; of two sessions of a device the greater one stays' }),
+  session_id: int64({
+    description: 'session ID; of two sessions of a device the greater one stays',
+  }),
   user_id: int64({ description: 'user ID' }),
   device_sn: optional(
     int32({ description: 'device serial number; absent: the session has no device' }),
