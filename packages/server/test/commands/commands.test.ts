@@ -212,7 +212,6 @@ function checkCommand(place: Place): void {
       faults: [],
       truncated: false,
     })
-    expect((await place.run('check')).out).toMatch(/^\d+ facts checked, all agree\.\n$/)
     await place.tamper('update conversations set seq = seq + 1')
     const wrong = await place.run('check', '--json')
     expect(wrong.code).toBe(1)
@@ -220,7 +219,7 @@ function checkCommand(place: Place): void {
     expect(faults).toContainEqual(
       expect.objectContaining({ check: 'conversation_end', app_id: server.appId }),
     )
-    expect((await place.run('check')).err).toContain('wrong')
+    expect(wrong.err).toContain('wrong')
     await place.tamper('update conversations set seq = seq - 1')
     expect((await place.json('check')).faults).toEqual([])
   })
