@@ -8,13 +8,15 @@ export type SyncState =
 /** Brings events to the sessions of this node; the gateway calls it in this order for each session. */
 export interface Delivery {
   /**
-   * Enters the session, as skipped: events that concern it are not written to it until {@link begin}. Loads what decides which events
+   * Enters a session that the registry has, as skipped: events that concern it are not written to it until {@link begin}. Loads what decides which events
    * concern it.
    * @param pos the pos of the client; null = it has none
    */
   enter(session: Session, pos: string | null): Promise<SyncState>
   /** Writes events to the session from now on, `sync.needed` first when any was skipped. Called once the answer is written. */
   begin(session: Session): void
+  /** The client has read what was unread: writes `sync.needed` and continues with events. Does nothing for a session that is not behind. */
+  drained(session: Session): void
   /** The session has ended; allowed at any time after {@link enter} was called. */
   leave(session: Session): void
   /** The frame of a heartbeat, shared by all sessions that are not skipped: the watermark of the app. */

@@ -1,4 +1,5 @@
 import type { Event, EventPayloads } from '@hermod/protocol/events'
+import type { LogKey } from './row-concern.js'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event & {
@@ -39,6 +40,8 @@ export interface Consumer {
 export interface MessageReader {
   /** Returns the number of messages of a row. */
   count(payload: string): number
+  /** Returns the logs that a row has messages of. */
+  logs(payload: string): readonly LogKey[]
   /** Returns the messages that still exist, in order within each conversation. */
   read(appId: string, payload: string): Promise<readonly EventPayloads['message.stored'][]>
 }

@@ -13,6 +13,8 @@ function aSession(of: Partial<Session> = {}): Session & { readonly closed: strin
     userId: 1,
     deviceSn: null,
     tokenHash: null,
+    phase: 'entering',
+    hasMissed: false,
     ...of,
     closed,
     link: {

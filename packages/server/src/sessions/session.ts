@@ -1,5 +1,14 @@
 import type { CloseName, Int64 } from '@hermod/protocol'
 
+/**
+ * - `entering`: delivery does not know yet which events concern the session
+ * - `ready`: it is known, and the answer to `session.open` is not written yet
+ * - `live`: events are written
+ * - `behind`: too much is unread, so events are skipped
+ * - `ended`: it has left
+ */
+export type SessionPhase = 'entering' | 'ready' | 'live' | 'behind' | 'ended'
+
 /** An open session of the gateway: a connected client of a user. */
 export interface Session {
   /** Of two sessions of one device the one with the greater ID stays. */
@@ -11,6 +20,10 @@ export interface Session {
   /** The hash of its token; null = an Admin token for the user. */
   readonly tokenHash: string | null
   readonly link: SessionLink
+  /** Only delivery changes it. A session begins as `entering`. */
+  phase: SessionPhase
+  /** True when an event that concerns the session was skipped, so that it needs to sync. Only delivery changes it. */
+  hasMissed: boolean
 }
 
 /** The way to the client of a session; the gateway implements it. */

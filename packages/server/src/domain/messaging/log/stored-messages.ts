@@ -42,6 +42,10 @@ export class StoredMessages implements MessageReader {
     return decodeRanges('', payload).reduce((sum, { count }) => sum + count, 0)
   }
 
+  logs(payload: string): Conversation[] {
+    return decodeRanges('', payload).map(({ conversation }) => conversation)
+  }
+
   async read(appId: string, payload: string): Promise<EventPayloads['message.stored'][]> {
     const ranges = decodeRanges(appId, payload)
     const messages = await this.database.read((db) =>

@@ -1,0 +1,99 @@
+import type { Int64 } from '@hermod/protocol'
+import { type Audience, audiences } from './audience.js'
+import type { MessageReader } from './consumer.js'
+import type { OutboxRow } from './outbox-store.js'
+
+/** The key of a log: a direct conversation, a group (its ID twice) or a broadcast stream (low_id -1). */
+export interface LogKey {
+  readonly lowId: Int64
+  readonly highId: Int64
+  readonly isGroup: boolean
+}
+
+/** The keys by which a row of the outbox concerns users; it holds no content. */
+export interface RowConcern {
+  readonly position: number
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** The logs whose head may have changed. */
+  readonly logs: readonly LogKey[]
+  /** The groups that may have changed. */
+  readonly groupIds: readonly Int64[]
+  readonly userIds: readonly Int64[]
+  /** True: the row concerns only the users in `userIds`, also in its logs and groups. */
+  readonly isPrivate: boolean
+}
+
+/** The parts of a payload that name its logs, groups and users. */
+interface Named {
+  readonly actor_id?: Int64
+  readonly user_ids?: readonly Int64[]
+  readonly group_id?: Int64
+  readonly conversation?: {
+    readonly low_id: Int64
+    readonly high_id: Int64
+    readonly is_group: boolean
+  }
+}
+
+const privateAudiences: readonly Audience[] = ['actor', 'users', 'both', 'none']
+const none: readonly never[] = []
+/** The low_id of broadcast streams, which every user reads. */
+const broadcastLowId = -1
+
+/** Returns the keys of a row. */
+export function concernOf(
+  { position, kind, payload, createdAt }: OutboxRow,
+  messages: Pick<MessageReader, 'logs'>,
+): RowConcern {
+  if (kind === 'message.stored')
+    return concern(position, createdAt, { logs: messages.logs(payload), isPrivate: false })
+  const { actor_id, user_ids = none, group_id, conversation } = JSON.parse(payload) as Named
+  const audience = audiences[kind]
+  const isOfDirectLog =
+    conversation !== undefined && !conversation.is_group && conversation.low_id !== broadcastLowId
+  const actor = actor_id === undefined || audience === 'users' ? none : [actor_id]
+  const { low_id: lowId = 0, high_id: highId = 0, is_group: isGroup = false } = conversation ?? {}
+  return concern(position, createdAt, {
+    logs: conversation ? [{ lowId, highId, isGroup }] : none,
+    groupIds: group_id === undefined ? none : [group_id],
+    userIds: audience === 'actor' ? actor : [...actor, ...user_ids],
+    // A position that one party moves is part of the heads of both.
+    isPrivate: privateAudiences.includes(audience) && !(isOfDirectLog && audience === 'users'),
+  })
+}
+
+function concern(
+  position: number,
+  createdAt: number,
+  {
+    logs,
+    groupIds = none,
+    userIds = none,
+    isPrivate,
+  }: Partial<RowConcern> & Pick<RowConcern, 'logs' | 'isPrivate'>,
+): RowConcern {
+  return { position, createdAt, logs, groupIds, userIds, isPrivate }
+}
+
+/** A reader: a user with the groups that the user is a member of. */
+export interface ConcernedReader {
+  readonly userId: Int64
+  isMemberOf(groupId: Int64): boolean
+}
+
+/** Tests whether a row may have changed anything that the reader sees. */
+export function concerns(row: RowConcern, reader: ConcernedReader): boolean {
+  const { userId } = reader
+  if (row.userIds.includes(userId)) return true
+  if (row.isPrivate) return false
+  return (
+    row.logs.some((log) => isReader(log, reader)) ||
+    row.groupIds.some((groupId) => reader.isMemberOf(groupId))
+  )
+}
+
+function isReader({ lowId, highId, isGroup }: LogKey, reader: ConcernedReader): boolean {
+  if (isGroup) return reader.isMemberOf(lowId)
+  return lowId === broadcastLowId || lowId === reader.userId || highId === reader.userId
+}
