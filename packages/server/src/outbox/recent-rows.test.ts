@@ -31,7 +31,12 @@ describe('recent rows', () => {
     expect(rows.after(10)).toBeNull()
     const large = new RecentRows(0, { maxBytes: 4_096 })
     for (let position = 1; position <= 5; position++)
-      large.add(aRow(position, Array.from({ length: 200 }, (_, index) => index)))
+      large.add(
+        aRow(
+          position,
+          Array.from({ length: 200 }, (_, index) => index),
+        ),
+      )
     expect(positions(large.after(4))).toEqual([5])
     expect(large.after(0)).toBeNull()
   })
