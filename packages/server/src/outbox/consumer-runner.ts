@@ -1,8 +1,8 @@
-import type { Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../db/database.js'
-import type { Consumer, DeliveredEvent, MessageReader } from './consumer.js'
+import type { Consumer, MessageReader } from './consumer.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
 import type { ConsumerLease, Positions } from './positions.js'
+import { eventsOfRow } from './row-events.js'
 
 export interface ConsumerObserver {
   /** The rows of the outbox that the consumer has not handled yet; reported by the node that runs it. */
@@ -150,7 +150,7 @@ export class ConsumerRunner {
 
   /** @returns whether there may be more */
   async #step(appId: string, signal: AbortSignal): Promise<boolean> {
-    const { database, store, consumer, positions, observer } = this.options
+    const { database, store, messages, consumer, positions, observer } = this.options
     const from = await positions.get(appId)
     if (!(await this.#isWanted(appId))) return this.#skip(appId, from)
     const list = () => database.read((db) => store.listAfter(db, appId, from, rowsPerStep))
@@ -169,7 +169,7 @@ export class ConsumerRunner {
     const [first] = rows
     if (first && first.position > from + 1) await this.#reportMissed(appId)
     const taken = this.#takeStep(rows)
-    const events = (await Promise.all(taken.map((row) => this.#eventsOf(appId, row)))).flat()
+    const events = (await Promise.all(taken.map((row) => eventsOfRow(messages, appId, row)))).flat()
     if (signal.aborted) return false
     if (events.length > 0) await consumer.handle(events, signal)
     const last = taken.at(-1)?.position ?? from
@@ -210,22 +210,5 @@ export class ConsumerRunner {
       return index > 0 && events > eventsPerStep
     })
     return end < 0 ? rows : rows.slice(0, end)
-  }
-
-  async #eventsOf(appId: string, row: OutboxRow): Promise<DeliveredEvent[]> {
-    const { kind, position, createdAt } = row
-    if (kind !== 'message.stored') {
-      const event = { kind, appId, payload: JSON.parse(row.payload) } as Event
-      return [{ ...event, id: String(position), position, createdAt }]
-    }
-    const messages = await this.options.messages.read(appId, row.payload)
-    return messages.map((payload: EventPayloads['message.stored']) => ({
-      kind,
-      appId,
-      payload,
-      id: `${position}.${payload.msg_id}`,
-      position,
-      createdAt,
-    }))
   }
 }

@@ -1,5 +1,5 @@
 import type { Event, EventPayloads } from '@hermod/protocol/events'
-import type { LogKey } from './row-concern.js'
+import type { LogKey } from './log-key.js'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event & {

@@ -1,14 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Audience, audiences } from './audience.js'
 import type { MessageReader } from './consumer.js'
+import type { LogKey } from './log-key.js'
 import type { OutboxRow } from './outbox-store.js'
-
-/** The key of a log: a direct conversation, a group (its ID twice) or a broadcast stream (low_id -1). */
-export interface LogKey {
-  readonly lowId: Int64
-  readonly highId: Int64
-  readonly isGroup: boolean
-}
 
 /** The keys by which a row of the outbox concerns users; it holds no content. */
 export interface RowConcern {
