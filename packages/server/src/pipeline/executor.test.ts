@@ -10,6 +10,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { failureAnswer } from '../http/failure.js'
 import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
+import type { Session } from '../sessions/session.js'
 import { unlimited } from './allowance.js'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
@@ -173,7 +174,10 @@ describe('a success', () => {
     expect((await executor.answer(ofSession, callOf())).code).toBe(50103)
     expect(seen).toEqual([])
     const link = { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} }
-    const session = { id: 1, appId: 'home', userId: 1, deviceSn: 1, tokenHash: '', link }
+    const session: Session = {
+      ...{ id: 1, appId: 'home', userId: 1, deviceSn: 1, tokenHash: '', link },
+      ...{ phase: 'live', hasMissed: false },
+    }
     expect((await executor.answer(ofSession, { ...callOf(), session })).code).toBe(200)
     expect((await executor.answer(operationOf, callOf())).code).toBe(200)
     expect(seen).toEqual([session, null])
