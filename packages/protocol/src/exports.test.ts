@@ -36,16 +36,19 @@ describe('the entries of the package', () => {
     }
   })
 
-  it('load nothing at all for ./enums, so that threads of the server can', () => {
-    expect([...loadedBy(entries['./enums']?.default ?? '')]).toEqual(['enums.js'])
-  })
+  it.each(['enums', 'close-codes'])(
+    'load nothing else for ./%s, so that small clients can',
+    (name) => {
+      expect([...loadedBy(entries[`./${name}`]?.default ?? '')]).toEqual([`${name}.js`])
+    },
+  )
 
-  it('load the OpenAPI code only from ./openapi', () => {
-    const openApiModules = (entry: string) =>
-      [...loadedBy(entries[entry]?.default ?? '')].filter((name) => name.startsWith('openapi'))
-    expect(openApiModules('./openapi')).toContain('openapi/document.js')
-    for (const entry of Object.keys(entries).filter((name) => name !== './openapi'))
-      expect(openApiModules(entry), entry).toEqual([])
+  it.each(['openapi', 'asyncapi'])('load the code of a document only from ./%s', (document) => {
+    const modulesOf = (entry: string) =>
+      [...loadedBy(entries[entry]?.default ?? '')].filter((name) => name.startsWith(document))
+    expect(modulesOf(`./${document}`)).toContain(`${document}/document.js`)
+    for (const entry of Object.keys(entries).filter((name) => name !== `./${document}`))
+      expect(modulesOf(entry), entry).toEqual([])
     expect(loadedBy(entries['.']?.default ?? '').size).toBeGreaterThan(10)
   })
 })

@@ -3,26 +3,11 @@ import { maxBodyBytes } from '../body-limit.js'
 import { callerRules } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
+import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
-import { object, optional, string, type TProperties, type TSchema } from '../schema.js'
+import { object, optional, string, type TProperties } from '../schema.js'
 import { limitationOf } from './partial.js'
-
-/** A JSON Schema in the document: with references instead of titled schemas, without symbols. */
-export interface OpenApiSchema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly format?: string
-  readonly title?: string
-  readonly description?: string
-  readonly properties?: Readonly<Record<string, OpenApiSchema>>
-  readonly required?: readonly string[]
-  readonly items?: OpenApiSchema
-  readonly anyOf?: readonly OpenApiSchema[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly [keyword: string]: unknown
-}
 
 /** A query parameter, or a header under the components. */
 export interface OpenApiParameter {
@@ -30,7 +15,7 @@ export interface OpenApiParameter {
   readonly in: 'query' | 'header'
   readonly required?: boolean
   readonly description?: string
-  readonly schema: OpenApiSchema
+  readonly schema: JsonSchema
 }
 
 /** A pointer into the components, such as `#/components/schemas/Group`. */
@@ -38,7 +23,7 @@ export interface OpenApiReference {
   readonly $ref: string
 }
 
-type Content = Readonly<Record<string, { readonly schema: OpenApiSchema }>>
+type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>
 
 /** An answer, by media type. */
 export interface OpenApiResponse {
@@ -97,7 +82,7 @@ export interface OpenApiDocument {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
   readonly components: {
-    readonly schemas: Readonly<Record<string, OpenApiSchema>>
+    readonly schemas: Readonly<Record<string, JsonSchema>>
     readonly parameters: Readonly<Record<string, OpenApiParameter>>
     readonly responses: Readonly<Record<string, OpenApiResponse>>
     readonly securitySchemes: Readonly<Record<string, unknown>>
@@ -123,7 +108,7 @@ export function openApiDocument({
   builtOperationIds,
   serverUrl = '/',
 }: OpenApiOptions): OpenApiDocument {
-  const schemas: Record<string, OpenApiSchema> = { Failure: failureSchema }
+  const schemas: Record<string, JsonSchema> = { Failure: failureSchema }
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const operation of operations) {
     const planned = !builtOperationIds.has(operation.id)
@@ -166,7 +151,7 @@ const plannedSentence = 'Not available yet in this version: answers code 50100.'
 
 interface Surroundings {
   /** Component schemas collected so far. */
-  readonly schemas: Record<string, OpenApiSchema>
+  readonly schemas: Record<string, JsonSchema>
   readonly planned: boolean
 }
 
@@ -287,7 +272,7 @@ const queryCredentials: TProperties = {
 
 function queryParametersOf(
   operation: Operation,
-  schemas: Record<string, OpenApiSchema>,
+  schemas: Record<string, JsonSchema>,
 ): OpenApiParameter[] {
   const parameters = {
     ...operation.query,
@@ -299,7 +284,7 @@ function queryParametersOf(
     in: 'query',
     required: required.includes(name),
     ...(schema.description !== undefined && { description: schema.description }),
-    schema: convert(schema, schemas),
+    schema: plainSchema(schema, schemas),
   }))
 }
 
@@ -307,7 +292,7 @@ function requiredOf(properties: TProperties): readonly string[] {
   return object(properties).required ?? []
 }
 
-const uploadForm: OpenApiSchema = {
+const uploadForm: JsonSchema = {
   type: 'object',
   description: 'The fields that are sent along, and the file after them.',
   properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
@@ -316,12 +301,12 @@ const uploadForm: OpenApiSchema = {
 
 function requestBodyOf(
   operation: Operation,
-  schemas: Record<string, OpenApiSchema>,
+  schemas: Record<string, JsonSchema>,
 ): OpenApiOperation['requestBody'] {
   if (operation.takesFile)
     return { required: true, content: { 'multipart/form-data': { schema: uploadForm } } }
   if (isWholeBody(operation.body)) {
-    const schema = convert(operation.body.schema, schemas)
+    const schema = plainSchema(operation.body.schema, schemas)
     const content: Content = {
       'application/json': { schema },
       ...(schema.type === 'string' && { 'text/plain': { schema } }),
@@ -329,7 +314,7 @@ function requestBodyOf(
     return { description: bodyLimit(operation), required: true, content }
   }
   if (Object.keys(operation.body).length === 0) return undefined
-  const schema = convert(object(operation.body), schemas)
+  const schema = plainSchema(object(operation.body), schemas)
   return {
     description: bodyLimit(operation),
     required: requiredOf(operation.body).length > 0,
@@ -341,38 +326,9 @@ function bodyLimit(operation: Operation): string {
   return `At most ${maxBodyBytes(operation).toLocaleString('en')} bytes.`
 }
 
-/** Converts a schema to plain JSON. Moves titled schemas to the components and refers to them. */
-function convert(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
-  const title = schema.title as string | undefined
-  if (title === undefined) return convertMembers(schema, schemas)
-  schemas[title] ??= convertMembers(schema, schemas)
-  return { $ref: `#/components/schemas/${title}` }
-}
-
-function convertMembers(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
-  // TypeBox keeps internal members under symbols, which Object.entries omits.
-  return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) => {
-      if (keyword === 'items') return [keyword, convert(value as TSchema, schemas)]
-      if (keyword === 'anyOf')
-        return [keyword, (value as TSchema[]).map((option) => convert(option, schemas))]
-      if (keyword === 'properties')
-        return [keyword, mapValues(value as TProperties, (property) => convert(property, schemas))]
-      return [keyword, value]
-    }),
-  )
-}
-
-function mapValues<A, B>(
-  record: Readonly<Record<string, A>>,
-  change: (value: A) => B,
-): Record<string, B> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
-}
-
 // Answers
 
-function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>): OpenApiResponse {
+function successOf(operation: Operation, schemas: Record<string, JsonSchema>): OpenApiResponse {
   if (operation.answersFile) {
     return {
       description: 'The file itself, or the envelope of a failure.',
@@ -382,7 +338,7 @@ function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>)
       },
     }
   }
-  const extras = mapValues(operation.extras, (schema) => convert(schema, schemas))
+  const extras = mapValues(operation.extras, (schema) => plainSchema(schema, schemas))
   return {
     description: 'The envelope, of a success or of a failure.',
     headers: requestIdHeader,
@@ -398,7 +354,7 @@ function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>)
             },
             data: {
               anyOf: [
-                convert(operation.data, schemas),
+                plainSchema(operation.data, schemas),
                 { type: 'null', description: 'on failure' },
               ],
             },
@@ -422,7 +378,7 @@ const retryAfterHeader = {
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
 }
 
-const failureSchema: OpenApiSchema = {
+const failureSchema: JsonSchema = {
   title: 'Failure',
   description: 'The envelope of a failure.',
   type: 'object',

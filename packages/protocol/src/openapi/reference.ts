@@ -3,12 +3,8 @@
  * together and nested fields flattened.
  */
 import { callerRules } from '../callers.js'
-import type {
-  OpenApiDocument,
-  OpenApiOperation,
-  OpenApiParameter,
-  OpenApiSchema,
-} from './document.js'
+import { exampleValue, type JsonSchema, lastSegment, resolveSchema } from '../json-schema.js'
+import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from './document.js'
 
 /** A parameter or a field of an answer. */
 export interface ReferenceField {
@@ -129,22 +125,12 @@ function resolveParameter(
   return found
 }
 
-function lastSegment(reference: string): string {
-  return reference.slice(reference.lastIndexOf('/') + 1)
-}
-
-function resolve(document: OpenApiDocument, schema: OpenApiSchema): OpenApiSchema {
-  return schema.$ref === undefined
-    ? schema
-    : (document.components.schemas[lastSegment(schema.$ref)] ?? {})
-}
-
-function bodyContent(operation: OpenApiOperation): OpenApiSchema | undefined {
+function bodyContent(operation: OpenApiOperation): JsonSchema | undefined {
   return operation.requestBody?.content['application/json']?.schema
 }
 
 /** The envelope of a success; undefined when the answer is a file. */
-function answerContent(operation: OpenApiOperation): OpenApiSchema | undefined {
+function answerContent(operation: OpenApiOperation): JsonSchema | undefined {
   const success = operation.responses[200]
   if (success === undefined || '$ref' in success) return undefined
   const [kind] = Object.entries(success.content ?? {})
@@ -162,7 +148,7 @@ function parameterField(document: OpenApiDocument, parameter: OpenApiParameter):
 }
 
 /** Shows a body that is not an object as a single field. */
-function bodyFields(document: OpenApiDocument, schema: OpenApiSchema): ReferenceField[] {
+function bodyFields(document: OpenApiDocument, schema: JsonSchema): ReferenceField[] {
   if (schema.properties) return nestedFields(document, schema)
   return [
     { ...referenceField(document, '(the whole body)', schema), required: true },
@@ -172,7 +158,7 @@ function bodyFields(document: OpenApiDocument, schema: OpenApiSchema): Reference
 
 function nestedFields(
   document: OpenApiDocument,
-  schema: OpenApiSchema,
+  schema: JsonSchema,
   prefix = '',
 ): ReferenceField[] {
   const required = schema.required ?? []
@@ -188,10 +174,10 @@ function nestedFields(
 /** Members of an object, of a list of objects, or of either of several shapes. */
 function innerFields(
   document: OpenApiDocument,
-  schema: OpenApiSchema,
+  schema: JsonSchema,
   path: string,
 ): ReferenceField[] {
-  const resolved = resolve(document, schema)
+  const resolved = resolveSchema(document.components.schemas, schema)
   if (resolved.anyOf) return resolved.anyOf.flatMap((option) => innerFields(document, option, path))
   if (resolved.items) return innerFields(document, resolved.items, `${path}[]`)
   return nestedFields(document, resolved, `${path}.`)
@@ -200,16 +186,17 @@ function innerFields(
 function referenceField(
   document: OpenApiDocument,
   path: string,
-  schema: OpenApiSchema,
+  schema: JsonSchema,
 ): Omit<ReferenceField, 'required'> {
   const options = schema.anyOf?.filter((option) => option.type !== 'null') ?? []
   // A nullable schema is described by its only other option.
   const told = options.length === 1 && options[0] !== undefined ? options[0] : schema
-  const description = told.description ?? resolve(document, told).description ?? ''
+  const description =
+    told.description ?? resolveSchema(document.components.schemas, told).description ?? ''
   return { path, type: typeName(told), description, bounds: boundsOf(told) }
 }
 
-function typeName(schema: OpenApiSchema): string {
+function typeName(schema: JsonSchema): string {
   if (schema.$ref !== undefined) return lastSegment(schema.$ref)
   if (schema.anyOf) return schema.anyOf.map(typeName).join(' or ')
   if (schema.type === 'array') return `array of ${typeName(schema.items ?? {})}`
@@ -219,7 +206,7 @@ function typeName(schema: OpenApiSchema): string {
 
 const int32Range = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
 
-function boundsOf(schema: OpenApiSchema): string {
+function boundsOf(schema: JsonSchema): string {
   const minimum = schema.minimum === int32Range.minimum ? undefined : schema.minimum
   const maximum = schema.maximum === int32Range.maximum ? undefined : schema.maximum
   const words = schema.type === 'string' && schema.enum ? [`one of ${schema.enum.join(', ')}`] : []
@@ -244,7 +231,7 @@ function range(least: unknown, most: unknown, unit: string): string {
 
 interface ExampleParts extends MethodEntry {
   readonly parameters: readonly OpenApiParameter[]
-  readonly body: OpenApiSchema | undefined
+  readonly body: JsonSchema | undefined
 }
 
 const tokenVariables: Readonly<Record<string, string>> = {
@@ -263,7 +250,8 @@ function exampleCall(
   const query = parameters
     .filter((each) => each.in === 'query' && each.required)
     .map(
-      (each) => `${each.name}=${encodeURIComponent(String(exampleValue(document, each.schema)))}`,
+      (each) =>
+        `${each.name}=${encodeURIComponent(String(exampleValue(document.components.schemas, each.schema)))}`,
     )
     .join('&')
   const headers = [
@@ -276,48 +264,9 @@ function exampleCall(
     `curl -X ${method} "$HERMOD_URL${path}${query === '' ? '' : `?${query}`}"`,
     ...headers.map((header) => `-H "${header}"`),
     ...(body
-      ? [`-d '${JSON.stringify(exampleValue(document, body)).replaceAll("'", "'\\''")}'`]
+      ? [
+          `-d '${JSON.stringify(exampleValue(document.components.schemas, body)).replaceAll("'", "'\\''")}'`,
+        ]
       : []),
   ].join(' \\\n  ')
-}
-
-function exampleValue(document: OpenApiDocument, schema: OpenApiSchema): unknown {
-  const resolved = resolve(document, schema)
-  if (Array.isArray(resolved.examples)) return resolved.examples[0]
-  if (resolved.default !== undefined) return resolved.default
-  if (resolved.enum) return resolved.enum[0]
-  if (resolved.anyOf?.[0]) return exampleValue(document, resolved.anyOf[0])
-  switch (resolved.type) {
-    case 'integer':
-      return exampleInteger(resolved)
-    case 'boolean':
-      return true
-    case 'array':
-      return [exampleValue(document, resolved.items ?? {})]
-    case 'object':
-      return exampleObject(document, resolved)
-    default:
-      return 'text'
-  }
-}
-
-/** Returns an example ID for an ID, else the smallest sensible number. */
-function exampleInteger(schema: OpenApiSchema): number {
-  const { minimum } = schema
-  if (typeof minimum === 'number' && minimum >= 0) return minimum
-  return schema.format === 'int64' && minimum === undefined ? 1001 : 1
-}
-
-/** Returns the required members and those with an example; without any, the first member. */
-function exampleObject(document: OpenApiDocument, schema: OpenApiSchema): Record<string, unknown> {
-  const members = Object.entries(schema.properties ?? {})
-  const shown = members.filter(
-    ([name, member]) => schema.required?.includes(name) || member.examples !== undefined,
-  )
-  return Object.fromEntries(
-    (shown.length > 0 ? shown : members.slice(0, 1)).map(([name, member]) => [
-      name,
-      exampleValue(document, member),
-    ]),
-  )
 }

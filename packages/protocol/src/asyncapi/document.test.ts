@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { deviceEventSchemas } from '../gateway/index.js'
+import { operations, sendMessage } from '../operations/index.js'
+import { asyncApiDocument } from './document.js'
+
+const document = asyncApiDocument({
+  version: '1.2.3',
+  builtOperationIds: new Set(operations.map(({ id }) => id)),
+  serverUrl: 'https://im.example/chat/',
+})
+/** What a client receives, free of anything that JSON cannot carry. */
+const served = JSON.parse(JSON.stringify(document)) as typeof document
+
+function nodesOf(value: unknown): Record<string, unknown>[] {
+  if (typeof value !== 'object' || value === null) return []
+  const nested = Object.values(value).flatMap(nodesOf)
+  return Array.isArray(value) ? nested : [value as Record<string, unknown>, ...nested]
+}
+
+function lookUp(reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], served)
+}
+
+describe('the AsyncAPI document', () => {
+  it('is plain JSON: nothing is lost or changed when it is served', () => {
+    expect(served).toEqual(document)
+  })
+
+  it('resolves every reference', () => {
+    const references = nodesOf(served).flatMap(({ $ref }) =>
+      typeof $ref === 'string' ? [$ref] : [],
+    )
+    expect(references.length).toBeGreaterThan(100)
+    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
+  })
+
+  it('has a message for every kind of event, and a heartbeat', () => {
+    const sent = Object.entries(served.operations).filter(([, { action }]) => action === 'send')
+    const own = ['heartbeat', 'sync.needed', 'session.closing']
+    expect(sent.map(([name]) => name).sort()).toEqual(
+      [...Object.keys(deviceEventSchemas), ...own].map((kind) => `event.${kind}`).sort(),
+    )
+  })
+
+  it('has the calls that the socket carries, and none with a file or of an operator', () => {
+    const calls = Object.entries(served.operations).filter(([, { action }]) => action === 'receive')
+    const names = calls.map(([name]) => name)
+    expect(names).toEqual(expect.arrayContaining(['session.open', 'message.send', 'group.kick']))
+    const left = operations.filter(({ id }) => !names.includes(id))
+    const needingHttp = operations.filter(
+      ({ origin, answersFile, takesFile, credentials }) =>
+        origin === 'operator' || answersFile || takesFile || credentials !== 'headers',
+    )
+    expect(left).toEqual(needingHttp)
+  })
+
+  it('leaves out operations that are not built', () => {
+    const { operations: described } = asyncApiDocument({
+      version: '1',
+      builtOperationIds: new Set([sendMessage.id]),
+    })
+    const calls = Object.entries(described).filter(([, { action }]) => action === 'receive')
+    expect(calls.map(([name]) => name)).toEqual(['session.open', 'message.send'])
+  })
+
+  it('shows a call with all parameters in data, and its answer as an envelope', () => {
+    const example = (name: string) => served.components.messages[name]?.examples[0]?.payload
+    expect(example('message.send')).toMatchObject({
+      id: 1001,
+      op: 'message.send',
+      data: { content: 'Hello', content_type: 0, targets: [1001], type: 1 },
+    })
+    expect(example('message.send.answer')).toEqual({
+      id: 1001,
+      code: 200,
+      message: null,
+      data: true,
+    })
+    expect(example('event.sync.needed')).toEqual({ event: 'sync.needed' })
+  })
+
+  it('names the public address of the service', () => {
+    expect(served.servers.gateway).toMatchObject({
+      host: 'im.example',
+      protocol: 'wss',
+      pathname: '/chat',
+    })
+  })
+})

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { errorCatalogue } from '../errors.js'
+import { exampleValue, plainSchema } from '../json-schema.js'
+import { operations } from '../operations/index.js'
+import { type TProperties, type TSchema, Type } from '../schema.js'
+import {
+  callFrame,
+  deviceEventSchemas,
+  eventFrame,
+  type EventFrame,
+  numberedEventKinds,
+  sessionClosingFrame,
+  sessionOpenErrors,
+  sessionOpenParameters,
+} from './index.js'
+
+const reserved = ['id', 'op', 'code', 'message', 'event', 'pos', 'change']
+const kinds = Object.keys(deviceEventSchemas) as (keyof typeof deviceEventSchemas)[]
+
+function exampleOf(schema: TSchema): unknown {
+  return exampleValue({}, plainSchema({ ...schema, title: undefined }, {}))
+}
+
+describe('the frames of the gateway', () => {
+  it('name the kind of each event in `event`, with the payload in `data`', () => {
+    for (const kind of kinds) {
+      const frame = exampleOf(eventFrame(kind)) as EventFrame
+      expect(frame.event).toBe(kind)
+      expect(frame.data, kind).toEqual(exampleOf(deviceEventSchemas[kind]))
+    }
+  })
+
+  it('carry a change number in events about the log of a conversation, and in no other', () => {
+    const numbered = kinds.filter(
+      (kind) => 'change' in (eventFrame(kind).properties as TProperties),
+    )
+    expect(numbered.sort()).toEqual([...numberedEventKinds].sort())
+  })
+
+  it('have a transient message in the shape of a stored one, without a position', () => {
+    const { seq, ...others } = deviceEventSchemas['message.stored'].properties
+    expect(seq).toBeDefined()
+    expect(deviceEventSchemas['message.transient'].properties).toEqual(others)
+  })
+
+  it('keep reserved names for the frame, so that no parameter is mistaken for one', () => {
+    expect(Object.keys(callFrame.properties)).toEqual(['id', 'op', 'data', 'user_id', 'group_id'])
+    expect(Object.keys(sessionClosingFrame.properties)).toEqual(['event', 'data'])
+    for (const { id, extras } of operations)
+      expect(
+        reserved.filter((name) => name in extras),
+        id,
+      ).toEqual([])
+  })
+
+  it('open a session with the application and a token, and nothing else that is required', () => {
+    expect(Type.Object(sessionOpenParameters).required).toEqual(['app_id', 'access_token'])
+    expect(sessionOpenErrors.map((name) => errorCatalogue[name].code)).toEqual([
+      10002, 402, 10008, 40000, 40003, 42900,
+    ])
+  })
+})

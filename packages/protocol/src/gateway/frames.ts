@@ -1,0 +1,174 @@
+/** The JSON objects of the gateway, one in each text frame. */
+import type { EventKind, EventPayloads } from '../events/index.js'
+import { eventSchemas } from '../events/index.js'
+import { liveEvents } from '../events/live.js'
+import {
+  boolean,
+  freeObject,
+  int32,
+  int64,
+  object,
+  optional,
+  type Static,
+  string,
+  type TSchema,
+  Type,
+  text,
+} from '../schema.js'
+
+/** The path of the WebSocket. */
+export const gatewayPath = '/gateway'
+/** The subprotocol that both sides name in the handshake. */
+export const gatewayProtocol = 'hermod.v1.json'
+
+/** Names a call; its answer repeats it. */
+export const frameId = Type.Union([int64(), string({ minLength: 1, maxLength: 64 })], {
+  description:
+    'Chosen by the client and repeated in the answer: an integer, or a text of at most 64 characters.',
+})
+
+const pos = optional(
+  text(
+    'Everything up to it that concerns this connection stands before this frame. Kept for the next session.open and message.sync.',
+  ),
+)
+
+/** A call of an operation. Members with other names are ignored. */
+export const callFrame = object(
+  {
+    id: frameId,
+    op: string({ description: 'The id of an operation, or session.open.', maxLength: 64 }),
+    data: optional(
+      freeObject({ description: 'All parameters of the operation, of query and body alike.' }),
+    ),
+    user_id: optional(
+      int64({ description: 'With an Admin token: the user that the call acts as.' }),
+    ),
+    group_id: optional(
+      int64({
+        description: 'With an Admin token: the call has the rights of an admin of this group.',
+      }),
+    ),
+  },
+  { title: 'Call' },
+)
+
+/** The answer to a call: the envelope of the operation, and the id of the call. */
+export const answerFrame = Type.Object(
+  {
+    id: frameId,
+    code: int32({ description: '200 on success, else the code of the error.' }),
+    data: Type.Unknown({ description: 'null on failure' }),
+    message: Type.Union([Type.String(), Type.Null()], {
+      description: 'null on success, else a sentence',
+    }),
+  },
+  {
+    title: 'Answer',
+    description: 'Other members are those that the operation answers next to data.',
+  },
+)
+
+/** The answer to a call that failed. */
+export const failureFrame = object(
+  {
+    id: frameId,
+    code: int32({ description: 'The code of the error.' }),
+    data: Type.Null(),
+    message: text('A sentence for people.'),
+    name: text('The name of the error.'),
+    retry: boolean({ description: 'The unchanged call may succeed later.' }),
+    retry_after_ms: optional(int32({ description: 'How long to wait before that.' })),
+  },
+  { title: 'Failure' },
+)
+
+/** Sent about every ping_ms, together with a WebSocket ping. */
+export const heartbeatFrame = object({ pos }, { title: 'Heartbeat' })
+
+/** Events were not sent to this connection: the client calls message.sync. */
+export const syncNeededFrame = object(
+  { event: Type.Literal('sync.needed') },
+  { title: 'SyncNeeded' },
+)
+
+/** The last frame before the server closes the connection. */
+export const sessionClosingFrame = object(
+  {
+    event: Type.Literal('session.closing'),
+    data: object({
+      code: int32({ description: 'The close code that follows.' }),
+      reason: text('A word such as kicked, device_removed or shutdown.'),
+      retry_after_ms: optional(
+        int32({ description: 'Codes below 4500: come back after this time.' }),
+      ),
+    }),
+  },
+  { title: 'SessionClosing' },
+)
+
+/** The payloads of all kinds of events that devices may get. */
+export const deviceEventSchemas = { ...eventSchemas, ...liveEvents } as const
+
+/** A kind of event that devices may get. */
+export type DeviceEventKind = keyof typeof deviceEventSchemas
+
+/** Kinds of events that carry the number of a change of a conversation. */
+export const numberedEventKinds = [
+  'message.stored',
+  'message.appended',
+  'message.replaced',
+  'message.recalled',
+] as const satisfies readonly EventKind[]
+
+/** The frame of a kind of event. */
+export function eventFrame<K extends DeviceEventKind>(kind: K) {
+  const isNumbered = numberedEventKinds.some((each) => each === kind)
+  const change = int64({
+    description:
+      'The number of the change in its conversation: the last one + 1 is applied, a smaller one is dropped, anything else is a gap.',
+  })
+  return Type.Object({
+    event: Type.Literal(kind),
+    data: deviceEventSchemas[kind] as TSchema,
+    ...(isNumbered && { change }),
+    pos,
+  })
+}
+
+/** A call of an operation. */
+export type CallFrame = Static<typeof callFrame>
+/** The answer to a call. */
+export type AnswerFrame = Static<typeof answerFrame>
+/** The answer to a call that failed. */
+export type FailureFrame = Static<typeof failureFrame>
+/** A heartbeat; `{}` on a connection that has to sync. */
+export type HeartbeatFrame = Static<typeof heartbeatFrame>
+/** The request to sync. */
+export type SyncNeededFrame = Static<typeof syncNeededFrame>
+/** The announcement of a close. */
+export type SessionClosingFrame = Static<typeof sessionClosingFrame>
+
+/** Payload of each kind of event that devices may get. */
+export type DeviceEventPayloads = EventPayloads & {
+  readonly [K in keyof typeof liveEvents]: Static<(typeof liveEvents)[K]>
+}
+
+/** An event of the given kinds. */
+export type EventFrame<K extends DeviceEventKind = DeviceEventKind> = {
+  readonly [Kind in K]: {
+    readonly event: Kind
+    readonly data: DeviceEventPayloads[Kind]
+    readonly change?: number
+    readonly pos?: string
+  }
+}[K]
+
+/** Everything that the server sends. */
+export type ServerFrame =
+  | AnswerFrame
+  | FailureFrame
+  | EventFrame
+  | HeartbeatFrame
+  | SyncNeededFrame
+  | SessionClosingFrame
