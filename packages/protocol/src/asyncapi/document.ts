@@ -18,7 +18,7 @@ import {
   syncNeededFrame,
 } from '../gateway/index.js'
 import { exampleValue, type JsonSchema, plainSchema } from '../json-schema.js'
-import { isWholeBody, type Operation } from '../operation.js'
+import { isSocketOperation, isWholeBody, type Operation } from '../operation.js'
 import { operations } from '../operations/index.js'
 import { object, optional, type TProperties, type TSchema, Type } from '../schema.js'
 
@@ -86,7 +86,7 @@ export function asyncApiDocument(options: AsyncApiOptions): AsyncApiDocument {
   const parts = new Parts()
   parts.addCall({ op: sessionOpenOp, ...sessionOpenCall })
   for (const operation of operations)
-    if (options.builtOperationIds.has(operation.id) && isCarried(operation))
+    if (options.builtOperationIds.has(operation.id) && isSocketOperation(operation))
       parts.addCall(callOf(operation))
   for (const kind of Object.keys(deviceEventSchemas) as DeviceEventKind[])
     parts.addFrame(kind, `The event ${kind}.`, eventFrame(kind))
@@ -178,11 +178,6 @@ const sessionOpenCall = {
     'Once on each connection, before any other call. A failed one is answered, then the connection is closed.',
   parameters: sessionOpenParameters,
   answer: { data: sessionOpenData },
-}
-
-/** Tests whether the socket carries an operation: those with files and those of operators need HTTP. */
-function isCarried({ origin, answersFile, takesFile, credentials }: Operation): boolean {
-  return origin !== 'operator' && !answersFile && takesFile === null && credentials === 'headers'
 }
 
 function callOf(operation: Operation): Call {

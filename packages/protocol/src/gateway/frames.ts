@@ -1,7 +1,6 @@
 /** The JSON objects of the gateway, one in each text frame. */
-import type { EventKind, EventPayloads } from '../events/index.js'
-import { eventSchemas } from '../events/index.js'
-import { liveEvents } from '../events/live.js'
+import type { EventKind, EventPayloads, TransientEvent } from '../events/index.js'
+import { eventSchemas, transientEventSchemas } from '../events/index.js'
 import {
   boolean,
   freeObject,
@@ -108,7 +107,7 @@ export const sessionClosingFrame = object(
 )
 
 /** The payloads of all kinds of events that devices may get. */
-export const deviceEventSchemas = { ...eventSchemas, ...liveEvents } as const
+export const deviceEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
 
 /** A kind of event that devices may get. */
 export type DeviceEventKind = keyof typeof deviceEventSchemas
@@ -151,7 +150,7 @@ export type SessionClosingFrame = Static<typeof sessionClosingFrame>
 
 /** Payload of each kind of event that devices may get. */
 export type DeviceEventPayloads = EventPayloads & {
-  readonly [K in keyof typeof liveEvents]: Static<(typeof liveEvents)[K]>
+  readonly [E in TransientEvent as E['kind']]: E['data']
 }
 
 /** An event of the given kinds. */

@@ -1,26 +1,35 @@
 import { Parser } from '@asyncapi/parser'
-import { operations } from '@hermod/protocol'
-import { type AsyncApiDocument, asyncApiDocument } from '@hermod/protocol/asyncapi'
-import { isFullRun } from '@hermod/testkit'
-import { describe, expect, it } from 'vitest'
+import { isFullRun, type ServerProcess, startServer } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-function documentOf(ids: readonly string[]) {
-  return asyncApiDocument({ version: '1.2.3', builtOperationIds: new Set(ids) })
-}
-async function faultsOf(document: AsyncApiDocument): Promise<string[]> {
-  const { diagnostics } = await new Parser().parse(JSON.stringify(document))
-  return diagnostics.map(({ message, path }) => `${path.join('.')}: ${message}`)
-}
+let server: ServerProcess
 
-describe('x', () => {
-  it('valid', async () => {
-    for (const ids of [[], ['message.send'], ['message.send', 'group.kick']]) {
-      const a = performance.now()
-      console.log(await faultsOf(documentOf(ids)), performance.now() - a)
-    }
-    const d = JSON.parse(JSON.stringify(documentOf(['message.send'])))
-    d.components.messages['message.send'].examples[0].payload.id = true
-    d.operations['message.send'].messages[0].$ref = '#/components/messages/message.send'
-    console.log(await faultsOf(d))
+beforeAll(async () => {
+  server = await startServer()
+})
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+})
+
+describe('/asyncapi.json', () => {
+  it('describes the gateway with the calls that are built, and its page links to it', async () => {
+    const answer = await server.api.call('GET', '/asyncapi.json')
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    const document = JSON.parse(answer.text)
+    expect(document).toMatchObject({
+      asyncapi: '3.1.0',
+      channels: { gateway: { address: '/gateway' } },
+      operations: { 'session.open': { action: 'receive' }, 'message.send': { action: 'receive' } },
+    })
+    expect((await server.api.call('GET', '/docs')).text).toContain('href="asyncapi.json"')
   })
+
+  // The parser takes half a minute for the document.
+  if (isFullRun)
+    it('is valid for the official parser', { timeout: 300_000 }, async () => {
+      const { text } = await server.api.call('GET', '/asyncapi.json')
+      const { diagnostics } = await new Parser().parse(text)
+      expect(diagnostics).toEqual([])
+    })
 })

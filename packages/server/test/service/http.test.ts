@@ -705,8 +705,8 @@ describe('every answer', () => {
       await call('GET', '/nowhere'),
       await call('PATCH', '/token/id'),
       ...(await Promise.all(
-        ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'].map((path) =>
-          call('GET', path),
+        ['/healthz', '/readyz', '/metrics', '/openapi.json', '/asyncapi.json', '/docs'].map(
+          (path) => call('GET', path),
         ),
       )),
       await call('OPTIONS', '/token/id'),
@@ -817,7 +817,14 @@ describe('pages', () => {
   })
 
   it('pages: answer GET and HEAD only', async () => {
-    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs']) {
+    for (const path of [
+      '/healthz',
+      '/readyz',
+      '/metrics',
+      '/openapi.json',
+      '/asyncapi.json',
+      '/docs',
+    ]) {
       expect(await call('HEAD', path), path).toMatchObject({ status: 200, text: '' })
       const posted = await call('POST', path, { body: {} })
       expect([posted.status, posted.headers.allow], path).toEqual([405, 'GET, HEAD'])

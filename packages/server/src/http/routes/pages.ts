@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { AppError } from '@hermod/protocol'
+import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
@@ -68,15 +69,15 @@ const referencePolicy =
 /** Returns the pages for health, metrics and the reference. */
 export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { executor, metrics, publicUrl } = options
-  const document = () =>
-    openApiDocument({
-      version,
-      builtOperationIds: executor.builtOperationIds,
-      ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
-    })
+  const described = () => ({
+    version,
+    builtOperationIds: executor.builtOperationIds,
+    ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
+  })
   // Made at the first request, since most servers never get one, and once, since these are long.
-  const openApi = lazy(() => Buffer.from(JSON.stringify(document())))
-  const reference = lazy(() => Buffer.from(referencePage(document())))
+  const openApi = lazy(() => Buffer.from(JSON.stringify(openApiDocument(described()))))
+  const asyncApi = lazy(() => Buffer.from(JSON.stringify(asyncApiDocument(described()))))
+  const reference = lazy(() => Buffer.from(referencePage(openApiDocument(described()))))
   return {
     '/healthz': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
@@ -92,6 +93,7 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       return { status: 200, contentType, body: text }
     },
     '/openapi.json': async () => json(200, openApi()),
+    '/asyncapi.json': async () => json(200, asyncApi()),
     '/docs': async () => ({
       status: 200,
       contentType: 'text/html; charset=utf-8',

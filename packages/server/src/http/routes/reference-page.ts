@@ -26,7 +26,7 @@ export function referencePage(document: OpenApiDocument): string {
 <p class="brand">${escapeHtml(title)} <span>API reference, version ${escapeHtml(version)}</span></p>
 <p><label for="filter">Filter</label> <input id="filter" type="search" placeholder="path, id or words" autocomplete="off" spellcheck="false">
 <output id="count" for="filter" aria-live="polite"></output></p>
-<p class="links"><a href="openapi.json">OpenAPI document</a></p>
+<p class="links"><a href="openapi.json">OpenAPI document</a> <a href="asyncapi.json">AsyncAPI document of the gateway</a></p>
 </header>
 <div class="columns">
 <nav aria-label="Operations">
