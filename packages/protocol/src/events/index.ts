@@ -6,15 +6,18 @@
 import type { Int64 } from '../schema.js'
 import type { Static } from '../typebox.js'
 import { contactEvents } from './contacts.js'
+import { conversationEvents } from './conversations.js'
 import { groupEvents } from './groups.js'
 import { messageEvents } from './messages.js'
 import { userEvents } from './users.js'
 
 export { eventConversation } from './messages.js'
+export { eventsByOperation, type OperationEvents } from './operation-events.js'
 
 /** The schema of each kind's payload. */
 export const eventSchemas = {
   ...contactEvents,
+  ...conversationEvents,
   ...groupEvents,
   ...userEvents,
   ...messageEvents,

@@ -33,7 +33,7 @@ function fact(label: string, appId: string = apps[0], userId = 1): Event {
   return actorEvent(
     'user.info_updated',
     { appId, actorId: 0, userIds: [userId] },
-    { properties: [label] },
+    { properties: [label], changed: {} },
   )
 }
 

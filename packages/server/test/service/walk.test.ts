@@ -13,6 +13,7 @@ import {
   updateAvatars,
   updateProfiles,
 } from '@hermod/protocol'
+import { eventsByOperation } from '@hermod/protocol/events'
 import {
   type Answer,
   type Backend,
@@ -256,6 +257,17 @@ for (const backend of testBackends()) {
       },
     )
 
+    /** The kinds of the events that work appends, in any application. */
+    async function kindsAppendedBy(work: () => Promise<void>): Promise<string[]> {
+      const heads = await watched.sql.run('select app_id, position from outbox_heads')
+      await work()
+      const later = heads.map((head) => `app_id = '${head.app_id}' and position > ${head.position}`)
+      const rows = await watched.sql.run(
+        `select distinct kind from outbox where ${later.join(' or ')} order by kind`,
+      )
+      return rows.map((row) => String(row.kind))
+    }
+
     it.each(walked)(
       '$id: lets the declared callers through and does its work',
       async ({ operation }) => {
@@ -263,9 +275,15 @@ for (const backend of testBackends()) {
         const wrong: string[] = []
         for (const attempt of attempts(operation, false)) {
           const at = await newContext(fixture)
-          wrong.push(
-            ...(await violationsOf(fixture, { ...attempt, at, params: await fixture.params(at) })),
-          )
+          const params = await fixture.params(at)
+          const kinds = await kindsAppendedBy(async () => {
+            wrong.push(...(await violationsOf(fixture, { ...attempt, at, params })))
+          })
+          const known = eventsByOperation[operation.id] ?? []
+          const wanted = typeof known === 'string' ? [] : known
+          expect(wanted, `events of ${operation.id}`).toEqual(expect.arrayContaining(kinds))
+          if (wrong.length === 0 && fixture.error === undefined)
+            expect(kinds.length > 0, `events: ${kinds}`).toBe(wanted.length > 0)
         }
         expect(wrong).toEqual([])
       },

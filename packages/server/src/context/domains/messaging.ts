@@ -166,6 +166,7 @@ export function createMessaging(
       store: stores.conversations,
       members: stores.members,
       broadcastPositions,
+      outbox,
     }),
     conversationLists: new ConversationListService({
       database,
@@ -197,6 +198,7 @@ export function createMessaging(
       accounts,
       groupAccess,
       groupCache,
+      outbox,
       clock,
     }),
     writer,
