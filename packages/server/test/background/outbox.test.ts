@@ -493,8 +493,8 @@ for (const backend of testBackends()) {
           ({ payload }) => JSON.parse(payload),
         )
       expect(await labels(apps[0])).toEqual([
-        { actor_id: 0, user_ids: [1], properties: ['erased'] },
-        { actor_id: 0, user_ids: [1], properties: ['c'] },
+        { actor_id: 0, user_ids: [1], properties: ['erased'], changed: {} },
+        { actor_id: 0, user_ids: [1], properties: ['c'], changed: {} },
       ])
       expect(await labels(apps[1])).toMatchObject([{ properties: ['b'] }])
     })

@@ -60,6 +60,21 @@ const representatives = walked.filter(
     walked.findIndex(({ operation }) => operation.callers === callers) === index,
 )
 
+/** Calls of the walk without events: they use no device, find nothing unread, or set the present value. */
+const withoutEvents = new Set([
+  'token.id',
+  'token.login',
+  'token.user',
+  'user.register',
+  'message.ack',
+  'message.delivered',
+  'group.settings.allow_member_invitation',
+  'group.settings.require_admin_approval',
+  'group.settings.unban_all',
+  'operator.app.update',
+  'operator.user.import',
+])
+
 /** On PostgreSQL: callers without a group whose call succeeds. */
 function isTriedOn({ name }: Backend, { group }: Credentials, verdict: Verdict | null): boolean {
   if (name === 'sqlite') return true
@@ -273,19 +288,22 @@ for (const backend of testBackends()) {
       async ({ operation }) => {
         const fixture = fixtureOf.get(operation.id) as Fixture
         const wrong: string[] = []
+        const seen = new Set<string>()
         for (const attempt of attempts(operation, false)) {
           const at = await newContext(fixture)
           const params = await fixture.params(at)
           const kinds = await kindsAppendedBy(async () => {
             wrong.push(...(await violationsOf(fixture, { ...attempt, at, params })))
           })
-          const known = eventsByOperation[operation.id] ?? []
-          const wanted = typeof known === 'string' ? [] : known
-          expect(wanted, `events of ${operation.id}`).toEqual(expect.arrayContaining(kinds))
-          if (wrong.length === 0 && fixture.error === undefined)
-            expect(kinds.length > 0, `events: ${kinds}`).toBe(wanted.length > 0)
+          for (const kind of kinds) seen.add(kind)
         }
         expect(wrong).toEqual([])
+        const known = eventsByOperation[operation.id] ?? []
+        const allowed = typeof known === 'string' ? [] : known
+        expect(allowed, `events of ${operation.id}`).toEqual(expect.arrayContaining([...seen]))
+        expect(seen.size > 0, `${operation.id} appends events`).toBe(
+          allowed.length > 0 && !withoutEvents.has(operation.id),
+        )
       },
     )
 

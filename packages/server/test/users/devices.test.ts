@@ -285,11 +285,11 @@ for (const backend of anyBackend()) {
             answerCode.token_expired,
             200,
           ])
+          expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
           const again = await api.login(second, 'guid 2')
           expect(again.record.push_token).toBe(second.record.push_token)
           expect(await serialsOf(again.api)).toEqual([1, 2])
           expect(await codesOfTokens([second, again])).toEqual([answerCode.token_expired, 200])
-          expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
         },
       )
 

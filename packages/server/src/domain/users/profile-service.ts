@@ -6,7 +6,13 @@ import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.j
 import { requireName } from '../names.js'
 import type { AccountService } from './account-service.js'
 import type { NumberLookupLimit } from './number-lookup-limit.js'
-import { emailViolation, type NameRules, profileEvent, usernameKey, usernameViolation } from './user-model.js'
+import {
+  emailViolation,
+  type NameRules,
+  profileEvent,
+  usernameKey,
+  usernameViolation,
+} from './user-model.js'
 import { addressColumns, type UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {

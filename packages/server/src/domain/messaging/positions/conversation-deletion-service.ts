@@ -7,7 +7,11 @@ import type { ConversationEnd } from '../../groups/membership/group-conversation
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
-import { broadcastStream, type Conversation, toEventConversation } from '../model/conversation-model.js'
+import {
+  broadcastStream,
+  type Conversation,
+  toEventConversation,
+} from '../model/conversation-model.js'
 import type { BroadcastPositionStore } from './broadcast-position-store.js'
 
 /** The hidden positions of group members. */
