@@ -12,7 +12,6 @@ import { messageEvents } from './messages.js'
 import { userEvents } from './users.js'
 
 export { eventConversation } from './messages.js'
-export { eventsByOperation, type OperationEvents } from './operation-events.js'
 
 /** The schema of each kind's payload. */
 export const eventSchemas = {

@@ -7,13 +7,13 @@ import {
   createAdminToken,
   deleteUser,
   errorCatalogue,
+  eventsByOperation,
   type Operation,
   operations,
   revokeAdminToken,
   updateAvatars,
   updateProfiles,
 } from '@hermod/protocol'
-import { eventsByOperation } from '@hermod/protocol/events'
 import {
   type Answer,
   type Backend,
