@@ -37,12 +37,3 @@ export interface CoreChannel {
     badge: number | null,
   ): Promise<boolean>
 }
-
-/** A channel without any connected device. */
-export const noConnections: CoreChannel = {
-  connected: async () => [],
-  probe: async () => [],
-  answered: async () => false,
-  listUsers: async () => [],
-  deliver: async () => false,
-}

@@ -81,9 +81,7 @@ export class TestCoreChannel implements CoreChannel {
 
   answered: CoreChannel['answered'] = async (_, { userId, deviceSn, sessionId }) => {
     const name = `${userId} ${deviceSn}`
-    return (
-      sessionId === this.#sessionId && this.#devices.has(name) && this.#answering.has(name)
-    )
+    return sessionId === this.#sessionId && this.#devices.has(name) && this.#answering.has(name)
   }
 
   listUsers: CoreChannel['listUsers'] = async (_, after, limit) => {

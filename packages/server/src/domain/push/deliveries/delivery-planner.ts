@@ -49,7 +49,11 @@ export class DeliveryPlanner {
     ]
     const [users, inputs] = await Promise.all([
       database.read((db) => recipients.inputs(db, appId, userIds)),
-      this.inputs(appId, userIds, audiences.some(({ task }) => isOfMessage(task.content))),
+      this.inputs(
+        appId,
+        userIds,
+        audiences.some(({ task }) => isOfMessage(task.content)),
+      ),
     ])
     return planDeliveries(audiences, users, inputs)
   }

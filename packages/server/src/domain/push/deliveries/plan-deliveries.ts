@@ -157,7 +157,8 @@ function decide(
       .map((deviceSn) => {
         const device = online.get(deviceSn)
         const isConnected = device !== undefined
-        const waitsFor = isOfMessage(task.content) && device && 'sessionId' in device ? device : null
+        const waitsFor =
+          isOfMessage(task.content) && device && 'sessionId' in device ? device : null
         const bindings = user.bindings.get(deviceSn) ?? []
         const way = { strategy, sequence, isConnected, bindings, certificates: byName, now }
         const choice = chooseChannel(way)
