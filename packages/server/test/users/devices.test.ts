@@ -107,8 +107,8 @@ for (const backend of anyBackend()) {
         await logIn('phone', 'Phone/2')
         const { data } = await api.admin({ userId: user.id }).succeed('GET', '/user/device/list')
         expect(data).toEqual([
-          { device_sn: 1, platform: 0, user_agent: 'Phone/2', user_id: user.id },
-          { device_sn: 2, platform: 0, user_agent: 'Tablet/1', user_id: user.id },
+          { device_sn: 1, online: false, platform: 0, user_agent: 'Phone/2', user_id: user.id },
+          { device_sn: 2, online: false, platform: 0, user_agent: 'Tablet/1', user_id: user.id },
         ])
       })
 
