@@ -77,7 +77,14 @@ describe('the own channel', () => {
         session: phone,
         event: {
           kind: 'push.notification',
-          data: { task_id: 77, kind: 'text', title: 'News', badge: 3, ext: { a: 1 }, expires_at: 9 },
+          data: {
+            task_id: 77,
+            kind: 'text',
+            title: 'News',
+            badge: 3,
+            ext: { a: 1 },
+            expires_at: 9,
+          },
         },
       },
     ])
