@@ -9,6 +9,7 @@ import { contactEvents } from './contacts.js'
 import { conversationEvents } from './conversations.js'
 import { groupEvents } from './groups.js'
 import { messageEvents } from './messages.js'
+import type { DeepReadonly } from './transient.js'
 import { userEvents } from './users.js'
 
 export { eventConversation } from './messages.js'
@@ -31,8 +32,6 @@ export {
 
 /** Subject and past tense of an event, for example `contact.added`. */
 export type EventKind = keyof typeof eventSchemas
-
-type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** Payload of each kind of event. */
 export type EventPayloads = {

@@ -11,7 +11,7 @@ export interface OnlineUsersOptions {
   readonly now: () => number
 }
 
-/** Who is shown as online: users with a connected device, and those who had one a moment ago (rule E15). */
+/** The users who are shown as online: those with a connected device, and those who had one a moment ago (rule E15). */
 export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOffline'> {
   /** When the last device of a user has left, in the order in which they left. */
   readonly #left = new Map<string, UserKey & { readonly at: number }>()
@@ -51,6 +51,7 @@ export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOff
   }
 }
 
-function nameOf(appId: string, userId: Int64): string {
+/** Names a user in maps. */
+export function nameOf(appId: string, userId: Int64): string {
   return `${appId}/${userId}`
 }

@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Session } from '../../sessions/session.js'
 import type { UserKey } from '../users/user-model.js'
+import { nameOf } from './online-users.js'
 
 /** The list of a session: the users whose states it follows. */
 export interface Subscription {
@@ -79,8 +80,4 @@ export class Subscriptions {
       if (ofUser?.size === 0) this.#byUser.delete(name)
     }
   }
-}
-
-function nameOf(appId: string, userId: Int64): string {
-  return `${appId}/${userId}`
 }

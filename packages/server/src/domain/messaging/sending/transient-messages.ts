@@ -56,8 +56,8 @@ export class TransientMessages {
   #toOthers(conversation: Conversation, senderId: Int64, event: TransientEvent): void {
     const { transient } = this.options
     const { appId, lowId: groupId, isGroup } = conversation
-    if (isGroup) return transient.toGroup({ appId, groupId }, event, senderId)
     const others = readersOf(conversation).filter((userId) => userId !== senderId)
-    transient.toUsers(appId, others, event)
+    if (isGroup) transient.toGroup({ appId, groupId }, event, senderId)
+    else transient.toUsers(appId, others, event)
   }
 }
