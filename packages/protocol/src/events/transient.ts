@@ -65,7 +65,9 @@ export const transientEventSchemas = {
 export type TransientEventKind = keyof typeof transientEventSchemas
 
 /** The type with all members at any depth read-only. */
-export type DeepReadonly<T> = unknown extends T ? T : { readonly [K in keyof T]: DeepReadonly<T[K]> }
+export type DeepReadonly<T> = unknown extends T
+  ? T
+  : { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** An event that is not stored. */
 export type TransientEvent = {
