@@ -9,7 +9,7 @@ const appId = 'shop'
 const notification = {
   ...{ kind: 'text', title: 'News', body: 'Some.', bigText: '', attachmentUrl: '', ext: { a: 1 } },
   ...{ isSilent: false, expiresAt: 9, taskId: '77', receiptTag: '77.1' },
-} as PushNotification
+} as unknown as PushNotification
 
 let registry: SessionRegistry
 let channel: SessionChannel
@@ -29,7 +29,10 @@ class FakeLink {
 
 function open(userId: number, deviceSn: number | null, id = nextId++) {
   const link = new FakeLink()
-  const session = { id, appId, userId, deviceSn, tokenHash: '', link }
+  const session = {
+    ...{ id, appId, userId, deviceSn, tokenHash: '', link },
+    ...{ phase: 'live' as const, hasMissed: false },
+  }
   registry.add(session)
   return session
 }

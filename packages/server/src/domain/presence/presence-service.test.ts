@@ -54,7 +54,10 @@ class World {
   }
 
   open(userId: Int64, deviceSn: number | null = 1): Session {
-    const session = { id: ++this.#sessionId, appId, userId, deviceSn, tokenHash: '', link }
+    const session: Session = {
+      ...{ id: ++this.#sessionId, appId, userId, deviceSn, tokenHash: '', link },
+      ...{ phase: 'live', hasMissed: false },
+    }
     this.registry.add(session)
     return session
   }

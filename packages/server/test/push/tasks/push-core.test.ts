@@ -129,6 +129,7 @@ for (const backend of anyBackend()) {
       async function waits(message: number, user: LoginSession): Promise<void> {
         const delivery = await waitFor(() => world.delivery(message, user.id), {
           what: 'the delivery of the message',
+          timeoutMs: 20_000,
         })
         expect(delivery).toMatchObject({ state: pushDeliveryState.pending, attempts: 0 })
         expect(delivery.steps.at(-1)).toMatchObject({ step: 'waiting', next_at: delivery.next_at })
