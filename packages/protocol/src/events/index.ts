@@ -6,18 +6,15 @@
 import type { Int64 } from '../schema.js'
 import type { Static } from '../typebox.js'
 import { contactEvents } from './contacts.js'
-import { conversationEvents } from './conversations.js'
 import { groupEvents } from './groups.js'
 import { messageEvents } from './messages.js'
-import type { DeepReadonly } from './transient.js'
 import { userEvents } from './users.js'
 
-export { eventConversation } from './messages.js'
+export { eventConversation, eventMessage } from './messages.js'
 
 /** The schema of each kind's payload. */
 export const eventSchemas = {
   ...contactEvents,
-  ...conversationEvents,
   ...groupEvents,
   ...userEvents,
   ...messageEvents,
@@ -33,13 +30,18 @@ export {
 /** Subject and past tense of an event, for example `contact.added`. */
 export type EventKind = keyof typeof eventSchemas
 
+type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
+
 /** Payload of each kind of event. */
 export type EventPayloads = {
   readonly [K in EventKind]: DeepReadonly<Static<(typeof eventSchemas)[K]>>
 }
 
-/** A committed event of one app. */
-export type Event<K extends EventKind = EventKind> = {
+/** Kinds of events that are committed: all but `change.skipped`, which stands for one that the reader does not see. */
+export type CommittedKind = Exclude<EventKind, 'change.skipped'>
+
+/** An event of one app. */
+export type Event<K extends EventKind = CommittedKind> = {
   readonly [Kind in K]: {
     readonly kind: Kind
     readonly appId: string
@@ -47,8 +49,8 @@ export type Event<K extends EventKind = EventKind> = {
   }
 }[K]
 
-/** Kinds of events with an actor: all but `message.stored`. */
-export type ActorEventKind = Exclude<EventKind, 'message.stored'>
+/** Kinds of events with an actor: all committed ones but `message.stored`. */
+export type ActorEventKind = Exclude<CommittedKind, 'message.stored'>
 
 /** Payload of a kind without the actor and the users. */
 export type EventDetails<K extends ActorEventKind> = Omit<EventPayloads[K], 'actor_id' | 'user_ids'>

@@ -1,4 +1,4 @@
-import { boolean, int32, int64, Type, text } from '../schema.js'
+import { boolean, int32, int64, optional, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
 /** A conversation: its two parties, the smaller ID first; a group is its ID twice. */
@@ -11,37 +11,75 @@ export const eventConversation = Type.Object({
   is_group: boolean(),
 })
 
-const ofMessage = payload({ conversation: eventConversation, msg_id: int64() })
+const seq = int64({ description: 'Position in the conversation, dense from 1.' })
+
+/** The fields of a message in events and in sync. */
+const messageFields = {
+  conversation: eventConversation,
+  msg_id: int64(),
+  seq,
+  sender_id: int64(),
+  sender_device_sn: int32(),
+  content_type: int32(),
+  content: text('As it was sent, or edited last.'),
+  attachment: text('As it was sent.'),
+  config: text('As it was sent, or edited last.'),
+  ext: text('As it was sent, or edited last.'),
+  is_system: boolean(),
+  timestamp: int64({ description: 'When it was sent, milliseconds since 1970.' }),
+  edit_timestamp: int64({ description: 'When it was edited last; 0 = never.' }),
+  transaction_id: optional(
+    text('The transaction ID of the send, for devices of the sender only; absent without one.'),
+  ),
+}
+
+/** A message, in the one shape that events and sync share. */
+export const eventMessage = Type.Object(messageFields)
+
+const editedMessage = payload(messageFields)
+
+/** A reader, the actor, has come to this message. */
+const mark = payload({
+  conversation: eventConversation,
+  msg_id: int64({ description: 'The newest message up to the position; 0 = none is left.' }),
+  seq: int64({ description: 'The position. Marks only grow: the greatest one counts.' }),
+})
 
 /** Payloads of events about messages. */
 export const messageEvents = {
+  /** A message was sent. Its texts are those at the time of reading. */
+  'message.stored': eventMessage,
   /**
-   * A message was sent. Its texts are those at the time of reading; a recalled message is left out.
+   * The number of a change that the reader does not see: the message was recalled or removed
+   * since, or is older than the reader's membership.
    */
-  'message.stored': Type.Object({
+  'change.skipped': Type.Object({
+    conversation: eventConversation,
+    seq: optional(
+      int64({
+        description: 'The position of the message, which counts as present although it is gone.',
+      }),
+    ),
+  }),
+  'message.read': mark,
+  /** The actor has read everything in all conversations; each mark that moved has its own event. */
+  'message.read_all': payload({}),
+  'message.recalled': payload({
     conversation: eventConversation,
     msg_id: int64(),
-    sent_at: int64({ description: 'Milliseconds since 1970.' }),
-    seq: int64({ description: 'Position in the conversation, dense from 1.' }),
+    seq,
     sender_id: int64(),
-    sender_device_sn: int32(),
-    content_type: int32(),
-    content: text('As it was sent, or edited last.'),
-    attachment: text('As it was sent, or edited last.'),
-    config: text('As it was sent, or edited last.'),
-    ext: text('As it was sent, or edited last.'),
     is_system: boolean(),
+    timestamp: int64({ description: 'When it was recalled, milliseconds since 1970.' }),
   }),
-  'message.read': ofMessage,
-  /** The actor has read everything in all conversations. */
-  'message.read_all': payload({}),
-  'message.recalled': ofMessage,
-  'message.appended': ofMessage,
-  'message.replaced': ofMessage,
-  'message.delivered': ofMessage,
+  /** The message after the edit. */
+  'message.appended': editedMessage,
+  /** The message after the edit. */
+  'message.replaced': editedMessage,
+  'message.delivered': mark,
   /**
    * Retention removed the messages up to this one. Sent where one of them may have referred to a
    * file.
    */
-  'message.expired': ofMessage,
+  'message.expired': payload({ conversation: eventConversation, msg_id: int64() }),
 }

@@ -64,10 +64,7 @@ export const transientEventSchemas = {
 /** The name of a transient event. */
 export type TransientEventKind = keyof typeof transientEventSchemas
 
-/** The type with all members at any depth read-only. */
-export type DeepReadonly<T> = unknown extends T
-  ? T
-  : { readonly [K in keyof T]: DeepReadonly<T[K]> }
+type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** An event that is not stored. */
 export type TransientEvent = {

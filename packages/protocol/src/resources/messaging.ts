@@ -28,6 +28,9 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   from_xid: Xid,
   is_system: boolean({ description: 'true: a system notification' }),
   msg_id: int64({ description: 'message ID; grows with time inside a conversation' }),
+  seq: int64({
+    description: 'position in its log, dense from 1; broadcasts have a log of their own',
+  }),
   status: stringEnum(Object.values(meaningsOf(messageStatus)), { description: 'delivery status' }),
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,

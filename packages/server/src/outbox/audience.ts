@@ -27,6 +27,7 @@ export const audiences = {
   'message.appended': 'log',
   'message.replaced': 'log',
   'message.recalled': 'log',
+  'change.skipped': 'log',
   // What retention removes, a client learns with the head of the log.
   'message.expired': 'none',
   // One event for the devices of the reader, and one for each sender of the messages concerned.
@@ -42,12 +43,8 @@ export const audiences = {
   'contact.blocked': 'actor',
   'contact.unblocked': 'actor',
   'contact.info_updated': 'actor',
-  'contact.user_removed': 'users',
   'contact.muted': 'actor',
   'contact.unmuted': 'actor',
-  'conversation.pinned': 'users',
-  'conversation.unpinned': 'users',
-  'conversation.deleted': 'actor',
   'group.presence': 'group',
   'group.absence': 'group',
   'group.created': 'group',
@@ -84,6 +81,4 @@ export const audiences = {
   'user.device_logged_in': 'users',
   'user.device_added': 'users',
   'user.device_removed': 'users',
-  'user.device_updated': 'users',
-  'user.settings_updated': 'users',
 } as const satisfies Record<EventKind, Audience>

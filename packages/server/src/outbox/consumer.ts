@@ -1,8 +1,9 @@
-import type { Event, EventPayloads } from '@hermod/protocol/events'
+import type { Event, EventKind } from '@hermod/protocol/events'
 import type { LogKey } from './log-key.js'
+import type { EditKind, RecordedEdit } from './recorded-event.js'
 
 /** An event as a consumer gets it. */
-export type DeliveredEvent = Event & {
+export type DeliveredEvent = Event<EventKind> & {
   /** Identifies the event within its app, also when it is delivered again. */
   readonly id: string
   /** Its position in the outbox of the app; the messages of one batch share one. */
@@ -36,12 +37,32 @@ export interface Consumer {
   missed(appId: string): Promise<void>
 }
 
-/** Reads the messages of rows of kind `message.stored`. */
+/** An event without its place in the outbox. */
+type Content<Kind extends EventKind> = {
+  readonly [K in Kind]: Pick<Event<K>, 'kind' | 'payload'>
+}[Kind]
+
+/** An event of a row of kind `message.stored`. */
+export type MessageEvent = Content<'message.stored' | 'change.skipped'> & {
+  /** Distinguishes the events of one row. */
+  readonly name: string
+  readonly change?: number
+}
+
+/** Reads the messages that rows of the outbox name. */
 export interface MessageReader {
-  /** Returns the number of messages of a row. */
+  /** Returns the number of messages of a row of kind `message.stored`. */
   count(payload: string): number
-  /** Returns the logs that a row has messages of. */
+  /** Returns the logs that a row of kind `message.stored` has messages of. */
   logs(payload: string): readonly LogKey[]
-  /** Returns the messages that still exist, in order within each conversation. */
-  read(appId: string, payload: string): Promise<readonly EventPayloads['message.stored'][]>
+  /**
+   * Returns an event for each number of a row of kind `message.stored`, in order within each conversation: the message, or
+   * `change.skipped` where it is gone. Rows of earlier versions have no numbers; messages that are gone are left out.
+   */
+  read(appId: string, payload: string): Promise<readonly MessageEvent[]>
+  /**
+   * Returns an edit with the message as it is now, or `change.skipped` when it is gone.
+   * @returns null for the edit of an earlier version, without a number, when the message is gone
+   */
+  readEdit(edit: RecordedEdit): Promise<Content<EditKind | 'change.skipped'> | null>
 }

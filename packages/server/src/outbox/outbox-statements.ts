@@ -70,6 +70,23 @@ export interface NewRow {
   readonly userChanges?: readonly UserChange[]
 }
 
+/**
+ * The positions of appended rows, in their order.
+ * @param heads the result of {@link appendToOutbox} for these rows
+ */
+export function positionsOfRows(
+  rows: readonly Pick<NewRow, 'appId'>[],
+  heads: readonly OutboxHead[],
+): number[] {
+  const next = new Map(heads.map(({ app_id, position }) => [app_id, position + 1]))
+  for (const { appId } of rows) next.set(appId, (next.get(appId) ?? 0) - 1)
+  return rows.map(({ appId }) => {
+    const position = next.get(appId) ?? 0
+    next.set(appId, position + 1)
+    return position
+  })
+}
+
 /** The move of an app's head; IDs are 0 for rows without messages. */
 const headRow = rowOf(headColumns, (appId: string, rows: readonly NewRow[]) => {
   const ids = rows.flatMap(({ messageIds }) => messageIds ?? [])

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { appendToOutbox, type NewRow } from './outbox-statements.js'
 import type { OutboxStore } from './outbox-store.js'
+import { toPayloadText } from './recorded-event.js'
 import { type AppendedEvent, userChangesOf } from './user-changes.js'
 
 export interface OutboxOptions {
@@ -109,7 +110,7 @@ export class Outbox {
       (event): NewRow => ({
         appId: event.appId,
         kind: event.kind,
-        payload: JSON.stringify(event.payload),
+        payload: toPayloadText(event),
         userChanges: userChangesOf(event),
       }),
     )

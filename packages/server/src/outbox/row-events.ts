@@ -1,24 +1,22 @@
 import type { Event } from '@hermod/protocol/events'
 import type { DeliveredEvent, MessageReader } from './consumer.js'
 import type { OutboxRow } from './outbox-store.js'
+import { isEdit } from './recorded-event.js'
 
 /** Returns the events of a row of the outbox, those of messages read from the database. */
 export async function eventsOfRow(
-  messages: Pick<MessageReader, 'read'>,
+  messages: Pick<MessageReader, 'read' | 'readEdit'>,
   appId: string,
-  { kind, payload, position, createdAt }: OutboxRow,
+  { kind, payload: text, position, createdAt }: OutboxRow,
 ): Promise<DeliveredEvent[]> {
-  if (kind !== 'message.stored') {
-    const event = { kind, appId, payload: JSON.parse(payload) } as Event
-    return [{ ...event, id: String(position), position, createdAt }]
+  const place = { appId, position, createdAt }
+  if (kind === 'message.stored') {
+    const events = await messages.read(appId, text)
+    return events.map(({ name, ...event }) => ({ ...event, ...place, id: `${position}.${name}` }))
   }
-  const stored = await messages.read(appId, payload)
-  return stored.map((message) => ({
-    kind,
-    appId,
-    payload: message,
-    id: `${position}.${message.msg_id}`,
-    position,
-    createdAt,
-  }))
+  const { change, ...payload } = JSON.parse(text)
+  const numbered = { ...place, id: String(position), ...(change !== undefined && { change }) }
+  if (!isEdit(kind)) return [{ ...({ kind, payload } as Event), ...numbered }]
+  const event = await messages.readEdit({ kind, appId, payload })
+  return event ? [{ ...event, ...numbered }] : []
 }

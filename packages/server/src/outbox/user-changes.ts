@@ -1,5 +1,6 @@
 import { type Int64, userChangeKind } from '@hermod/protocol'
-import type { Event, EventKind, EventPayloads } from '@hermod/protocol/events'
+import type { CommittedKind } from '@hermod/protocol/events'
+import type { RecordedEvent } from './recorded-event.js'
 
 /** Users that an event concerns although its payload does not name them. */
 export interface AlsoConcerned {
@@ -10,7 +11,7 @@ export interface AlsoConcerned {
 }
 
 /** An event with the users that {@link userChangesOf} cannot read from its payload. */
-export type AppendedEvent = Event & { readonly also?: AlsoConcerned }
+export type AppendedEvent = RecordedEvent & { readonly also?: AlsoConcerned }
 
 /** A thing of a user that clients must read again. */
 export interface UserChange {
@@ -42,12 +43,8 @@ const changesByKind = {
   'contact.unblocked': { contact: 'actor' },
   'contact.applied': { contactRequest: 'both' },
   'contact.info_updated': { contact: 'actor' },
-  'contact.user_removed': { contact: 'users', contactRequest: 'users' },
   'contact.muted': { contact: 'actor' },
   'contact.unmuted': { contact: 'actor' },
-  'conversation.pinned': { pins: 'users' },
-  'conversation.unpinned': { pins: 'users' },
-  'conversation.deleted': none,
   'group.presence': none,
   'group.absence': none,
   'group.created': { group: 'users' },
@@ -82,11 +79,9 @@ const changesByKind = {
   'user.removed': none,
   'user.kicked': none,
   'user.info_updated': { profile: 'users' },
-  'user.settings_updated': { settings: 'users' },
-  'user.device_logged_in': none,
+  'user.device_logged_in': { devices: 'users' },
   'user.device_added': { devices: 'users' },
   'user.device_removed': { devices: 'users' },
-  'user.device_updated': { devices: 'users' },
   'message.stored': none,
   'message.read': none,
   'message.read_all': none,
@@ -95,7 +90,7 @@ const changesByKind = {
   'message.replaced': none,
   'message.delivered': none,
   'message.expired': none,
-} as const satisfies Record<EventKind, Changes>
+} as const satisfies Record<CommittedKind, Changes>
 
 /** Returns the changes of users that an event makes. */
 export function userChangesOf(event: AppendedEvent): UserChange[] {
@@ -107,7 +102,7 @@ export function userChangesOf(event: AppendedEvent): UserChange[] {
   )
 }
 
-type Payload = EventPayloads[Exclude<EventKind, 'message.stored'>]
+type Payload = Exclude<AppendedEvent, { readonly kind: 'message.stored' }>['payload']
 
 function usersOf(concerned: Concerned, payload: Payload, also: AlsoConcerned): readonly Int64[] {
   const { actor_id: actorId, user_ids: userIds } = payload

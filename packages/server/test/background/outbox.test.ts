@@ -1,11 +1,12 @@
 /** Positions in the order of the commits, and what consumers of the outbox can rely on. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userChangeKind } from '@hermod/protocol'
-import { actorEvent, type Event } from '@hermod/protocol/events'
+import { actorEvent, type Event, type EventKind } from '@hermod/protocol/events'
 import { testBackends, waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BulkInsert } from '../../dist/db/dialect/dialect.js'
+import type { DeliveredEvent } from '../../dist/outbox/consumer.js'
 import { ConsumerRunner } from '../../dist/outbox/consumer-runner.js'
 import { StoredPositions, sharedLease } from '../../dist/outbox/positions.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
@@ -33,11 +34,17 @@ function fact(label: string, appId: string = apps[0], userId = 1): Event {
   return actorEvent(
     'user.info_updated',
     { appId, actorId: 0, userIds: [userId] },
-    { properties: [label], changed: {} },
+    { properties: [label] },
   )
 }
 
-function labelOf(event: Event): string {
+/** The payload of a recall as earlier versions recorded it. */
+function oldRecall({ payload }: { readonly payload: string }): string {
+  const { actor_id, user_ids, conversation, msg_id } = JSON.parse(payload)
+  return JSON.stringify({ actor_id, user_ids, conversation, msg_id })
+}
+
+function labelOf(event: Event<EventKind>): string {
   if (event.kind === 'user.info_updated') return event.payload.properties[0] ?? ''
   if (event.kind === 'message.stored') return event.payload.content
   return event.kind
@@ -172,8 +179,8 @@ for (const backend of testBackends()) {
                   expect(at).toBe(position + 1)
                   position = at
                   if (kind === 'message.stored')
-                    for (const { content } of await node.messages.read(appId, payload))
-                      seen.push(content)
+                    for (const event of await node.messages.read(appId, payload))
+                      seen.push(event.kind === 'message.stored' ? event.payload.content : '')
                   else seen.push(JSON.parse(payload).properties[0])
                 }
                 if (rows.length > 0) continue
@@ -262,10 +269,12 @@ for (const backend of testBackends()) {
       await recallMessage(node, apps[0], [1, 2], first)
       await consumer.got(4)
       expect(consumer.events.map(labelOf)).toEqual(['one', 'between', 'two', 'message.recalled'])
+      expect(consumer.events.map(({ change }) => change)).toEqual([1, undefined, 2, 3])
       expect(consumer.events[0]?.payload).toEqual({
         conversation: { low_id: 1, high_id: 2, is_group: false },
         msg_id: first,
-        sent_at: expect.any(Number),
+        timestamp: expect.any(Number),
+        edit_timestamp: 0,
         seq: 1,
         sender_id: 1,
         sender_device_sn: 0,
@@ -279,15 +288,84 @@ for (const backend of testBackends()) {
       expect(consumer.missedApps).toEqual([])
     })
 
-    it('leaves a message out that was recalled before the consumer came to it, and tells of the recall', async () => {
+    it('skips the number of a message that was recalled before the consumer read it', async () => {
       const consumer = new TestConsumer('late')
       await using node = open(consumer)
       const first = await node.send(apps[0], [1, 2], 'one')
       await node.send(apps[0], [1, 2], 'two')
       await recallMessage(node, apps[0], [1, 2], first)
       await node.relay.start()
+      await consumer.got(3)
+      expect(consumer.events.map(labelOf)).toEqual(['change.skipped', 'two', 'message.recalled'])
+      expect(consumer.events.map(({ change }) => change)).toEqual([1, 2, 3])
+      expect(consumer.events[0]?.payload).toEqual({
+        conversation: { low_id: 1, high_id: 2, is_group: false },
+        seq: 1,
+      })
+    })
+
+    it('delivers rows of earlier versions, which have no numbers', async () => {
+      const consumer = new TestConsumer('late')
+      await using node = open(consumer)
+      const first = await node.send(apps[0], [1, 2], 'one')
+      await node.send(apps[0], [1, 2], 'two')
+      await recallMessage(node, apps[0], [1, 2], first)
+      await node.database.transaction(async (tx) => {
+        for (const row of await node.store.listAfter(tx, apps[0], 0, 10)) {
+          const { position, kind } = row
+          const [payload] = kind === 'message.stored' ? row.payload.split(':') : [oldRecall(row)]
+          await node.store.setPayload(tx, apps[0], position, payload ?? '')
+        }
+      })
+      await node.relay.start()
       await consumer.got(2)
       expect(consumer.events.map(labelOf)).toEqual(['two', 'message.recalled'])
+      expect(consumer.events.map(({ change }) => change)).toEqual([undefined, undefined])
+    })
+
+    it('hands new messages over in memory as a consumer reads them', async () => {
+      const consumer = new TestConsumer('test')
+      await using node = open(consumer)
+      await node.send('app-c', [1, 2], 'not wanted')
+      const handed: { readonly appId: string; readonly events: readonly DeliveredEvent[] }[] = []
+      node.handOver.connect({
+        wants: (appId) => appId !== 'app-c',
+        handOver(appId, position, events) {
+          expect(events.every((event) => event.position === position)).toBe(true)
+          handed.push({ appId, events })
+        },
+      })
+      const first = await node.send(apps[0], [1, 2], 'before a recall')
+      await recallMessage(node, apps[0], [1, 2], first)
+      const labels = Array.from({ length: 300 }, (_, index) => String(index))
+      const drafts = (label: string) =>
+        apps.map((app) => draft(app, [1, 2 + (Number(label) % 70)], label))
+      await Promise.all([
+        node.send('app-c', [1, 2], 'not wanted either'),
+        ...labels.flatMap((label) =>
+          drafts(label).map((each) =>
+            node.writer.write({ transactionId: 10n ** 18n + BigInt(label), drafts: [each, each] }),
+          ),
+        ),
+        // A repeat stores nothing.
+        node.writer.write({ transactionId: 10n ** 18n, drafts: drafts('0').slice(0, 1) }),
+      ])
+      await node.relay.start()
+      await consumer.got(2 + 1 + 2 * 2 * labels.length + 1)
+      for (const app of apps) {
+        const read = consumer.events.filter(
+          ({ appId, kind, payload }) =>
+            appId === app && kind === 'message.stored' && payload.content !== 'before a recall',
+        )
+        const events = handed.filter(({ appId }) => appId === app).flatMap((each) => each.events)
+        const byPosition = events
+          .filter(({ id }) => !id.endsWith(`.${first}`))
+          .toSorted((a, b) => a.position - b.position || a.id.localeCompare(b.id))
+        expect(byPosition).toEqual(
+          read.toSorted((a, b) => a.position - b.position || a.id.localeCompare(b.id)),
+        )
+      }
+      expect(handed.every(({ appId }) => appId !== 'app-c')).toBe(true)
     })
 
     it('hands batches of many conversations over in pieces, each message once', async () => {
@@ -493,8 +571,8 @@ for (const backend of testBackends()) {
           ({ payload }) => JSON.parse(payload),
         )
       expect(await labels(apps[0])).toEqual([
-        { actor_id: 0, user_ids: [1], properties: ['erased'], changed: {} },
-        { actor_id: 0, user_ids: [1], properties: ['c'], changed: {} },
+        { actor_id: 0, user_ids: [1], properties: ['erased'] },
+        { actor_id: 0, user_ids: [1], properties: ['c'] },
       ])
       expect(await labels(apps[1])).toMatchObject([{ properties: ['b'] }])
     })

@@ -747,7 +747,7 @@ for (const backend of anyBackend()) {
           users.includes(reader),
         )
         expect(own.map(({ reader, users }) => [reader, users])).toEqual(
-          [bob, carol, alice].map(({ id }) => [id, [id]]),
+          [bob, bob, carol, alice].map(({ id }) => [id, [id]]),
         )
       })
 

@@ -207,7 +207,7 @@ for (const backend of anyBackend()) {
           `select kind, payload from outbox where app_id = '${appId}' order by position desc`,
         )
         expect(rows[0]?.kind).toBe('message.stored')
-        expect(rows[0]?.payload).toMatch(/^-1\.0\./)
+        expect(rows[0]?.payload).toMatch(/^-1\.0\..+:[1-9a-z][0-9a-z]*$/)
       })
     })
 
@@ -510,6 +510,7 @@ for (const backend of anyBackend()) {
             user_ids: [alice.id],
             conversation: { low_id: -1, high_id: bot.id, is_group: false },
             msg_id: message,
+            seq: 1,
           },
         ])
       })
@@ -653,6 +654,11 @@ for (const backend of anyBackend()) {
           user_ids: [],
           conversation: { low_id: -1, high_id: system, is_group: false },
           msg_id: message,
+          seq: expect.any(Number),
+          sender_id: system,
+          is_system: expect.any(Boolean),
+          timestamp: expect.any(Number),
+          change: expect.any(Number),
         })
       })
 

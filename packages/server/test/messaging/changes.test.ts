@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { timestampOf } from '../../dist/lib/ids/ids.js'
+import type { DeliveredEvent } from '../../dist/outbox/consumer.js'
 import { answerCode } from '../support/answer-codes.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { PeoplePool, type Person } from '../support/contacts.js'
@@ -62,6 +63,37 @@ function shown({ changes }: ChangePage) {
   }))
 }
 
+const eventKinds = {
+  stored: 'message.stored',
+  edited: 'message.appended',
+  recalled: 'message.recalled',
+} as const
+
+/** One event for each number, with the present text; a recalled message is skipped, and its position still named. */
+function eventsDue(log: readonly Logged[], contents: ReadonlyMap<number, string>) {
+  const stored = log.filter(({ kind }) => kind === 'stored').map(({ id }) => id)
+  return log.map(({ kind, id }, index) => {
+    const isGone = kind !== 'recalled' && !contents.has(id)
+    return {
+      change: index + 1,
+      kind: isGone ? 'change.skipped' : eventKinds[kind],
+      seq: stored.indexOf(id) + 1,
+      ...(!isGone && { id }),
+      ...(!isGone && kind !== 'recalled' && { content: contents.get(id) }),
+    }
+  })
+}
+
+function eventShown({ change, kind, payload }: DeliveredEvent) {
+  return {
+    change,
+    kind,
+    ...('seq' in payload && { seq: payload.seq }),
+    ...('msg_id' in payload && { id: payload.msg_id }),
+    ...('content' in payload && { content: payload.content }),
+  }
+}
+
 async function known(api: Api, peer: number): Promise<KnownMessage[]> {
   return (await history(api, peer)).map(({ msg_id, content, edit_timestamp }) => ({
     id: Number(msg_id),
@@ -108,6 +140,7 @@ for (const backend of testBackends()) {
         fc.integer({ min: 1, max: 12 }),
         async (steps, limit) => {
           const [alice, bob] = await pair()
+          await reader.skipEvents()
           const log: Logged[] = []
           const senders = new Map<number, Person>()
           for (const { what, which, isByFirst } of steps) {
@@ -145,6 +178,9 @@ for (const backend of testBackends()) {
           const replica = new Replica(reader, bob.id, alice.id)
           await replica.followToEnd(limit)
           expect(replica.messages).toEqual(await known(bob.api, alice.id))
+          const contents = new Map(replica.messages.map((message) => [message.id, message.content]))
+          const events = await reader.numberedEvents(alice.id)
+          expect(events.map(eventShown)).toEqual(eventsDue(log, contents))
         },
       )
       await checkProperty(backend, property)

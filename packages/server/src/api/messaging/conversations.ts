@@ -98,6 +98,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
+    seq: message.seq,
     status: statuses[message.status],
     timestamp: message.sentAt,
     to_xid: { device_sn: 0, uid: receiverId },

@@ -141,7 +141,6 @@ export function createUsers(
       store: stores.settings,
       accounts,
       pushTokens: stores.pushPreferences,
-      outbox,
     }),
     userImports: new UserImportService({
       database,

@@ -1,6 +1,5 @@
 /** The outbox beside a database of its own, without the rest of the service. */
 import { join } from 'node:path'
-import type { Event } from '@hermod/protocol/events'
 import { type Backend, type BackendDatabase, TempFolder, waitFor } from '@hermod/testkit'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
@@ -13,9 +12,11 @@ import { MessageWriter } from '../../../dist/domain/messaging/sending/message-wr
 import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { IdGenerator } from '../../../dist/lib/ids/ids.js'
 import type { Consumer, DeliveredEvent } from '../../../dist/outbox/consumer.js'
+import { HandOverPoint } from '../../../dist/outbox/hand-over.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import { OutboxPurge } from '../../../dist/outbox/outbox-purge.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
+import type { RecordedEvent } from '../../../dist/outbox/recorded-event.js'
 import { OutboxRelay } from '../../../dist/outbox/relay.js'
 
 export const patience = { timeoutMs: 60_000 }
@@ -106,6 +107,7 @@ export class OutboxNode implements AsyncDisposable {
   readonly relay: OutboxRelay
   readonly messages: StoredMessages
   readonly ids: IdGenerator
+  readonly handOver = new HandOverPoint()
   readonly writer: MessageWriter
   readonly leftBehind: string[] = []
   readonly failures: unknown[] = []
@@ -136,6 +138,7 @@ export class OutboxNode implements AsyncDisposable {
       observer: { finished: () => {}, refused: () => {} },
       outbox: this.outbox,
       broadcastSenders: { recordBroadcast: () => {} },
+      handOver: this.handOver,
       appended,
     })
     this.relay = new OutboxRelay({
@@ -166,7 +169,7 @@ export class OutboxNode implements AsyncDisposable {
     })
   }
 
-  append(...events: readonly Event[]): Promise<void> {
+  append(...events: readonly RecordedEvent[]): Promise<void> {
     return this.database.transaction(async (tx) => this.outbox.append(tx, ...events))
   }
 

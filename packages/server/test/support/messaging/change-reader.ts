@@ -12,10 +12,14 @@ import { ConversationFinder } from '../../../dist/domain/messaging/conversations
 import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
+import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import {
   type ChangePage,
   ChangeService,
 } from '../../../dist/domain/messaging/reading/change-service.js'
+import type { DeliveredEvent } from '../../../dist/outbox/consumer.js'
+import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
+import { eventsOfRow } from '../../../dist/outbox/row-events.js'
 import type { DataPlace } from '../database/sql.js'
 
 export type { ChangePage }
@@ -37,6 +41,7 @@ export class ChangeReader implements AsyncDisposable {
   /** What was read with {@link changesAfter}, since the list was emptied last. */
   readonly statements: Statement[] = []
   readonly #changes: ChangeService
+  #eventsFrom = 0
 
   constructor({ dataDir, databaseUrl }: DataPlace) {
     const dialect =
@@ -91,6 +96,28 @@ export class ChangeReader implements AsyncDisposable {
     after: number,
   ): Promise<ChangePage> {
     return this.#changes.broadcastChangesAfter(reader, senderId, { after, limit: 100 })
+  }
+
+  /** The events of direct conversations of a user with change numbers, as the outbox has them, oldest first. */
+  async numberedEvents(userId: number): Promise<DeliveredEvent[]> {
+    const store = new OutboxStore(this.database)
+    const messages = new StoredMessages(this.database)
+    const rows = await this.database.read((db) =>
+      store.listAfter(db, 'test', this.#eventsFrom, 100_000),
+    )
+    const read = (await Promise.all(rows.map((row) => eventsOfRow(messages, 'test', row)))).flat()
+    return read.filter(
+      ({ change, payload }) =>
+        change !== undefined &&
+        'conversation' in payload &&
+        [payload.conversation.low_id, payload.conversation.high_id].includes(userId),
+    )
+  }
+
+  /** Later {@link numberedEvents} begin here. */
+  async skipEvents(): Promise<void> {
+    const store = new OutboxStore(this.database)
+    this.#eventsFrom = await this.database.read((db) => store.head(db, 'test'))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

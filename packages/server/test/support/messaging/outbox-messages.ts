@@ -1,4 +1,3 @@
-import { actorEvent } from '@hermod/protocol/events'
 import type { Tx } from '../../../dist/db/database.js'
 import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
 import { insertMessages } from '../../../dist/domain/messaging/log/message-statements.js'
@@ -27,12 +26,13 @@ export async function storeBroadcast(
     messageRow(
       { ...draft(appId, [systemId, systemId], text), conversation },
       messageIds[index] as number,
-      node.clock.now(),
+      { now: node.clock.now(), transactionId: null },
     ),
   )
   await node.database.bulk(tx, insertMessages, rows)
   const [firstId, lastId] = [messageIds[0] as number, messageIds.at(-1) as number]
-  const range = { conversation, firstId, lastId, count: texts.length }
+  const numbers = { firstSeq: 0, firstChange: 0 }
+  const range = { conversation, firstId, lastId, count: texts.length, ...numbers }
   node.outbox.appendBroadcast(tx, appId, lastId, encodeRanges([range]))
 }
 
@@ -51,13 +51,24 @@ export async function recallMessage(
     const message = await store.find(tx, conversation, messageId)
     if (!message) throw new Error('no such message')
     await store.recall(tx, conversation, message, { by: from, at: node.clock.now() })
-    node.outbox.append(
-      tx,
-      actorEvent(
-        'message.recalled',
-        { appId, actorId: from, userIds: [from, to] },
-        { conversation: toEventConversation(conversation), msg_id: messageId },
-      ),
-    )
+    const recalledSeq = message.seq
+    const { seq, alterations } = await conversations.countAlteration(tx, conversation, {
+      recalledSeq,
+    })
+    node.outbox.append(tx, {
+      kind: 'message.recalled',
+      appId,
+      payload: {
+        actor_id: from,
+        user_ids: [from, to],
+        conversation: toEventConversation(conversation),
+        msg_id: messageId,
+        seq: recalledSeq,
+        sender_id: from,
+        is_system: false,
+        timestamp: node.clock.now(),
+      },
+      change: seq + alterations,
+    })
   })
 }

@@ -4,6 +4,7 @@ import type { Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import { epochMs, idsPerMs } from '../../../lib/ids/ids.js'
 import { type ConversationKey, type Party, partyColumn } from '../model/conversation-model.js'
+import type { StoredMessage } from '../model/message-model.js'
 import type { HiddenPosition, ReadPosition } from '../model/reader-positions.js'
 
 /** Condition on the key of a row, without an alias. */
@@ -20,6 +21,24 @@ export const ofConversation = (table: string) =>
 /** The time of a message. Rows of versions that stored none have it in their IDs (rule E3). @param table the alias of the row */
 export const sentAtOf = (table: string) =>
   sql.raw<number>(`coalesce(${table}.sent_at, ${table}.msg_id / ${idsPerMs} + ${epochMs})`)
+
+/** The columns of a {@link StoredMessage}. @param table the alias of the row */
+export const storedColumns = <Table extends string>(table: Table) =>
+  [
+    `${table}.msg_id as messageId`,
+    `${table}.seq`,
+    `${table}.sender_id as senderId`,
+    `${table}.sender_device_sn as senderDeviceSn`,
+    `${table}.content_type as contentType`,
+    `${table}.content`,
+    `${table}.attachment`,
+    `${table}.config`,
+    `${table}.ext`,
+    `${table}.is_system as isSystem`,
+    `${table}.edited_at as editedAt`,
+    sentAtOf(table).as('sentAt'),
+    sql<string | null>`cast(${sql.ref(`${table}.transaction_id`)} as text)`.as('transactionId'),
+  ] as const
 
 /** The column of `c` that belongs to the user of `p`. */
 export const ownColumn = (name: ReadPosition | 'seen_seq' | HiddenPosition): RawBuilder<number> => {

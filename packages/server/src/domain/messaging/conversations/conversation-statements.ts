@@ -49,13 +49,13 @@ export interface AppendedMessages {
   readonly sentAt: number
 }
 
-const advancedColumns = 'app_id, low_id, high_id, seq, last_msg_id, ids_ahead_ms'
+const advancedColumns = 'app_id, low_id, high_id, seq, alterations, last_msg_id, ids_ahead_ms'
 
 /** The end of a conversation after {@link advanceConversations} or {@link advanceGroupConversations}. */
 export type AdvancedConversation = Pick<
   ConversationsTable,
   'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
-> & { readonly ids_ahead_ms: number }
+> & { readonly alterations: number; readonly ids_ahead_ms: number }
 
 /**
  * Takes the next `seq` positions of conversations, creating new ones, and offers the ID of the first new message. Returns the last of the

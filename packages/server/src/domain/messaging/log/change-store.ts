@@ -113,18 +113,19 @@ export class ChangeStore {
     )
   }
 
-  /** Appends an edit or a recall. The conversation is locked. */
+  /** Appends an edit or a recall. The conversation is locked. @returns the number of the change */
   async append(
     tx: Tx,
     conversation: ConversationKey,
     { messageId, kind, seq, alterations: alteration }: NewAlteration,
-  ): Promise<void> {
+  ): Promise<number> {
     const { appId: app_id, lowId: low_id, highId: high_id } = conversation
     const change = seq + alteration
     await tx
       .insertInto('message_changes')
       .values({ app_id, low_id, high_id, change, alteration, msg_id: messageId, kind })
       .execute()
+    return change
   }
 
   /** @returns null when the conversation has not begun, the reader is no member, or the stream has no broadcast for the reader */

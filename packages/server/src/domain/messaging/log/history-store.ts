@@ -7,9 +7,8 @@ import {
   hiddenFrom,
   hiddenInGroup,
   joinedGroups,
-  sentAtOf,
+  storedColumns,
 } from '../conversations/conversation-sql.js'
-import type { PositionedMessage } from '../model/change-model.js'
 import {
   broadcastUserId,
   type Conversation,
@@ -37,19 +36,7 @@ const stored = sql.lit(messageStatus.stored)
 const delivered = sql.lit(messageStatus.delivered)
 const read = sql.lit(messageStatus.read)
 
-const messageColumns = [
-  'm.msg_id as messageId',
-  'm.sender_id as senderId',
-  'm.sender_device_sn as senderDeviceSn',
-  'm.content_type as contentType',
-  'm.content',
-  'm.attachment',
-  'm.config',
-  'm.ext',
-  'm.is_system as isSystem',
-  'm.edited_at as editedAt',
-  sentAtOf('m').as('sentAt'),
-] as const
+const messageColumns = storedColumns('m')
 
 /** The position of the party that did not send the message; in a conversation with oneself of the first party. One comparison for each message. */
 const receiverPosition = (position: ReceiptPosition) =>
@@ -199,42 +186,32 @@ export class HistoryStore {
     )
     this.#broadcastsAfter = database.preparedPage<
       BroadcastReader & { afterId: number },
-      PositionedMessage
+      HistoryMessage
     >((db, param, limit) =>
       logOfBroadcasts(db, param)
-        .select('m.seq')
         .where('m.msg_id', '>', param('afterId'))
         .orderBy('m.msg_id')
         .limit(limit),
     )
-    this.#oneBroadcast = database.prepared<
-      BroadcastReader & { messageId: number },
-      PositionedMessage
-    >((db, param) =>
-      logOfBroadcasts(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
+    this.#oneBroadcast = database.prepared<BroadcastReader & { messageId: number }, HistoryMessage>(
+      (db, param) => logOfBroadcasts(db, param).where('m.msg_id', '=', param('messageId')),
     )
-    this.#after = database.preparedPage<DirectReader & { afterId: number }, PositionedMessage>(
+    this.#after = database.preparedPage<DirectReader & { afterId: number }, HistoryMessage>(
       (db, param, limit) =>
-        logOf(db, param)
-          .select('m.seq')
-          .where('m.msg_id', '>', param('afterId'))
-          .orderBy('m.msg_id')
-          .limit(limit),
+        logOf(db, param).where('m.msg_id', '>', param('afterId')).orderBy('m.msg_id').limit(limit),
     )
-    this.#groupAfter = database.preparedPage<GroupReader & { afterId: number }, PositionedMessage>(
+    this.#groupAfter = database.preparedPage<GroupReader & { afterId: number }, HistoryMessage>(
       (db, param, limit) =>
         logOfGroup(db, param)
-          .select('m.seq')
           .where('m.msg_id', '>', param('afterId'))
           .orderBy('m.msg_id')
           .limit(limit),
     )
-    this.#one = database.prepared<DirectReader & { messageId: number }, PositionedMessage>(
-      (db, param) => logOf(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
+    this.#one = database.prepared<DirectReader & { messageId: number }, HistoryMessage>(
+      (db, param) => logOf(db, param).where('m.msg_id', '=', param('messageId')),
     )
-    this.#groupOne = database.prepared<GroupReader & { messageId: number }, PositionedMessage>(
-      (db, param) =>
-        logOfGroup(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
+    this.#groupOne = database.prepared<GroupReader & { messageId: number }, HistoryMessage>(
+      (db, param) => logOfGroup(db, param).where('m.msg_id', '=', param('messageId')),
     )
     this.#placeOf = database.prepared<ConversationKey & { seq: number }, { id: number }>(
       (db, param) => {
@@ -315,7 +292,7 @@ export class HistoryStore {
       readonly hiddenMessageId: number
       readonly limit: number
     },
-  ): Promise<PositionedMessage[]> {
+  ): Promise<HistoryMessage[]> {
     const { appId, lowId, highId, isGroup } = conversation
     const { userId, seq, hiddenMessageId, limit } = page
     const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
@@ -332,7 +309,7 @@ export class HistoryStore {
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     { userId, messageId }: { readonly userId: Int64; readonly messageId: number },
-  ): Promise<PositionedMessage | null> {
+  ): Promise<HistoryMessage | null> {
     if (isBroadcastStream({ lowId }))
       return this.#oneBroadcast.first(db, { appId, senderId: highId, userId, messageId })
     return isGroup
@@ -348,13 +325,6 @@ export class HistoryStore {
   ): Promise<number | null> {
     const row = await this.#seqOf.first(db, { ...conversation, messageId })
     return row?.seq ?? null
-  }
-
-  /** Finds the newest message up to a position; 0 when there is none. */
-  async findAtSeq(db: Queryable, conversation: ConversationKey, seq: number): Promise<number> {
-    const { appId, lowId, highId } = conversation
-    const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
-    return (await this.findUpTo(db, conversation, Number(place?.id ?? 0))).messageId
   }
 
   /** Finds the newest message up to and including `messageId`; position 0 when there is none. */

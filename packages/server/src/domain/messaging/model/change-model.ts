@@ -4,11 +4,6 @@ import type { HistoryMessage } from './message-model.js'
 /** The kind of an alteration, as in message_changes. */
 export type AlterationKind = (typeof alterationKind)[keyof typeof alterationKind & string]
 
-/** A message as a page of history shows it, with its position in the conversation. */
-export interface PositionedMessage extends HistoryMessage {
-  readonly seq: number
-}
-
 /** The tombstone of a recalled message. */
 export interface Tombstone {
   readonly messageId: number
@@ -23,7 +18,7 @@ export type Change =
   | {
       readonly change: number
       readonly kind: 'stored' | 'edited'
-      readonly message: PositionedMessage
+      readonly message: HistoryMessage
     }
   | { readonly change: number; readonly kind: 'recalled'; readonly tombstone: Tombstone }
 

@@ -36,33 +36,43 @@ export const messageColumns = {
   ext: 'text',
   is_system: 'smallint',
   sent_at: 'bigint',
+  transaction_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
 
 const at = positionsOf(messageColumns)
 
+/** The write of a message to the log. */
+export interface MessageWrite {
+  readonly now: number
+  readonly transactionId: Int64 | null
+}
+
 /**
  * A row with position 0, which means that none is assigned yet.
- * @param sentAt the clock when the message is written
+ * @param write.now the clock when the message is written
+ * @param write.transactionId null = the send has none
  */
-export const messageRow: (draft: Draft, messageId: number, sentAt: number) => MessageRow = rowOf(
-  messageColumns,
-  (draft: Draft, messageId: number, sentAt: number) => ({
-    app_id: draft.conversation.appId,
-    low_id: draft.conversation.lowId,
-    high_id: draft.conversation.highId,
-    msg_id: messageId,
-    seq: 0,
-    sender_id: draft.senderId,
-    sender_device_sn: draft.senderDeviceSn,
-    content_type: draft.contentType,
-    content: draft.content,
-    attachment: draft.attachment,
-    config: draft.config,
-    ext: draft.ext,
-    is_system: draft.isSystem ? 1 : 0,
-    sent_at: sentAt,
-  }),
-)
+export const messageRow: (draft: Draft, messageId: number, write: MessageWrite) => MessageRow =
+  rowOf(
+    messageColumns,
+    (draft: Draft, messageId: number, { now, transactionId }: MessageWrite) => ({
+      app_id: draft.conversation.appId,
+      low_id: draft.conversation.lowId,
+      high_id: draft.conversation.highId,
+      msg_id: messageId,
+      seq: 0,
+      sender_id: draft.senderId,
+      sender_device_sn: draft.senderDeviceSn,
+      content_type: draft.contentType,
+      content: draft.content,
+      attachment: draft.attachment,
+      config: draft.config,
+      ext: draft.ext,
+      is_system: draft.isSystem ? 1 : 0,
+      sent_at: now,
+      transaction_id: transactionId,
+    }),
+  )
 
 export const rowValue = {
   conversation: (row: MessageRow): ConversationKey => ({
@@ -83,17 +93,43 @@ export const rowValue = {
     row[at.seq] = seq
   },
   sentAt: (row: MessageRow) => row[at.sent_at] as number,
+  /** The message as the log stores it now that it has its numbers. */
+  stored: (row: MessageRow): StoredMessage => ({
+    messageId: row[at.msg_id] as number,
+    seq: row[at.seq] as number,
+    senderId: row[at.sender_id] as Int64,
+    senderDeviceSn: row[at.sender_device_sn] as number,
+    contentType: row[at.content_type] as number,
+    content: row[at.content] as string,
+    attachment: row[at.attachment] as string,
+    config: row[at.config] as string,
+    ext: row[at.ext] as string,
+    isSystem: row[at.is_system] as number,
+    sentAt: row[at.sent_at] as number,
+    editedAt: 0,
+    transactionId: textOf(row[at.transaction_id] as Int64 | null),
+  }),
 } as const
+
+function textOf(transactionId: Int64 | null): string | null {
+  return transactionId === null ? null : String(transactionId)
+}
 
 /** A message as the log stores it. */
 export interface StoredMessage extends MessageContent {
   readonly messageId: number
+  /** Position in the conversation. */
+  readonly seq: number
   readonly senderId: Int64
   readonly senderDeviceSn: number
   /** 0 or 1 */
   readonly isSystem: number
   /** Milliseconds since 1970 (rule E3). */
   readonly sentAt: number
+  /** 0 = never edited */
+  readonly editedAt: number
+  /** As text, since it may be any 64-bit integer; null = the send had none. */
+  readonly transactionId: string | null
 }
 
 /** The status of a message: stored, delivered or read (rule E6). */
@@ -102,6 +138,4 @@ export type MessageStatus = (typeof messageStatus)[keyof typeof messageStatus & 
 /** A message as a page of history shows it. */
 export interface HistoryMessage extends StoredMessage {
   readonly status: MessageStatus
-  /** 0 = never edited */
-  readonly editedAt: number
 }

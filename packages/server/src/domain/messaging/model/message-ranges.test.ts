@@ -16,11 +16,14 @@ const range = fc
     firstId: id,
     span: fc.nat(100_000),
     count: fc.integer({ min: 2, max: 256 }),
+    firstSeq: fc.integer({ min: 1, max: 2 ** 52 }),
+    alterations: fc.oneof(fc.constant(0), fc.nat()),
   })
-  .map(({ span, count, ...rest }) => ({
+  .map(({ span, count, alterations, ...rest }) => ({
     ...rest,
     lastId: rest.firstId + span,
     count: span === 0 ? 1 : count,
+    firstChange: rest.firstSeq + alterations,
   }))
 
 it('ranges of messages are read as they were written', () => {
@@ -31,12 +34,20 @@ it('ranges of messages are read as they were written', () => {
   )
 })
 
+it('ranges of earlier versions have no numbers', () => {
+  const [direct, group] = decodeRanges('app', '1.2.a 7..-1.2.3')
+  expect(direct).toMatchObject({ firstId: 10, lastId: 10, count: 1, firstSeq: 0, firstChange: 0 })
+  expect(group).toMatchObject({ firstId: 9, lastId: 11, count: 3, firstSeq: 0, firstChange: 0 })
+})
+
 it('a row of ranges stays short enough to lie within a page of the database', () => {
-  const ranges = Array.from({ length: 32 }, (_, index) => ({
+  const ranges = Array.from({ length: 27 }, (_, index) => ({
     conversation: directConversation('app', 2 ** 53 - 2, 2 ** 53 - 1),
     firstId: 2 ** 53 - 1 - index,
     lastId: 2 ** 53 - 1 - index,
     count: 1,
+    firstSeq: 1_000_000,
+    firstChange: 1_000_035,
   }))
   expect(encodeRanges(ranges).length).toBeLessThan(950)
 })

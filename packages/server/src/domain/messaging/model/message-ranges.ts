@@ -11,22 +11,29 @@ export interface MessageRange {
   readonly firstId: number
   readonly lastId: number
   readonly count: number
+  /** Position of the first message; the others follow without a gap. 0 = written by a version that stored no numbers. */
+  readonly firstSeq: number
+  /** Change number of the first message; the others follow without a gap. 0 as for {@link firstSeq}. */
+  readonly firstChange: number
 }
 
 /**
- * Encodes ranges as short text, because every send stores it: `low.high.first`, followed by `.span.count` for more than one message.
- * Numbers have base 36, a first ID is the difference from the one before, and the second ID of a group, which equals the first, is
- * omitted.
+ * Encodes ranges as short text, because every send stores it: `low.high.first`, followed by `.span.count` for more than one message,
+ * then `:seq`, followed by `.alterations` when there are any: the change number is the sum of both. Numbers have base 36, a first ID is
+ * the difference from the one before, and the second ID of a group, which equals the first, is omitted. Earlier versions wrote nothing
+ * after the IDs.
  */
 export function encodeRanges(ranges: readonly MessageRange[]): string {
   let text = ''
   let before = 0
-  for (const { conversation, firstId, lastId, count } of ranges) {
+  for (const { conversation, firstId, lastId, count, firstSeq, firstChange } of ranges) {
     const { lowId, highId, isGroup } = conversation
     const second = isGroup ? '' : toBase36(highId)
     const more = count === 1 ? '' : `.${toBase36(lastId - firstId)}.${toBase36(count)}`
+    const alterations = firstChange - firstSeq
+    const numbers = alterations === 0 ? '' : `.${toBase36(alterations)}`
     const separator = text === '' ? '' : ' '
-    text += `${separator}${toBase36(lowId)}.${second}.${toBase36(firstId - before)}${more}`
+    text += `${separator}${toBase36(lowId)}.${second}.${toBase36(firstId - before)}${more}:${toBase36(firstSeq)}${numbers}`
     before = firstId
   }
   return text
@@ -35,7 +42,10 @@ export function encodeRanges(ranges: readonly MessageRange[]): string {
 export function decodeRanges(appId: string, text: string): MessageRange[] {
   let before = 0
   return text.split(' ').map((range) => {
-    const [low = '', second = '', first = '', span = '0', count = '1'] = range.split('.')
+    const [ids = '', numbers = '0'] = range.split(':')
+    const [low = '', second = '', first = '', span = '0', count = '1'] = ids.split('.')
+    const [seq = '', alterations = '0'] = numbers.split('.')
+    const firstSeq = number(seq)
     const firstId = before + number(first)
     before = firstId
     const isGroup = second === ''
@@ -45,6 +55,8 @@ export function decodeRanges(appId: string, text: string): MessageRange[] {
       firstId,
       lastId: firstId + number(span),
       count: number(count),
+      firstSeq,
+      firstChange: firstSeq + number(alterations),
     }
   })
 }

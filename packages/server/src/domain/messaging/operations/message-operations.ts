@@ -1,9 +1,9 @@
 import { AppError, alterationKind, contentType, type Int64, operationType } from '@hermod/protocol'
-import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
 import type { Outbox } from '../../../outbox/outbox.js'
+import type { RecordedEdit } from '../../../outbox/recorded-event.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { ChargeRows } from '../../charge-rows.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
@@ -101,12 +101,11 @@ const editKinds: ReadonlyMap<number, EditKind> = new Map([
   [operationType.append, 'append'],
   [operationType.replace, 'replace'],
 ])
-type MessageEventKind = 'message.recalled' | 'message.appended' | 'message.replaced'
 
-const editEvents: Readonly<Record<EditKind, MessageEventKind>> = {
+const editEvents = {
   append: 'message.appended',
   replace: 'message.replaced',
-}
+} as const satisfies Record<EditKind, RecordedEdit['kind']>
 
 /** Reads, recalls and edits stored messages (rules E7, E8). */
 export class MessageOperations {
@@ -306,8 +305,18 @@ export class MessageOperations {
     await store.recall(tx, conversation, message, { by: responsibleFor(locked), at: now })
     await fileWithdrawals.withdraw(tx, actor.appId, { ...message, ...conversation })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    await this.#recordAlteration(tx, locked, alterationKind.recalled)
-    this.#appendEvent(tx, locked, 'message.recalled')
+    const change = await this.#recordAlteration(tx, locked, alterationKind.recalled)
+    this.options.outbox.append(tx, {
+      kind: 'message.recalled',
+      appId: actor.appId,
+      payload: {
+        ...aboutMessage(locked),
+        sender_id: message.senderId,
+        is_system: message.isSystem === 1,
+        timestamp: now,
+      },
+      change,
+    })
   }
 
   async #edit(tx: Tx, locked: LockedMessage, kind: EditKind, edit: EditedTexts): Promise<void> {
@@ -323,37 +332,38 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    await this.#recordAlteration(tx, locked, alterationKind.edited)
-    this.#appendEvent(tx, locked, editEvents[kind])
+    const change = await this.#recordAlteration(tx, locked, alterationKind.edited)
+    this.options.outbox.append(tx, {
+      kind: editEvents[kind],
+      appId: conversation.appId,
+      payload: aboutMessage(locked),
+      change,
+    })
   }
 
-  /** Appends the alteration to the change log. */
+  /** Appends the alteration to the change log. @returns its number */
   async #recordAlteration(
     tx: Tx,
     { conversation, message }: LockedMessage,
     kind: AlterationKind,
-  ): Promise<void> {
+  ): Promise<number> {
     const { changes, conversationStore } = this.options
     const { messageId, seq } = message
     const recalledSeq = kind === alterationKind.recalled ? seq : null
     const end = await conversationStore.countAlteration(tx, conversation, { recalledSeq })
-    await changes.append(tx, conversation, { messageId, kind, ...end })
+    return changes.append(tx, conversation, { messageId, kind, ...end })
   }
+}
 
-  #appendEvent(tx: Tx, locked: LockedMessage, kind: MessageEventKind): void {
-    const { conversation, message } = locked
-    const about = {
-      appId: conversation.appId,
-      actorId: responsibleFor(locked),
-      userIds: conversation.isGroup ? [] : readersOf(conversation),
-    }
-    this.options.outbox.append(
-      tx,
-      actorEvent(kind, about, {
-        conversation: toEventConversation(conversation),
-        msg_id: message.messageId,
-      }),
-    )
+/** The members that events of edits and recalls share. */
+function aboutMessage(locked: LockedMessage): RecordedEdit['payload'] {
+  const { conversation, message } = locked
+  return {
+    actor_id: responsibleFor(locked),
+    user_ids: conversation.isGroup ? [] : readersOf(conversation),
+    conversation: toEventConversation(conversation),
+    msg_id: message.messageId,
+    seq: message.seq,
   }
 }
 

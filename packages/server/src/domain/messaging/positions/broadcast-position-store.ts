@@ -2,7 +2,6 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { sql } from '../../../db/kysely.js'
-import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   type BroadcastReader,
@@ -93,10 +92,10 @@ export class BroadcastPositionStore {
     return (await this.#holder.first(db, { appId, userId, messageId }))?.senderId ?? null
   }
 
-  /** Hides the present broadcasts of a sender. @returns their end; null when there is none for the user */
-  async hide(tx: Tx, reader: BroadcastReader): Promise<ConversationEnd | null> {
+  /** Hides the present broadcasts of a sender. @returns false when there is none for the user */
+  async hide(tx: Tx, reader: BroadcastReader): Promise<boolean> {
     const positions = await this.find(tx, reader)
-    if (!positions) return null
+    if (!positions) return false
     const { end, lastMessageId } = positions
     await this.#database.bulk(tx, insertBroadcastPositions, [insertedBroadcastRow(reader, end)])
     await tx
@@ -109,7 +108,7 @@ export class BroadcastPositionStore {
       .where('user_id', '=', reader.userId)
       .where('sender_id', '=', reader.senderId)
       .execute()
-    return { seq: end, lastMessageId }
+    return true
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

@@ -66,13 +66,6 @@ export type KnownReader = ConversationReader &
 /** The new position and the message there, which the event names; null = the end of the conversation and its last message. */
 export type MoveTarget = { readonly seq: number; readonly messageId: number } | null
 
-/** A move of a position of a known reader. */
-export interface RequestedMove {
-  readonly reader: KnownReader
-  readonly position: ReceiptPosition
-  readonly to: MoveTarget
-}
-
 const positionEvents = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',
@@ -148,18 +141,8 @@ export class PositionWriter {
   }
 
   /**
-   * Makes moves of one caller in one transaction, as {@link move} makes one.
-   * @throws as {@link move}; then none was made
-   */
-  async moveAll(moves: readonly RequestedMove[]): Promise<void> {
-    if (moves.length === 0) return
-    const prepared = moves.map(({ reader, position, to }) => this.#moveOf(reader, position, to))
-    await this.#queue.add({ moves: await Promise.all(prepared), announcement: null })
-  }
-
-  /**
-   * Reads all conversations of a user to their ends, in steps: direct ones, then broadcasts, then groups. Notifies the parties of direct
-   * conversations and senders who requested receipts. The own devices get one event, before all others.
+   * Reads all conversations of a user to their ends, in steps: direct ones, then broadcasts, then groups. Notifies as {@link move} does,
+   * for each position that moves, after one event that announces them all.
    * @throws as {@link move}; then some conversations may have been read
    */
   async readAll(user: UserKey): Promise<void> {
@@ -183,8 +166,7 @@ export class PositionWriter {
         await step(
           chunk.map((positions) => {
             const conversation = broadcastStream(appId, positions.senderId)
-            const move = broadcastMove({ conversation, userId }, positions, 'read_seq', null)
-            return { ...move, notifiesOwn: false }
+            return broadcastMove({ conversation, userId }, positions, 'read_seq', null)
           }),
         )
     }
@@ -195,7 +177,7 @@ export class PositionWriter {
         const reader = { conversation: groupConversation(appId, member.groupId), userId }
         return this.#memberMove(reader, member, 'read_seq', null)
       })
-      await step((await Promise.all(moves)).map((move) => ({ ...move, notifiesOwn: false })))
+      await step(await Promise.all(moves))
       if (members.length < movesPerStep) return
       page.afterGroupId = members.at(-1)?.groupId ?? 0
     }
@@ -236,8 +218,7 @@ export class PositionWriter {
       position,
       seq,
       isFurther: isRead && isFurther(member, userId, seq),
-      event: positionEvent(reader, position, [userId], messageId),
-      notifiesOwn: true,
+      event: positionEvent(reader, position, [userId], { seq, messageId }),
       receipts:
         isRead && member.hasReadAck
           ? await database.read((db) => receiptRequests.listBetween(db, range))
@@ -268,7 +249,7 @@ function directMove(
     party,
     position,
     seq: to?.seq ?? null,
-    event: positionEvent(reader, position, readersOf(conversation), to?.messageId ?? 0),
+    event: positionEvent(reader, position, readersOf(conversation), to),
   }
 }
 
@@ -288,7 +269,7 @@ function broadcastMove(
     position,
     seq,
     seen,
-    event: positionEvent(reader, position, [userId], messageId),
+    event: positionEvent(reader, position, [userId], { seq, messageId }),
     notifiesOwn: true,
   }
 }
@@ -297,7 +278,7 @@ function positionEvent(
   { conversation, userId }: ConversationReader,
   position: ReceiptPosition,
   userIds: readonly Int64[],
-  messageId: number,
+  to: MoveTarget,
 ): PositionEvent {
   return {
     kind: positionEvents[position],
@@ -305,7 +286,8 @@ function positionEvent(
       actor_id: userId,
       user_ids: [...userIds],
       conversation: toEventConversation(conversation),
-      msg_id: messageId,
+      msg_id: to?.messageId ?? 0,
+      seq: to?.seq ?? 0,
     },
   }
 }

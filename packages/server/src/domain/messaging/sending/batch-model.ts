@@ -23,12 +23,24 @@ export interface Batch {
    * the first try in a {@link BatchRetry}.
    */
   readonly isFirstTry: boolean
+  /** True: the result has the numbers of the messages. */
+  readonly wantsNumbers: boolean
+}
+
+/** The numbers of a new message. */
+export interface MessageNumbers {
+  /** Position in the outbox of its app. */
+  readonly position: number
+  readonly seq: number
+  readonly change: number
 }
 
 /** The result of a stored batch. */
 export interface StoredBatch {
   /** Message IDs of each submission in the order of the batch; for a repeated send those of the first one. */
   readonly messageIds: readonly (readonly number[])[]
+  /** The numbers of the messages of each submission; null for a repeated send. Empty unless they are wanted. */
+  readonly numbers: readonly (readonly MessageNumbers[] | null)[]
   /** The last broadcast before these messages, for apps that have any. */
   readonly lastBroadcasts: readonly { readonly appId: string; readonly messageId: number }[]
 }

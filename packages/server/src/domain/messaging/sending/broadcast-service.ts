@@ -76,15 +76,27 @@ export class BroadcastService {
     const after = Math.max(lastBroadcastId, lastMessageId)
     const [messageId] = ids.takeReserved(1, after) as [number]
     const draft = { conversation: stream, senderId, senderDeviceSn: 0, isSystem: false }
-    await this.#append(tx, stream, messageRow({ ...content, ...draft }, messageId, clock.now()))
+    const write = { now: clock.now(), transactionId: null }
+    const row = messageRow({ ...content, ...draft }, messageId, write)
+    const { seq, alterations } = await this.#append(tx, stream, row)
     await counts.noteBroadcast(tx, appId, messageId)
-    const range = { conversation: stream, firstId: messageId, lastId: messageId, count: 1 }
+    const range = {
+      conversation: stream,
+      firstId: messageId,
+      lastId: messageId,
+      count: 1,
+      firstSeq: seq,
+      firstChange: seq + alterations,
+    }
     outbox.appendBroadcast(tx, appId, messageId, encodeRanges([range]))
     return { users }
   }
 
-  /** Appends to the stream, to which no other transaction appends while the count of users is locked. */
-  async #append(tx: Tx, stream: ConversationKey, row: MessageRow): Promise<void> {
+  /**
+   * Appends to the stream, to which no other transaction appends while the count of users is locked.
+   * @returns the new end of the stream
+   */
+  async #append(tx: Tx, stream: ConversationKey, row: MessageRow): Promise<AdvancedConversation> {
     const { database } = this.options
     const messageId = rowValue.messageId(row)
     const sentAt = rowValue.sentAt(row)
@@ -101,5 +113,6 @@ export class BroadcastService {
     if (leadMs > end.ids_ahead_ms)
       await database.bulk(tx, setIdsAhead, [idsAheadRow(stream, leadMs)])
     await database.bulk(tx, insertMessages, [row])
+    return end
   }
 }

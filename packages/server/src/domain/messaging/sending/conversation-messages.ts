@@ -21,6 +21,8 @@ export interface ConversationMessages {
   readonly conversation: ConversationKey
   readonly isGroup: boolean
   readonly rows: MessageRow[]
+  /** The edits and recalls in the conversation before these messages, once their positions are taken. */
+  alterations: number
   /** Messages with a request for read receipts, and the members who are asked. */
   readonly receipts: { readonly row: MessageRow; readonly memberIds: string }[]
 }
@@ -46,7 +48,7 @@ export function byConversation(sends: readonly PlannedSend[]): {
   for (const { row, conversation, isGroup, memberIds } of messages) {
     const last = found.at(-1)
     if (last && compareConversations(last.conversation, conversation) === 0) last.rows.push(row)
-    else found.push({ conversation, isGroup, rows: [row], receipts: [] })
+    else found.push({ conversation, isGroup, rows: [row], alterations: 0, receipts: [] })
     if (memberIds) found.at(-1)?.receipts.push({ row, memberIds })
   }
   return {
@@ -102,35 +104,48 @@ export function notificationsIn({ rows }: ConversationMessages): MessageRow[] {
   return rows.filter(rowValue.isUsersNotification)
 }
 
-/** Ranges in one outbox row. The row stays small enough that both databases store it in one piece. */
-const rangesPerRow = 32
+/** Conversations in one outbox row. The row stays small enough that both databases store it in one piece. */
+const conversationsPerRow = 27
 
-export function outboxRows(conversations: readonly ConversationMessages[]): NewRow[] {
+/** The conversations of one app whose messages one outbox row names. */
+interface RowContent {
+  readonly appId: string
+  readonly conversations: readonly ConversationMessages[]
+}
+
+/** The content of the outbox rows of a batch, in their order. */
+export function rowContents(conversations: readonly ConversationMessages[]): RowContent[] {
   const byApp = groupBy(conversations, ({ conversation }) => conversation.appId)
   return [...byApp].flatMap(([appId, ofApp]) =>
-    chunksOf(ofApp.map(rangeOf), rangesPerRow).map(
-      (ranges): NewRow => ({
-        appId,
-        kind: 'message.stored',
-        payload: encodeRanges(ranges),
-        messageIds: {
-          first: Math.min(...ranges.map(({ firstId }) => firstId)),
-          last: Math.max(...ranges.map(({ lastId }) => lastId)),
-        },
-      }),
-    ),
+    chunksOf(ofApp, conversationsPerRow).map((chunk) => ({ appId, conversations: chunk })),
   )
+}
+
+export function outboxRow({ appId, conversations }: RowContent): NewRow {
+  const ranges = conversations.map(rangeOf)
+  return {
+    appId,
+    kind: 'message.stored',
+    payload: encodeRanges(ranges),
+    messageIds: {
+      first: Math.min(...ranges.map(({ firstId }) => firstId)),
+      last: Math.max(...ranges.map(({ lastId }) => lastId)),
+    },
+  }
 }
 
 /** The range holds no other messages, because the row of the conversation is locked. */
 function rangeOf(messages: ConversationMessages): MessageRange {
-  const { conversation, isGroup, rows } = messages
+  const { conversation, isGroup, rows, alterations } = messages
+  const firstSeq = rowValue.seq(rows[0] as MessageRow)
   const { appId, lowId, highId } = conversation
   return {
     conversation: { appId, lowId, highId, isGroup },
     firstId: firstIdOf(messages),
     lastId: lastIdOf(messages),
     count: rows.length,
+    firstSeq,
+    firstChange: firstSeq + alterations,
   }
 }
 

@@ -4,12 +4,14 @@ import { RetryProcedure } from '../../../db/procedure.js'
 import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { HandOver } from '../../../outbox/hand-over.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import { textUnits } from '../model/message-content.js'
 import { type Draft, messageRow } from '../model/message-model.js'
-import type { BatchRetry } from './batch-model.js'
+import type { Batch, BatchRetry, StoredBatch } from './batch-model.js'
+import { newEvents } from './new-events.js'
 import { storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
@@ -25,6 +27,8 @@ export interface MessageWriterOptions {
   readonly observer: BatchObserver
   readonly outbox: Pick<Outbox, 'lastBroadcastId'>
   readonly broadcastSenders: Pick<BroadcastSenders, 'recordBroadcast'>
+  /** Takes new messages right after their commit. */
+  readonly handOver: HandOver
   /** Called after the commit of messages of this app. */
   appended(appId: string): void
 }
@@ -128,25 +132,26 @@ export class MessageWriter {
 
   /** @param after the message IDs must be greater than this one */
   async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
-    const { database, ids, clock, transactionLifeMs, broadcastSenders } = this.options
+    const { database, ids, clock, transactionLifeMs, broadcastSenders, handOver } = this.options
     const taken = (await ids.take(messagesOf(sends), after)).values()
     const now = clock.now()
     const submissions = sends.map(({ transactionId, drafts, groups }) => ({
       transactionId,
       groups,
-      rows: drafts.map((draft) => messageRow(draft, taken.next().value as number, now)),
+      rows: drafts.map((draft) =>
+        messageRow(draft, taken.next().value as number, { now, transactionId }),
+      ),
     }))
+    const wantsNumbers = [...appsOf(sends)].some((appId) => handOver.wants(appId))
     const isFirstTry = this.#batchesUntilFirstTry === 0
     if (!isFirstTry) this.#batchesUntilFirstTry--
     try {
-      const { messageIds, lastBroadcasts } = await database.procedure(
-        storeBatch,
-        { submissions, now, transactionLifeMs, isFirstTry },
-        ids,
-      )
-      for (const last of lastBroadcasts)
+      const batch = { submissions, now, transactionLifeMs, isFirstTry, wantsNumbers }
+      const stored = await database.procedure(storeBatch, batch, ids)
+      for (const last of stored.lastBroadcasts)
         broadcastSenders.recordBroadcast(last.appId, last.messageId)
-      return messageIds
+      if (wantsNumbers) this.#handOver(batch, stored)
+      return stored.messageIds
     } catch (error) {
       if (retryOf(error).hasRepeats) {
         this.#batchesUntilFirstTry = batchesAfterRepeat
@@ -156,6 +161,12 @@ export class MessageWriter {
       if (idsAfter <= after) throw error
       return this.#store(sends, idsAfter)
     }
+  }
+
+  #handOver(batch: Batch, stored: StoredBatch): void {
+    const { handOver } = this.options
+    for (const { appId, position, events } of newEvents(batch, stored))
+      if (handOver.wants(appId)) handOver.handOver(appId, position, events)
   }
 
   /** @returns the ID above which the batch may succeed; 0 = it failed for another reason */

@@ -6,7 +6,11 @@ import {
 } from '../../../db/procedure.js'
 import { leadOf } from '../../../lib/ids/ids.js'
 import { keyText } from '../../../lib/ids/key-text.js'
-import { appendToOutbox, type OutboxHead } from '../../../outbox/outbox-statements.js'
+import {
+  appendToOutbox,
+  type OutboxHead,
+  positionsOfRows,
+} from '../../../outbox/outbox-statements.js'
 import { advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -39,7 +43,13 @@ import {
   setTransactionMessages,
   transactionMessagesRow,
 } from '../transactions/transaction-statements.js'
-import type { Batch, BatchRetry, MessageIdSource, StoredBatch } from './batch-model.js'
+import type {
+  Batch,
+  BatchRetry,
+  MessageIdSource,
+  MessageNumbers,
+  StoredBatch,
+} from './batch-model.js'
 import {
   type ClaimingSend,
   claim,
@@ -56,7 +66,8 @@ import {
   groupRow,
   lastIdOf,
   notificationsIn,
-  outboxRows,
+  outboxRow,
+  rowContents,
   sentAtOf,
   senderRows,
 } from './conversation-messages.js'
@@ -70,7 +81,7 @@ import {
 export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
   module: import.meta.url,
   name: 'storeBatch',
-  async run(context, { submissions, now, transactionLifeMs, isFirstTry }, idSource) {
+  async run(context, { submissions, now, transactionLifeMs, isFirstTry, wantsNumbers }, idSource) {
     const planned = submissions.map(planSend)
     const { originals, repeats } = claimsOf(planned)
     const times = { now, expiresAt: now + transactionLifeMs }
@@ -97,13 +108,16 @@ export const storeBatch: Procedure<Batch, StoredBatch, MessageIdSource> = {
       known.get(send) ?? send.rows.map(rowValue.messageId)
     return {
       last: lastStatements(conversations, { moved, ahead, renumbered, now }),
-      output: (results) => ({
-        messageIds: planned.map((send) => idsOf(repeats.get(send) ?? send)),
-        lastBroadcasts: ((results.at(-1) ?? []) as readonly OutboxHead[]).flatMap(
-          ({ app_id: appId, last_broadcast_id: messageId }) =>
+      output: (results) => {
+        const heads = (results.at(-1) ?? []) as readonly OutboxHead[]
+        return {
+          messageIds: planned.map((send) => idsOf(repeats.get(send) ?? send)),
+          numbers: wantsNumbers ? numbersOf(planned, conversations, heads) : [],
+          lastBroadcasts: heads.flatMap(({ app_id: appId, last_broadcast_id: messageId }) =>
             messageId > 0 ? [{ appId, messageId }] : [],
-        ),
-      }),
+          ),
+        }
+      },
     }
   },
 }
@@ -163,6 +177,7 @@ function numberMessages(
     if (isBehind || rows.length > 1) moved.push(messages)
     if (end.seq === rows.length && !messages.isGroup) begun.push(messages)
     isRenumbered ||= isBehind
+    messages.alterations = end.alterations
     const leadMs = leadOf(lastIdOf(messages), sentAtOf(messages))
     if (leadMs > end.ids_ahead_ms) ahead.push({ conversation: messages.conversation, leadMs })
     for (const [index, row] of rows.entries())
@@ -289,8 +304,29 @@ function lastStatements(
         receipts.map(({ row, memberIds }) => receiptRequestRow(conversation, row, memberIds)),
       ),
     },
-    appendToOutbox(outboxRows(conversations), now),
+    appendToOutbox(rowContents(conversations).map(outboxRow), now),
   ]
+}
+
+/** @returns for each send the numbers of its messages; null when it was stored before */
+function numbersOf(
+  sends: readonly PlannedSend[],
+  conversations: readonly ConversationMessages[],
+  heads: readonly OutboxHead[],
+): (readonly MessageNumbers[] | null)[] {
+  const contents = rowContents(conversations)
+  const positions = positionsOfRows(contents, heads)
+  const numbers = new Map<MessageRow, MessageNumbers>()
+  for (const [index, content] of contents.entries())
+    for (const { rows, alterations } of content.conversations)
+      for (const row of rows) {
+        const seq = rowValue.seq(row)
+        numbers.set(row, { position: positions[index] ?? 0, seq, change: seq + alterations })
+      }
+  return sends.map(({ rows }) => {
+    const found = rows.flatMap((row) => numbers.get(row) ?? [])
+    return found.length === rows.length ? found : null
+  })
 }
 
 /** For each send the indexes of the refused messages among its rows. */

@@ -6,7 +6,6 @@ import type { Clock } from '../../../lib/clock.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
-import { isOfMessage } from '../content/task-content.js'
 import { sendBatch } from '../tasks/push-jobs.js'
 import { addDevices } from '../tasks/task-statements.js'
 import {
@@ -25,7 +24,7 @@ export interface DeliveryPlannerOptions {
   readonly recipients: RecipientStore
   readonly apps: AppService
   readonly certificates: KnownCertificates
-  readonly core: Pick<CoreChannel, 'connected' | 'probe'>
+  readonly core: Pick<CoreChannel, 'connected'>
   readonly jobs: JobQueue
   readonly ids: { takeReserved(count: number): number[] }
   readonly clock: Clock
@@ -49,24 +48,17 @@ export class DeliveryPlanner {
     ]
     const [users, inputs] = await Promise.all([
       database.read((db) => recipients.inputs(db, appId, userIds)),
-      this.inputs(
-        appId,
-        userIds,
-        audiences.some(({ task }) => isOfMessage(task.content)),
-      ),
+      this.inputs(appId, userIds),
     ])
     return planDeliveries(audiences, users, inputs)
   }
 
-  /**
-   * The inputs of a plan that are not stored with the users.
-   * @param probes true for messages: connected devices are pinged
-   */
-  async inputs(appId: string, userIds: readonly Int64[], probes: boolean): Promise<PlanInputs> {
+  /** The inputs of a plan that are not stored with the users. */
+  async inputs(appId: string, userIds: readonly Int64[]): Promise<PlanInputs> {
     const { apps, certificates, core, clock } = this.options
     const [entries, connected, app] = await Promise.all([
       certificates.of(appId),
-      probes ? core.probe(appId, userIds) : core.connected(appId, userIds),
+      core.connected(appId, userIds),
       apps.get(appId),
     ])
     return {
@@ -90,9 +82,7 @@ export class DeliveryPlanner {
     const count = Math.ceil(countPending(plans) / deliveriesPerBatch)
     const batchIds = ids.takeReserved(count)
     const planned = prepareDeliveries(appId, plans, batchIds)
-    const newJobs = planned.batches.flatMap(({ batchId, runAt }) =>
-      batchId === 0 ? [] : [{ appId, payload: { batchId }, ...(runAt > 0 && { runAt }) }],
-    )
+    const newJobs = batchIds.map((batchId) => ({ appId, payload: { batchId } }))
     const context = database.contextOf(tx)
     await Promise.all([
       storeDeliveries(context, planned),

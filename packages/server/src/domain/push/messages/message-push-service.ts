@@ -59,7 +59,7 @@ export class MessagePushService {
     const { recipients, clock } = this.options
     const now = clock.now()
     const candidates = messages
-      .filter(({ sent_at }) => expiryOf(sent_at) > now)
+      .filter(({ timestamp }) => expiryOf(timestamp) > now)
       .map((event) => ({ event, config: pushConfigOf(event.config) }))
       .filter(({ event, config }) => isWorthPush(event, config))
     for (const chunk of chunksByKey(candidates, conversationOf, messagesAtOnce)) {
@@ -113,7 +113,7 @@ export class MessagePushService {
           ...mentionedContent({ message, config }),
         },
         beginsAt: now,
-        expiresAt: expiryOf(event.sent_at),
+        expiresAt: expiryOf(event.timestamp),
         createdAt: now,
       } as const
       return { task, recipients }

@@ -1,4 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
@@ -12,7 +13,7 @@ import { countNewUsers } from '../registration/new-users.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
 import { userRoom } from '../registration/user-room.js'
 import { systemUserId } from '../system-user.js'
-import { profileEvent, usernameKey } from '../user-model.js'
+import { usernameKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import {
   createPassword,
@@ -181,7 +182,7 @@ export class UserImportService {
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
     for (const { user_id, avatar } of fresh)
-      if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id, avatar)
+      if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id)
     // Entries with names that a concurrent call took, and entries of the same name in this call.
     const ours = new Set(userIds)
     const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
@@ -201,9 +202,12 @@ export class UserImportService {
   }
 
   /** Records the reference to an avatar file, which keeps the file (rule J6). */
-  #recordAvatar(tx: Tx, appId: string, userId: Int64, avatar: string): void {
+  #recordAvatar(tx: Tx, appId: string, userId: Int64): void {
     const about = { appId, actorId: systemUserId, userIds: [userId] }
-    this.options.outbox.append(tx, profileEvent(about, { avatar }))
+    this.options.outbox.append(
+      tx,
+      actorEvent('user.info_updated', about, { properties: ['avatar'] }),
+    )
   }
 
   /** @returns plans of users that no longer exist */
@@ -215,14 +219,21 @@ export class UserImportService {
       .filter((plan) => plan.result === 'updated')
       .sort((a, b) => (a.userId < b.userId ? -1 : 1))
     for (const plan of updates) {
-      if (Object.keys(plan.user.profile).length === 0) continue
+      const properties = Object.keys(plan.user.profile)
+      if (properties.length === 0) continue
       const { userId } = plan
       const { username, profile } = plan.user
       const owner = { appId, userId, username }
       if (!(await users.updateNamed(tx, owner, profileColumns(profile)))) missed.add(plan)
       else {
-        const about = { appId, actorId: systemUserId, userIds: [userId] }
-        outbox.append(tx, profileEvent(about, { ...profile }))
+        outbox.append(
+          tx,
+          actorEvent(
+            'user.info_updated',
+            { appId, actorId: systemUserId, userIds: [userId] },
+            { properties },
+          ),
+        )
       }
     }
     return missed

@@ -34,7 +34,7 @@ export const directMoves: MoveKind<DirectMove> = {
         row[column] = to
         if (position === 'read_seq') row[seen] = Math.max(row[seen], to)
         changed.add(row)
-        return [eventRow(move, seq === null ? { msg_id: row.last_msg_id } : {})]
+        return [eventRow(move, seq === null ? { msg_id: row.last_msg_id, seq: to } : {})]
       },
       write: () => [{ statement: setPositions, rows: [...changed].map(positionsRow) }],
     }

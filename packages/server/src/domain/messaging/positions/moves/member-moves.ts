@@ -41,7 +41,7 @@ export const memberMoves: MoveKind<MemberMove> = {
     }
     return {
       move(move) {
-        const { position, seq, notifiesOwn, receipts } = move
+        const { position, seq, receipts } = move
         const row = membersByKey.get(memberText(move))
         // Sending moves the read position without receipts, so an acknowledgement counts from the last acknowledged position.
         const reported = position === 'read_seq' ? 'acked_seq' : position
@@ -55,11 +55,15 @@ export const memberMoves: MoveKind<MemberMove> = {
           moveFurthest(move)
         }
         return [
-          ...(notifiesOwn ? [eventRow(move)] : []),
+          eventRow(move),
           ...receipts
             .filter((receipt) => receipt.seq > from)
-            .map(({ senderId, messageId }) =>
-              eventRow(move, { user_ids: [senderId], msg_id: messageId }),
+            .map((receipt) =>
+              eventRow(move, {
+                user_ids: [receipt.senderId],
+                msg_id: receipt.messageId,
+                seq: receipt.seq,
+              }),
             ),
         ]
       },

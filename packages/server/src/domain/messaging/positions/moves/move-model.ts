@@ -23,7 +23,7 @@ interface Move {
 export interface DirectMove extends Move {
   readonly kind: 'direct'
   readonly party: Party
-  /** null = to the end of the conversation; then the event names its last message. */
+  /** null = to the end of the conversation; then the event names its end. */
   readonly seq: number | null
 }
 
@@ -35,8 +35,6 @@ export interface MemberMove extends Move {
   readonly seq: number
   /** True when the row of the conversation may have to record the member as a furthest reader. */
   readonly isFurther: boolean
-  /** False: only the receipts are sent. */
-  readonly notifiesOwn: boolean
   /** Requests up to the position, in their order. Their senders are notified of those above the member's last acknowledgement. */
   readonly receipts: readonly ReceiptRequest[]
 }
@@ -48,6 +46,7 @@ export interface BroadcastMove extends Move {
   readonly seq: number
   /** The seen position for a new row: nothing up to it is unread. */
   readonly seen: number
+  /** False: the own devices move it themselves, as after a message of their own. */
   readonly notifiesOwn: boolean
 }
 

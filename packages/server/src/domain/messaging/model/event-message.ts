@@ -1,0 +1,36 @@
+import type { EventPayloads } from '@hermod/protocol/events'
+import { type Conversation, toEventConversation } from './conversation-model.js'
+import type { StoredMessage } from './message-model.js'
+
+/** A message in the shape that events and sync share. */
+export type EventMessage = EventPayloads['message.stored']
+
+/** The shape of a stored message in events and in sync, for devices of its sender; others get {@link withoutTransactionId}. */
+export function toEventMessage(conversation: Conversation, message: StoredMessage): EventMessage {
+  const { transactionId } = message
+  return {
+    conversation: toEventConversation(conversation),
+    msg_id: message.messageId,
+    seq: message.seq,
+    sender_id: message.senderId,
+    sender_device_sn: message.senderDeviceSn,
+    content_type: message.contentType,
+    content: message.content,
+    attachment: message.attachment,
+    config: message.config,
+    ext: message.ext,
+    is_system: message.isSystem === 1,
+    timestamp: message.sentAt,
+    edit_timestamp: message.editedAt,
+    ...(transactionId !== null && { transaction_id: transactionId }),
+  }
+}
+
+/** Returns the same object when it has no transaction ID. */
+export function withoutTransactionId<Message extends Pick<EventMessage, 'transaction_id'>>(
+  message: Message,
+): Message {
+  if (message.transaction_id === undefined) return message
+  const { transaction_id: _, ...rest } = message
+  return rest as Message
+}

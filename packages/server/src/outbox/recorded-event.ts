@@ -1,0 +1,28 @@
+import type { Event, EventKind, EventPayloads } from '@hermod/protocol/events'
+
+export type EditKind = 'message.appended' | 'message.replaced'
+
+/** An edit as the outbox has it: the message is read when the event is delivered. */
+export interface RecordedEdit {
+  readonly kind: EditKind
+  readonly appId: string
+  readonly payload: Pick<
+    EventPayloads[EditKind],
+    'actor_id' | 'user_ids' | 'conversation' | 'msg_id' | 'seq'
+  >
+}
+
+/** An event as the outbox has it. */
+export type RecordedEvent = (Exclude<Event, { readonly kind: EditKind }> | RecordedEdit) & {
+  /** The change number in the log of its conversation; absent: it changes no log. */
+  readonly change?: number
+}
+
+export function isEdit(kind: EventKind): kind is EditKind {
+  return kind === 'message.appended' || kind === 'message.replaced'
+}
+
+/** The text of the payload; its member `change` is not the event's own, but the number. */
+export function toPayloadText({ payload, change }: RecordedEvent): string {
+  return JSON.stringify(change === undefined ? payload : { ...payload, change })
+}
