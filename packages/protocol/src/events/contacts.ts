@@ -21,6 +21,8 @@ export const contactEvents = {
       { description: 'The new values of what the actor changed about the contact.' },
     ),
   }),
+  /** The actor was deleted, and with it the contact and the requests between them and these users. */
+  'contact.user_removed': payload({}),
   'contact.muted': payload({}),
   'contact.unmuted': payload({}),
 }

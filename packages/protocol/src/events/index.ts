@@ -6,8 +6,10 @@
 import type { Int64 } from '../schema.js'
 import type { Static } from '../typebox.js'
 import { contactEvents } from './contacts.js'
+import { conversationEvents } from './conversations.js'
 import { groupEvents } from './groups.js'
 import { messageEvents } from './messages.js'
+import type { DeepReadonly } from './transient.js'
 import { userEvents } from './users.js'
 
 export { eventConversation, eventMessage } from './messages.js'
@@ -15,6 +17,7 @@ export { eventConversation, eventMessage } from './messages.js'
 /** The schema of each kind's payload. */
 export const eventSchemas = {
   ...contactEvents,
+  ...conversationEvents,
   ...groupEvents,
   ...userEvents,
   ...messageEvents,
@@ -29,8 +32,6 @@ export {
 
 /** Subject and past tense of an event, for example `contact.added`. */
 export type EventKind = keyof typeof eventSchemas
-
-type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** Payload of each kind of event. */
 export type EventPayloads = {

@@ -64,7 +64,10 @@ export const transientEventSchemas = {
 /** The name of a transient event. */
 export type TransientEventKind = keyof typeof transientEventSchemas
 
-type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
+/** The type with all members at any depth read-only. */
+export type DeepReadonly<T> = unknown extends T
+  ? T
+  : { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /** An event that is not stored. */
 export type TransientEvent = {

@@ -6,7 +6,7 @@ import { done, id, post } from './fields.js'
 
 /**
  * Clients send it once the messages are stored on the device, at most once a second. Positions only
- * grow. Groups have no delivery receipts: only reading is acknowledged there. Rules E5, E6.
+ * grow. Groups have no delivery receipts: only reading is acknowledged there. Rule E14a.
  */
 export const acknowledgeDelivery = operation({
   id: 'message.delivered',

@@ -8,13 +8,14 @@ export const DeviceEntry = resource('DeviceEntry', 'A device of the user.', {
   platform: intEnum(meaningsOf(platform)),
   user_agent: text('device information'),
   user_id: int64({ description: 'user ID' }),
+  online: boolean({ description: 'true while the device is connected' }),
 })
 /** A device of the acting user. */
 export type DeviceEntry = Static<typeof DeviceEntry>
 
 /** Data of /user/online_status. */
 export const OnlineStatus = resource('OnlineStatus', 'Whether the user is online.', {
-  online: boolean({ description: 'true while a device of the user is connected' }),
+  online: boolean({ description: 'a device of the user is connected, or was 10 seconds ago' }),
 })
 /** Tells whether a device of the user is connected at this moment. */
 export type OnlineStatus = Static<typeof OnlineStatus>

@@ -10,7 +10,7 @@ export const PushTraceStep = resource(
   {
     at: instant('when it happened'),
     step: text(
-      'matched, suppressed, channel_chosen, tried, token_cleared, receipt, expired, cancelled or left_out',
+      'matched, suppressed, channel_chosen, waiting, tried, token_cleared, receipt, expired, cancelled or left_out',
     ),
     text: text('the step as a sentence'),
     channel: optional(text('channel')),
@@ -18,7 +18,7 @@ export const PushTraceStep = resource(
     result: optional(text('why it was suppressed, what came of a try, or what a receipt says')),
     code: optional(text('the code of the gateway')),
     reason: optional(text('the words of the gateway')),
-    next_at: optional(instant('when it is tried again')),
+    next_at: optional(instant('when it is tried again, or the end of a wait')),
   },
 )
 /** A step with its sentence. */

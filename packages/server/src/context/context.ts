@@ -15,6 +15,7 @@ import { DatabaseHealth } from '../db/health.js'
 import { findNewestIdTime, idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { loginClasses } from '../domain/login/login-queue.js'
+import { TransientPoint } from '../delivery/transient-delivery.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
@@ -30,7 +31,8 @@ import { Outbox } from '../outbox/outbox.js'
 import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
-import { type CoreChannel, noConnections } from '../push/core-channel.js'
+import type { CoreChannel } from '../push/core-channel.js'
+import { SessionChannel } from '../push/session-channel.js'
 import { SessionRegistry } from '../sessions/registry.js'
 import { openBlobStore } from './adapters/blob-store.js'
 import { IdClock } from './adapters/id-clock.js'
@@ -70,7 +72,7 @@ export interface ContextOptions {
   readonly log: Logger
   /** Creates the data folder when it does not exist; default: its absence is an error. */
   readonly createsFolder?: boolean | undefined
-  /** The channel to connected devices; no device is connected by default. */
+  /** The channel to connected devices, in place of that to the sessions of the gateway. */
   readonly core?: CoreChannel | undefined
   /** The time that rules use; the machine's by default. */
   readonly clock?: Clock | undefined
@@ -195,7 +197,7 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 }
 
 function buildContext(
-  { config, secrets, log, core = noConnections, clock = systemClock }: ContextOptions,
+  { config, secrets, log, core, clock = systemClock }: ContextOptions,
   {
     database,
     providers,
@@ -213,6 +215,7 @@ function buildContext(
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
   const sessions = new SessionRegistry()
+  const transient = new TransientPoint()
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const handOver = new HandOverPoint()
@@ -239,6 +242,7 @@ function buildContext(
       handOver,
       jobs,
       sessions,
+      transient,
       ids,
       clock,
       budget,
@@ -251,7 +255,7 @@ function buildContext(
       providers,
       blobs,
       media,
-      core,
+      core: core ?? new SessionChannel({ sessions, transient }),
       appended,
     },
   )

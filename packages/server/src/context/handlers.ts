@@ -27,6 +27,7 @@ import { operatorTaskHandlers } from '../api/push/operator-tasks.js'
 import { pushPreferenceHandlers } from '../api/push/preferences.js'
 import { pushReportHandlers } from '../api/push/reports.js'
 import { pushTaskHandlers } from '../api/push/tasks.js'
+import { realtimeHandlers } from '../api/realtime/realtime.js'
 import { secretHandlers } from '../api/secrets/operator.js'
 import { userAdministrationHandlers } from '../api/users/administration.js'
 import { deletionHandlers } from '../api/users/deletion.js'
@@ -48,6 +49,7 @@ export function createHandlers({
   integrity,
   login,
   messaging,
+  presence,
   push,
   secrets,
   users,
@@ -62,7 +64,8 @@ export function createHandlers({
     deletionHandlers(users),
     appFlagHandlers(apps),
     userAdministrationHandlers(users),
-    deviceHandlers(devices),
+    deviceHandlers({ ...devices, ...presence }),
+    realtimeHandlers({ ...messaging, ...presence, ...push }),
     pushPreferenceHandlers(push),
     pushCertificateHandlers(push),
     pushTaskHandlers(push),

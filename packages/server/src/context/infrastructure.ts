@@ -3,6 +3,7 @@ import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
+import type { TransientPoint } from '../delivery/transient-delivery.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { HandOverPoint } from '../outbox/hand-over.js'
@@ -21,6 +22,8 @@ export interface Infrastructure {
   readonly handOver: HandOverPoint
   readonly jobs: JobQueue
   readonly sessions: SessionRegistry
+  /** Sends events that are not stored. */
+  readonly transient: TransientPoint
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly budget: EventLoopBudget

@@ -16,6 +16,7 @@ import { createGroups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createLoginParts } from './domains/login.js'
 import { createMessaging } from './domains/messaging.js'
+import { createPresence } from './domains/presence.js'
 import { createPush } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
 import { createAccounts, createUsers } from './domains/users.js'
@@ -110,6 +111,7 @@ export function createDomains(
     tokens,
     certificates: pushCertificates,
   })
+  const presence = createPresence(infrastructure)
   const secret = createSecrets(infrastructure, {
     columns: [...appSecrets.columns, pushCertificates.sealedSecrets],
     secretKeys,
@@ -130,6 +132,7 @@ export function createDomains(
     integrity,
     login,
     messaging,
+    presence,
     push,
     secrets: secret,
     users,

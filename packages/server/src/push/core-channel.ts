@@ -8,10 +8,22 @@ export interface ConnectedDevice {
   readonly deviceSn: number
 }
 
+/** A connected device that was sent a ping. Plain data, which outlives the process. */
+export interface ProbedDevice extends ConnectedDevice {
+  /** The session that was pinged. */
+  readonly sessionId: number
+  /** When it was, by the clock of the session's node; a value for {@link CoreChannel.answered} only. */
+  readonly probedAt: number
+}
+
 /** Knows the connected devices of all nodes and hands notifications to them. */
 export interface CoreChannel {
   /** Returns the devices of the users that are connected now; users without any are left out. */
   connected(appId: string, userIds: readonly Int64[]): Promise<readonly ConnectedDevice[]>
+  /** Pings the devices of the users that are connected now, in order to see with {@link answered} whether they still are. */
+  probe(appId: string, userIds: readonly Int64[]): Promise<readonly ProbedDevice[]>
+  /** Tests whether anything came from the session since it was pinged. False too when it has closed, or the service was restarted. */
+  answered(appId: string, probed: ProbedDevice): Promise<boolean>
   /** Lists users with a connected device, by ID, above `after`. */
   listUsers(appId: string, after: Int64, limit: number): Promise<readonly Int64[]>
   /**
@@ -24,11 +36,4 @@ export interface CoreChannel {
     notification: PushNotification,
     badge: number | null,
   ): Promise<boolean>
-}
-
-/** A channel without any connected device. */
-export const noConnections: CoreChannel = {
-  connected: async () => [],
-  listUsers: async () => [],
-  deliver: async () => false,
 }

@@ -109,6 +109,21 @@ describe('registry of sessions', () => {
     expect(registry.isOnline('shop', 1)).toBe(false)
   })
 
+  it('reports each session that leaves once, a replaced one too', () => {
+    const { registry } = aRegistry()
+    const left: number[] = []
+    registry.listen({
+      wentOnline: () => {},
+      wentOffline: () => {},
+      sessionClosed: ({ id }) => left.push(id),
+    })
+    const [first, second, tab] = [aSession({ deviceSn: 1 }), aSession({ deviceSn: 1 }), aSession()]
+    for (const session of [first, second, tab]) registry.add(session)
+    expect(left).toEqual([first.id])
+    for (const session of [first, second, tab, tab]) registry.remove(session)
+    expect(left).toEqual([first, second, tab].map(({ id }) => id))
+  })
+
   it('lets a caller close the sessions of a user while it walks them', () => {
     const { registry } = aRegistry()
     for (const deviceSn of [1, 2, 3]) registry.add(aSession({ deviceSn }))

@@ -5,6 +5,8 @@ import type { Session } from './session.js'
 export interface OnlineListener {
   wentOnline(appId: string, userId: Int64): void
   wentOffline(appId: string, userId: Int64): void
+  /** Called for each session that leaves, also one without a device. */
+  sessionClosed?(session: Session): void
 }
 
 const none: readonly Session[] = []
@@ -44,8 +46,10 @@ export class SessionRegistry {
     this.#apps.set(appId, users)
     const others = rival ? before.filter((each) => each !== rival) : before
     users.set(userId, [...others, session])
-    if (rival) rival.link.close('replaced', 'replaced')
-    else this.#count++
+    if (rival) {
+      rival.link.close('replaced', 'replaced')
+      this.#closed(rival)
+    } else this.#count++
     if (deviceSn !== null && !before.some(hasDevice))
       for (const listener of this.#listeners) listener.wentOnline(appId, userId)
     return true
@@ -62,8 +66,13 @@ export class SessionRegistry {
     if (left.length > 0) users.set(userId, left)
     else users.delete(userId)
     if (users.size === 0) this.#apps.delete(appId)
+    this.#closed(session)
     if (session.deviceSn !== null && !left.some(hasDevice))
       for (const listener of this.#listeners) listener.wentOffline(appId, userId)
+  }
+
+  #closed(session: Session): void {
+    for (const listener of this.#listeners) listener.sessionClosed?.(session)
   }
 
   /** The sessions of a user, oldest first. */

@@ -82,7 +82,7 @@ for (const backend of testBackends()) {
             actorEvent(
               'user.info_updated',
               { appId, actorId: 0, userIds: [1] },
-              { properties: [String(index)] },
+              { properties: [String(index)], changed: {} },
             ),
           )
       })

@@ -34,7 +34,7 @@ function fact(label: string, appId: string = apps[0], userId = 1): Event {
   return actorEvent(
     'user.info_updated',
     { appId, actorId: 0, userIds: [userId] },
-    { properties: [label] },
+    { properties: [label], changed: {} },
   )
 }
 
@@ -571,8 +571,8 @@ for (const backend of testBackends()) {
           ({ payload }) => JSON.parse(payload),
         )
       expect(await labels(apps[0])).toEqual([
-        { actor_id: 0, user_ids: [1], properties: ['erased'] },
-        { actor_id: 0, user_ids: [1], properties: ['c'] },
+        { actor_id: 0, user_ids: [1], properties: ['erased'], changed: {} },
+        { actor_id: 0, user_ids: [1], properties: ['c'], changed: {} },
       ])
       expect(await labels(apps[1])).toMatchObject([{ properties: ['b'] }])
     })

@@ -42,6 +42,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   contact_requests: 'erased',
   contacts: 'erased',
   conversations: 'kept',
+  database_identity: 'names nobody',
   devices: 'erased',
   // Without their texts, for three days.
   outbox: 'ends',
@@ -93,6 +94,8 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   sent_transactions: 'ends',
   silent_push_bindings: 'erased',
   user_badges: 'erased',
+  // Kinds and IDs of what the user had to read again.
+  user_changes: 'ends',
   user_conversations: 'erased',
   user_counts: 'names nobody',
   user_settings: 'erased',

@@ -107,8 +107,8 @@ for (const backend of anyBackend()) {
         await logIn('phone', 'Phone/2')
         const { data } = await api.admin({ userId: user.id }).succeed('GET', '/user/device/list')
         expect(data).toEqual([
-          { device_sn: 1, platform: 0, user_agent: 'Phone/2', user_id: user.id },
-          { device_sn: 2, platform: 0, user_agent: 'Tablet/1', user_id: user.id },
+          { device_sn: 1, online: false, platform: 0, user_agent: 'Phone/2', user_id: user.id },
+          { device_sn: 2, online: false, platform: 0, user_agent: 'Tablet/1', user_id: user.id },
         ])
       })
 
@@ -285,11 +285,11 @@ for (const backend of anyBackend()) {
             answerCode.token_expired,
             200,
           ])
+          expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
           const again = await api.login(second, 'guid 2')
           expect(again.record.push_token).toBe(second.record.push_token)
           expect(await serialsOf(again.api)).toEqual([1, 2])
           expect(await codesOfTokens([second, again])).toEqual([answerCode.token_expired, 200])
-          expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
         },
       )
 

@@ -11,7 +11,7 @@ import {
 import type { DeviceAccessService } from '../../domain/devices/device-access-service.js'
 import type { Device, DeviceKey } from '../../domain/devices/device-model.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
-import type { PresenceService } from '../../domain/devices/presence-service.js'
+import type { PresenceService } from '../../domain/presence/presence-service.js'
 import type { UserKey } from '../../domain/users/user-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
@@ -28,7 +28,10 @@ export function deviceHandlers({
     handle(listDevices, async (_, { principal }) => {
       const list = await devices.list(principal)
       return {
-        data: list.devices.map((device) => toDeviceEntry(principal.userId, device)),
+        data: list.devices.map((device) => ({
+          ...toDeviceEntry(principal.userId, device),
+          online: presence.isConnected(deviceOf(principal, device.deviceSn)),
+        })),
         extras: { version: list.changedAt },
       }
     }),
@@ -71,6 +74,9 @@ function deviceOf({ appId, userId }: UserKey, deviceSn: number): DeviceKey {
   return { appId, userId, deviceSn }
 }
 
-function toDeviceEntry(userId: Int64, { deviceSn, platform, userAgent }: Device): DeviceEntry {
+function toDeviceEntry(
+  userId: Int64,
+  { deviceSn, platform, userAgent }: Device,
+): Omit<DeviceEntry, 'online'> {
   return { device_sn: deviceSn, platform, user_agent: userAgent, user_id: userId }
 }

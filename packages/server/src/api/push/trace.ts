@@ -53,6 +53,6 @@ function toTraceDelivery(delivery: Delivery): PushTraceDelivery {
 }
 
 function toStep(step: DeliveryStep): PushTraceStep {
-  const { nextAt, count: _, ...others } = step
+  const { nextAt, count: _, sessionId: _id, probedAt: _at, ...others } = step
   return definedOnly({ ...others, text: stepWords(step), next_at: nextAt })
 }

@@ -3,7 +3,6 @@ import {
   DeviceAccessService,
 } from '../../domain/devices/device-access-service.js'
 import { DeviceService } from '../../domain/devices/device-service.js'
-import { PresenceService } from '../../domain/devices/presence-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
@@ -11,7 +10,6 @@ import type { Infrastructure } from '../infrastructure.js'
 export interface DeviceServices {
   readonly devices: DeviceService
   readonly deviceAccess: DeviceAccessService
-  readonly presence: PresenceService
 }
 
 /** Logins need it. */
@@ -52,5 +50,5 @@ export function createDevices(
     outbox,
     clock,
   })
-  return { services: { devices, deviceAccess, presence: new PresenceService() } }
+  return { services: { devices, deviceAccess } }
 }

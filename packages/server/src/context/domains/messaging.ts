@@ -6,6 +6,7 @@ import { ConversationFinder } from '../../domain/messaging/conversations/convers
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
+import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
 import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
@@ -16,6 +17,7 @@ import { BroadcastService } from '../../domain/messaging/sending/broadcast-servi
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
+import { TransientMessages } from '../../domain/messaging/sending/transient-messages.js'
 import { TransactionSweeper } from '../../domain/messaging/transactions/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
@@ -27,6 +29,7 @@ export interface MessagingServices {
   readonly acknowledgements: AcknowledgementService
   readonly broadcasts: BroadcastService
   readonly changes: ChangeService
+  readonly deliveryAcknowledgements: DeliveryAcknowledgementService
   readonly conversationDeletions: ConversationDeletionService
   readonly conversationLists: ConversationListService
   readonly history: HistoryService
@@ -49,7 +52,18 @@ export interface MessagingOptions {
 }
 
 export function createMessaging(
-  { database, caches, stores, outbox, handOver, ids, clock, metrics, log }: Infrastructure,
+  {
+    database,
+    caches,
+    stores,
+    outbox,
+    handOver,
+    transient,
+    ids,
+    clock,
+    metrics,
+    log,
+  }: Infrastructure,
   {
     config,
     appended,
@@ -161,12 +175,19 @@ export function createMessaging(
       messageLog: stores.history,
       finder,
     }),
+    deliveryAcknowledgements: new DeliveryAcknowledgementService({
+      database,
+      finder,
+      messageLog: stores.history,
+      positions,
+    }),
     conversationDeletions: new ConversationDeletionService({
       database,
       finder,
       store: stores.conversations,
       members: stores.members,
       broadcastPositions,
+      outbox,
     }),
     conversationLists: new ConversationListService({
       database,
@@ -186,6 +207,7 @@ export function createMessaging(
       writer,
       operations: messageOperations,
       ids,
+      transients: new TransientMessages({ transient, clock }),
       clock,
       maxMessageBytes,
       maxTargets,
@@ -198,6 +220,7 @@ export function createMessaging(
       accounts,
       groupAccess,
       groupCache,
+      outbox,
       clock,
     }),
     writer,

@@ -61,7 +61,7 @@ export function createPush(
   infrastructure: Infrastructure,
   { config, accounts, apps, core, groups, providers, secretBox, countMessages }: CreatePushOptions,
 ): Domain<PushServices> {
-  const { database, stores, clock, log } = infrastructure
+  const { database, stores, outbox, clock, log } = infrastructure
   const certificates = createCertificates(infrastructure, {
     apps,
     secretBox,
@@ -107,6 +107,7 @@ export function createPush(
         store: stores.pushPreferences,
         users: stores.users,
         accounts,
+        outbox,
       }),
       pushTasks: tasks.pushTasks,
     },

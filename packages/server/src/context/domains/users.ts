@@ -141,6 +141,7 @@ export function createUsers(
       store: stores.settings,
       accounts,
       pushTokens: stores.pushPreferences,
+      outbox,
     }),
     userImports: new UserImportService({
       database,

@@ -1,5 +1,4 @@
 import { AppError, type AppSettings, appStatus, type Int64, systemUserId } from '@hermod/protocol'
-import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
@@ -8,6 +7,7 @@ import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import { profileEvent } from '../users/user-model.js'
 import {
   type App,
   appIdPattern,
@@ -268,15 +268,14 @@ export class AppService {
 
   /** The system is a user with a name and an avatar from the settings (rule E11b). */
   #recordSystemChange(tx: Tx, { appId, settings: before }: App, after: Partial<AppSettings>): void {
-    const properties = Object.entries(systemProperties)
-      .filter(([setting]) => {
-        const name = setting as keyof typeof systemProperties
-        return after[name] !== undefined && after[name] !== before[name]
-      })
-      .map(([, property]) => property)
-    if (properties.length === 0) return
+    const changed = Object.entries(systemProperties).flatMap(([setting, property]) => {
+      const name = setting as keyof typeof systemProperties
+      const value = after[name]
+      return value === undefined || value === before[name] ? [] : [[property, value] as const]
+    })
+    if (changed.length === 0) return
     const about = { appId, actorId: systemUserId, userIds: [systemUserId] }
-    this.options.outbox.append(tx, actorEvent('user.info_updated', about, { properties }))
+    this.options.outbox.append(tx, profileEvent(about, Object.fromEntries(changed)))
   }
 
   async #createUnlessThere(

@@ -23,7 +23,7 @@ export interface PushBinding {
 
 /** Returns the event of a change to a user's device. */
 export function deviceEvent(
-  kind: 'user.kicked' | 'user.device_added' | 'user.device_removed',
+  kind: 'user.kicked' | `user.device_${'added' | 'removed' | 'updated' | 'logged_in'}`,
   actorId: Int64,
   { appId, userId, deviceSn }: DeviceKey,
 ): Event {

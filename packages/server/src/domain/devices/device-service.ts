@@ -157,7 +157,7 @@ export class DeviceService {
     use: DeviceUse,
     now: number,
   ): Promise<OpenedDevice | null> {
-    const { store, users, bindings } = this.options
+    const { store, users, bindings, outbox } = this.options
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
     // Before the device, since the user is always locked first.
@@ -171,6 +171,10 @@ export class DeviceService {
     if (!reopened) return null
     const { device_sn: deviceSn, credential_epoch: credentialEpoch } = reopened
     await bindings.wake(tx, { ...use, deviceSn }, use.deviceGuid)
+    const opened = { ...use, deviceSn }
+    outbox.append(tx, deviceEvent('user.device_logged_in', use.userId, opened))
+    if (userAgent !== device.user_agent)
+      outbox.append(tx, deviceEvent('user.device_updated', use.userId, opened))
     return { deviceSn, pushToken, credentialEpoch, displaced: [] }
   }
 

@@ -1,5 +1,4 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
@@ -7,7 +6,13 @@ import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.j
 import { requireName } from '../names.js'
 import type { AccountService } from './account-service.js'
 import type { NumberLookupLimit } from './number-lookup-limit.js'
-import { emailViolation, type NameRules, usernameKey, usernameViolation } from './user-model.js'
+import {
+  emailViolation,
+  type NameRules,
+  profileEvent,
+  usernameKey,
+  usernameViolation,
+} from './user-model.js'
 import { addressColumns, type UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
@@ -108,7 +113,7 @@ export class ProfileService {
     const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
     // Distinguishes unknown from deleted users, and accepts an empty change.
     if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
-    else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
+    else this.#announce(tx, { appId, actorId, userId }, row)
   }
 
   /**
@@ -129,7 +134,7 @@ export class ProfileService {
     const isStored = await database.transactionUnlessTaken(async (tx) => {
       if (!(await store.update(tx, appId, userId, row)))
         await accounts.lockKeyShare(tx, appId, userId)
-      await this.#announce(tx, { appId, actorId, userId, fields: [field] })
+      this.#announce(tx, { appId, actorId, userId }, { [field]: value })
     })
     if (!isStored) throw new AppError(takenErrors[field])
   }
@@ -139,23 +144,12 @@ export class ProfileService {
     return field === 'email' ? emailViolation(value) : null
   }
 
-  /** Announces the names of the fields: a value would outlive a deleted user. */
-  async #announce(
+  #announce(
     tx: Tx,
-    {
-      appId,
-      actorId,
-      userId,
-      fields,
-    }: { appId: string; actorId: Int64; userId: Int64; fields: readonly string[] },
-  ): Promise<void> {
-    this.options.outbox.append(
-      tx,
-      actorEvent(
-        'user.info_updated',
-        { appId, actorId, userIds: [userId] },
-        { properties: fields },
-      ),
-    )
+    { appId, actorId, userId }: { appId: string; actorId: Int64; userId: Int64 },
+    changed: Readonly<Record<string, string>>,
+  ): void {
+    const about = { appId, actorId, userIds: [userId] }
+    this.options.outbox.append(tx, profileEvent(about, changed))
   }
 }

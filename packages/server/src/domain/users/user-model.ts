@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { Int64 } from '@hermod/protocol'
+import { actorEvent, type Event } from '@hermod/protocol/events'
 import type { UserSettingsTable } from '../../db/schema.js'
 
 /** Key of a user: app and user ID. */
@@ -158,4 +159,15 @@ export function registrationSign(
   username: string,
 ): string {
   return createHmac('sha256', registrationSecret).update(`${appId}\n${username}`).digest('hex')
+}
+
+/**
+ * Returns the event of a changed profile.
+ * @param changed new values by the names of the fields on the wire
+ */
+export function profileEvent(
+  about: { readonly appId: string; readonly actorId: Int64; readonly userIds: readonly Int64[] },
+  changed: Readonly<Record<string, string>>,
+): Event {
+  return actorEvent('user.info_updated', about, { properties: Object.keys(changed), changed })
 }

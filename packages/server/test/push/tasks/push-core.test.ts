@@ -1,5 +1,6 @@
 /** Pushes to devices that are connected to the service itself, on both databases (rules G1, G2 and G5). */
-import { anyBackend, type LoginSession } from '@hermod/testkit'
+import { pushDeliveryState } from '@hermod/protocol'
+import { anyBackend, type LoginSession, waitFor } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
@@ -121,21 +122,100 @@ for (const backend of anyBackend()) {
       expect([none, hidden, plain].map(shown)).toEqual([[], [''], [message.title]])
     })
 
-    it('of messages leave out a device that is connected, and go to the others of its user', async () => {
-      const [here, away] = [token(), token()]
-      const user = await world.user({ vendor_x: here })
-      await world.api.login(user, 'another device')
-      await world.bind(user, 'vendor_x', away, 2)
-      core.connect(user)
-      const message = await notify(world.admin, user.id, 'There is something new.')
-      const [connected, other] = [
-        await world.delivered(message, user.id, 1),
-        await world.delivered(message, user.id, 2),
-      ]
-      expect(connected.steps.at(-1)).toMatchObject({ step: 'suppressed', result: 'connected' })
-      expect(other.steps.at(-1)).toMatchObject({ step: 'tried', result: 'accepted' })
-      expect([wasTold(here), wasTold(away)]).toEqual([false, true])
-      expect(core.handed.filter(({ device }) => device.userId === user.id)).toEqual([])
+    describe('of messages', () => {
+      /** A connected device is pinged when the message is pushed, and has 15 seconds to answer. */
+      const waitPasses = () => service.clock.set(service.clock.now() + 15_000)
+
+      async function waits(message: number, user: LoginSession): Promise<void> {
+        const delivery = await waitFor(() => world.delivery(message, user.id), {
+          what: 'the delivery of the message',
+          timeoutMs: 20_000,
+        })
+        expect(delivery).toMatchObject({ state: pushDeliveryState.pending, attempts: 0 })
+        expect(delivery.steps.at(-1)).toMatchObject({ step: 'waiting', next_at: delivery.next_at })
+      }
+
+      it('wait for a connected device that answers, and go to the others of its user at once', async () => {
+        const [here, away] = [token(), token()]
+        const user = await world.user({ vendor_x: here })
+        await world.api.login(user, 'another device')
+        await world.bind(user, 'vendor_x', away, 2)
+        core.connect(user)
+        core.answer(user)
+        const message = await notify(world.admin, user.id, 'There is something new.')
+        const other = await world.delivered(message, user.id, 2)
+        await waits(message, user)
+        waitPasses()
+        const connected = await world.delivered(message, user.id, 1)
+        expect(connected.steps.at(-1)).toMatchObject({ step: 'suppressed', result: 'connected' })
+        expect(other.steps.at(-1)).toMatchObject({ step: 'tried', result: 'accepted' })
+        expect([wasTold(here), wasTold(away)]).toEqual([false, true])
+        expect(core.handed.filter(({ device }) => device.userId === user.id)).toEqual([])
+      })
+
+      it('are sent after 15 seconds to a connected device that does not answer, or has left', async () => {
+        const tokens = [token(), token()] as const
+        const [silent, leaving] = [
+          await world.user({ vendor_x: tokens[0] }),
+          await world.user({ vendor_x: tokens[1] }),
+        ]
+        for (const user of [silent, leaving]) core.connect(user)
+        core.answer(leaving)
+        const messages = [
+          await notify(world.admin, silent.id, 'One.'),
+          await notify(world.admin, leaving.id, 'Two.'),
+        ] as const
+        await waits(messages[0], silent)
+        await waits(messages[1], leaving)
+        expect(tokens.map(wasTold)).toEqual([false, false])
+        core.disconnectAll()
+        core.connect(silent)
+        waitPasses()
+        for (const [index, user] of [silent, leaving].entries()) {
+          const delivery = await world.delivered(messages[index] ?? 0, user.id)
+          expect(delivery.steps.at(-1)).toMatchObject({ step: 'tried', result: 'accepted' })
+        }
+        expect(tokens.map(wasTold)).toEqual([true, true])
+      })
+
+      it('are sent after a restart within the 15 seconds, since no session has outlasted it', async () => {
+        const own = token()
+        const user = await world.user({ vendor_x: own })
+        core.connect(user)
+        core.answer(user)
+        const message = await notify(world.admin, user.id, 'There is something new.')
+        await waits(message, user)
+        await service.stop()
+        core.reconnectAll()
+        await service.startAgain()
+        waitPasses()
+        await world.delivered(message, user.id)
+        expect(wasTold(own)).toBe(true)
+      })
+
+      it('are not sent when the message was read within the 15 seconds', async () => {
+        const own = token()
+        const user = await world.user({ vendor_x: own })
+        core.connect(user)
+        const message = await notify(world.admin, user.id, 'There is something new.')
+        await waits(message, user)
+        await user.api.succeed('GET', '/message/ack', { query: { conversation_id: 0 } })
+        const delivery = await world.delivered(message, user.id)
+        expect(delivery.steps.at(-1)).toMatchObject({ step: 'suppressed', result: 'message_read' })
+        waitPasses()
+        const next = await notify(world.admin, user.id, 'The next one.')
+        await waits(next, user)
+        expect(wasTold(own)).toBe(false)
+      })
+
+      it('to a connected device without a token wait for nothing', async () => {
+        const user = await world.user({ vendor_x: token() })
+        await world.api.login(user, 'another device')
+        core.connect(user, 2)
+        const message = await notify(world.admin, user.id, 'There is something new.')
+        const delivery = await world.delivered(message, user.id, 2)
+        expect(delivery.steps.at(-1)).toMatchObject({ step: 'suppressed', result: 'connected' })
+      })
     })
 
     it('count as received when the app says so, once', async () => {

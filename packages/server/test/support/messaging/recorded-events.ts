@@ -56,8 +56,8 @@ function contentOf(payload: Json): string {
   const { reason, minutes, changed, properties, device_sn, setting } = payload
   if (reason !== undefined) return reason
   if (minutes !== undefined) return String(minutes)
-  if (changed !== undefined) return JSON.stringify(changed)
   if (properties !== undefined) return JSON.stringify({ properties })
+  if (changed !== undefined) return JSON.stringify(changed)
   if (device_sn !== undefined) return JSON.stringify({ device_sn })
   if (setting !== undefined) return JSON.stringify(setting)
   return longContentOf(payload)

@@ -15,6 +15,10 @@ export class TestCoreChannel implements CoreChannel {
   readonly handed: HandedPush[] = []
   readonly #devices = new Map<string, ConnectedDevice>()
   readonly #leaving = new Set<string>()
+  /** Devices that answer pings. */
+  readonly #answering = new Set<string>()
+  /** The sessions of devices are numbered, and end with the process of the service. */
+  #sessionId = 1
   #failures = 0
   #losses = 0
 
@@ -31,6 +35,17 @@ export class TestCoreChannel implements CoreChannel {
   disconnectAll(): void {
     this.#devices.clear()
     this.#leaving.clear()
+    this.#answering.clear()
+  }
+
+  /** From now on the device answers pings; those before it too. */
+  answer({ id }: Pick<Session, 'id'>, deviceSn = 1): void {
+    this.#answering.add(`${id} ${deviceSn}`)
+  }
+
+  /** All sessions are replaced by others, as after a restart of the service. */
+  reconnectAll(): void {
+    this.#sessionId++
   }
 
   failNext(count: number): void {
@@ -54,6 +69,20 @@ export class TestCoreChannel implements CoreChannel {
 
   connected: CoreChannel['connected'] = async (_, userIds) =>
     [...this.#devices.values()].filter(({ userId }) => userIds.includes(userId))
+
+  probe: CoreChannel['probe'] = async (appId, userIds) => {
+    const sessionId = this.#sessionId
+    return (await this.connected(appId, userIds)).map((each) => ({
+      ...each,
+      sessionId,
+      probedAt: 0,
+    }))
+  }
+
+  answered: CoreChannel['answered'] = async (_, { userId, deviceSn, sessionId }) => {
+    const name = `${userId} ${deviceSn}`
+    return sessionId === this.#sessionId && this.#devices.has(name) && this.#answering.has(name)
+  }
 
   listUsers: CoreChannel['listUsers'] = async (_, after, limit) => {
     const users = new Set([...this.#devices.values()].map(({ userId }) => Number(userId)))

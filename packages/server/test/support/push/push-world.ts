@@ -153,15 +153,19 @@ export class PushWorld {
     return (await this.admin.succeed('GET', '/push/trace', { query })).data
   }
 
+  /** Returns the delivery of a message on a device as it is now, if there is one. */
+  async delivery(messageId: number, userId: number, deviceSn = 1): Promise<Json> {
+    const query = { msg_id: messageId, user_id: userId }
+    const { data } = await this.admin.call('GET', '/push/trace', { query })
+    return data?.devices.find((each: Json) => each.device_sn === deviceSn)?.delivery
+  }
+
   /** What became of the push of a message on a user's device, once it has come to its end. */
   async delivered(messageId: number, userId: number, deviceSn = 1): Promise<Json> {
-    const query = { msg_id: messageId, user_id: userId }
     return waitFor(
       async () => {
-        const { data } = await this.admin.call('GET', '/push/trace', { query })
-        const device = data?.devices.find((each: Json) => each.device_sn === deviceSn)
-        const isOver = (device?.delivery?.state ?? pushDeliveryState.pending) > 0
-        return isOver && device.delivery
+        const delivery = await this.delivery(messageId, userId, deviceSn)
+        return (delivery?.state ?? pushDeliveryState.pending) > 0 && delivery
       },
       { what: `the end of message ${messageId} on device ${deviceSn}`, timeoutMs: 60_000 },
     )

@@ -1,4 +1,5 @@
 import { type ErrorName, groupType, type Int64, memberRole } from '@hermod/protocol'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
@@ -34,7 +35,8 @@ export interface MembershipServiceOptions {
 
 /** Pins of the conversations of groups. */
 interface GroupPins {
-  deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
+  /** @returns the users who had pinned it */
+  deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<readonly Int64[]>
 }
 
 /** Data that a group keeps about former members. */
@@ -138,11 +140,11 @@ export class MembershipService {
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
     const bans = countBans(removed.map(({ banExpiresAt }) => banExpiresAt))
-    await Promise.all([
+    const [pinning] = await Promise.all([
+      pins.deleteOfGroup(tx, group, userIds),
       removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0),
       members.delete(tx, group, userIds),
       muteGaps.deleteOfMembers(tx, group, userIds),
-      pins.deleteOfGroup(tx, group, userIds),
       groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
         members: -removed.length,
         bans: -bans,
@@ -151,6 +153,11 @@ export class MembershipService {
     if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
       outbox.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
+    if (pinning.length > 0) {
+      const about = { appId: group.appId, actorId: caller.actorId, userIds: pinning }
+      const pin = { conversation_id: group.groupId }
+      outbox.append(tx, actorEvent('conversation.unpinned', about, pin))
+    }
   }
 
   async #enter(

@@ -71,18 +71,26 @@ export class ConversationStore {
     return new Set(rows.map(({ senderId }) => senderId))
   }
 
-  /** Hides the present messages from a party; their status stays as it is for the sender. @returns false when there is no such conversation */
-  async hide(tx: Tx, conversation: ConversationKey, userId: Int64): Promise<boolean> {
+  /**
+   * Hides the present messages from a party; their status stays as it is for the sender.
+   * @returns the end of the conversation; null when there is no such conversation
+   */
+  async hide(
+    tx: Tx,
+    conversation: ConversationKey,
+    userId: Int64,
+  ): Promise<ConversationEnd | null> {
     const moved = partiesOf(conversation, userId).map((party) => ({
       [partyColumn(party, 'seen_seq')]: sql.ref('seq'),
       [partyColumn(party, 'hidden_msg_id')]: sql.ref('last_msg_id'),
     }))
-    const { numUpdatedRows } = await tx
+    const row = await tx
       .updateTable('conversations')
       .set(Object.assign({}, ...moved))
       .where(isConversation(conversation))
+      .returning(['seq', 'last_msg_id'])
       .executeTakeFirst()
-    return numUpdatedRows > 0n
+    return row ? toEnd(row) : null
   }
 
   /**

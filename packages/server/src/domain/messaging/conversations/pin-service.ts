@@ -1,6 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupAccess } from '../../groups/core/group-access.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { AccountService } from '../../users/account-service.js'
@@ -14,6 +16,7 @@ export interface PinServiceOptions {
   readonly accounts: AccountService
   readonly groupAccess: GroupAccess
   readonly groupCache: GroupCache
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 
@@ -47,7 +50,10 @@ export class PinService {
   /** Unpins a conversation, if it is pinned. */
   async unpin(user: UserKey, conversationId: Int64): Promise<void> {
     const { database, store } = this.options
-    await database.transaction((tx) => store.delete(tx, user, conversationId))
+    await database.transaction(async (tx) => {
+      if (await store.delete(tx, user, conversationId))
+        this.#announce(tx, 'conversation.unpinned', user, conversationId)
+    })
   }
 
   /** Lists pinned conversations, newest pin first. */
@@ -73,5 +79,16 @@ export class PinService {
     if (pins.length >= pinsPerUser) throw new AppError('pin_limit_reached')
     const newest = pins[0]?.pinnedAt ?? 0
     await store.insert(tx, user, { conversationId, pinnedAt: Math.max(clock.now(), newest + 1) })
+    this.#announce(tx, 'conversation.pinned', user, conversationId)
+  }
+
+  #announce(
+    tx: Tx,
+    kind: 'conversation.pinned' | 'conversation.unpinned',
+    { appId, userId }: UserKey,
+    conversation_id: Int64,
+  ): void {
+    const about = { appId, actorId: userId, userIds: [userId] }
+    this.options.outbox.append(tx, actorEvent(kind, about, { conversation_id }))
   }
 }

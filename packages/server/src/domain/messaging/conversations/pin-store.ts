@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkDelete } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 
@@ -10,10 +10,18 @@ export interface Pin {
   readonly pinnedAt: number
 }
 
+const pinKeys = { app_id: 'text', user_id: 'bigint', conversation_id: 'bigint' } as const
+
+const findPins: BulkSelect = {
+  table: 'pinned_conversations',
+  keys: pinKeys,
+  columns: 't.user_id',
+}
+
 const deletePins: BulkDelete = {
   module: import.meta.url,
   deleteFrom: 'pinned_conversations',
-  keys: { app_id: 'text', user_id: 'bigint', conversation_id: 'bigint' },
+  keys: pinKeys,
 }
 
 /** Pinned conversations. */
@@ -46,26 +54,32 @@ export class PinStore {
     await tx.insertInto('pinned_conversations').values(row).execute()
   }
 
-  async delete(tx: Tx, { appId, userId }: UserKey, conversationId: Int64): Promise<void> {
-    await tx
+  /** @returns false when it is not pinned */
+  async delete(tx: Tx, { appId, userId }: UserKey, conversationId: Int64): Promise<boolean> {
+    const { numDeletedRows } = await tx
       .deleteFrom('pinned_conversations')
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('conversation_id', '=', conversationId)
-      .execute()
+      .executeTakeFirst()
+    return numDeletedRows > 0n
   }
 
-  /** Deletes the pins of former members, because only members may pin the conversation of a group. */
+  /**
+   * Deletes the pins of former members, because only members may pin the conversation of a group.
+   * @returns the users who had pinned it
+   */
   async deleteOfGroup(
     tx: Tx,
     { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
     userIds: readonly Int64[],
-  ): Promise<void> {
-    await this.database.bulk(
-      tx,
-      deletePins,
-      [...userIds].sort(compare).map((userId) => [appId, userId, groupId]),
-    )
+  ): Promise<Int64[]> {
+    const keys = [...userIds].sort(compare).map((userId) => [appId, userId, groupId])
+    const [pinned] = await Promise.all([
+      this.database.bulk<{ user_id: Int64 }>(tx, findPins, keys),
+      this.database.bulk(tx, deletePins, keys),
+    ])
+    return pinned.map((row) => row.user_id)
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

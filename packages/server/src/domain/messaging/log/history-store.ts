@@ -327,6 +327,13 @@ export class HistoryStore {
     return row?.seq ?? null
   }
 
+  /** Finds the newest message up to a position; 0 when there is none. */
+  async findAtSeq(db: Queryable, conversation: ConversationKey, seq: number): Promise<number> {
+    const { appId, lowId, highId } = conversation
+    const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
+    return (await this.findUpTo(db, conversation, Number(place?.id ?? 0))).messageId
+  }
+
   /** Finds the newest message up to and including `messageId`; position 0 when there is none. */
   async findUpTo(
     db: Queryable,

@@ -1,5 +1,6 @@
 /** Message content as sent, and its validation. */
 import { AppError, contentType as contentTypes } from '@hermod/protocol'
+import { typingStates } from '@hermod/protocol/events'
 import { parseJson } from '../../../lib/json.js'
 
 /** The content of a message; omitted texts are "". */
@@ -38,26 +39,30 @@ export function requireSize(
     throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }
 
-const typingStates: ReadonlySet<unknown> = new Set(['typing', 'nothing'])
-
 /**
- * Tests for a typing signal: an empty text whose ext is an object with `input_status` alone. It reaches connected devices and is never
- * stored, counted or pushed. Any other ext makes a message (rule E8a).
+ * Returns the state of a typing signal: an empty text whose ext is an object with `input_status` alone. It reaches connected devices and
+ * is never stored, counted or pushed. Any other ext makes a message: null (rule E8a).
  */
-export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
+export function typingStateOf({
+  contentType,
+  content,
+  attachment,
+  ext,
+}: MessageContent): (typeof typingStates)[number] | null {
   if (
     contentType !== contentTypes.text ||
     content !== '' ||
     attachment !== '' ||
     !ext.includes('"input_status"')
   )
-    return false
+    return null
   try {
     const parsed = parseJson(ext)
-    if (typeof parsed !== 'object' || parsed === null) return false
+    if (typeof parsed !== 'object' || parsed === null) return null
     const [[name, state] = [], ...others] = Object.entries(parsed)
-    return others.length === 0 && name === 'input_status' && typingStates.has(state)
+    if (others.length > 0 || name !== 'input_status') return null
+    return typingStates.find((each) => each === state) ?? null
   } catch {
-    return false
+    return null
   }
 }

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { sql } from '../../../db/kysely.js'
+import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   type BroadcastReader,
@@ -92,10 +93,10 @@ export class BroadcastPositionStore {
     return (await this.#holder.first(db, { appId, userId, messageId }))?.senderId ?? null
   }
 
-  /** Hides the present broadcasts of a sender. @returns false when there is none for the user */
-  async hide(tx: Tx, reader: BroadcastReader): Promise<boolean> {
+  /** Hides the present broadcasts of a sender. @returns their end; null when there is none for the user */
+  async hide(tx: Tx, reader: BroadcastReader): Promise<ConversationEnd | null> {
     const positions = await this.find(tx, reader)
-    if (!positions) return false
+    if (!positions) return null
     const { end, lastMessageId } = positions
     await this.#database.bulk(tx, insertBroadcastPositions, [insertedBroadcastRow(reader, end)])
     await tx
@@ -108,7 +109,7 @@ export class BroadcastPositionStore {
       .where('user_id', '=', reader.userId)
       .where('sender_id', '=', reader.senderId)
       .execute()
-    return true
+    return { seq: end, lastMessageId }
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

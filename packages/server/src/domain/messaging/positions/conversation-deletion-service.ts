@@ -1,10 +1,17 @@
 import type { Int64 } from '@hermod/protocol'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
+import {
+  broadcastStream,
+  type Conversation,
+  toEventConversation,
+} from '../model/conversation-model.js'
 import type { BroadcastPositionStore } from './broadcast-position-store.js'
 
 /** The hidden positions of group members. */
@@ -19,6 +26,7 @@ export interface ConversationDeletionServiceOptions {
   readonly store: ConversationStore
   readonly members: HiddenMemberPositions
   readonly broadcastPositions: BroadcastPositionStore
+  readonly outbox: Outbox
 }
 
 /** Deletes conversations for one of their users, by moving the hidden position (rule E13). */
@@ -33,16 +41,46 @@ export class ConversationDeletionService {
     const { database, finder, store, broadcastPositions } = this.options
     const conversation = await database.read((db) => finder.get(db, reader, peerId))
     const isHidden = await database.transaction(async (tx) => {
-      if (conversation.isGroup) return this.#hideGroup(tx, reader, peerId)
-      const hasMessages = await store.hide(tx, conversation, reader.userId)
-      return (await broadcastPositions.hide(tx, { ...reader, senderId: peerId })) || hasMessages
+      if (conversation.isGroup) {
+        const end = await this.#hideGroup(tx, reader, peerId)
+        if (end) this.#announce(tx, reader, conversation, end)
+        return end !== null
+      }
+      const end = await store.hide(tx, conversation, reader.userId)
+      if (end) this.#announce(tx, reader, conversation, end)
+      const ofBroadcasts = await broadcastPositions.hide(tx, { ...reader, senderId: peerId })
+      if (ofBroadcasts)
+        this.#announce(tx, reader, broadcastStream(reader.appId, peerId), ofBroadcasts)
+      return end !== null || ofBroadcasts !== null
     })
     if (!isHidden) await finder.requireParty(conversation, reader.userId)
   }
 
-  async #hideGroup(tx: Tx, { appId, userId }: UserKey, groupId: Int64): Promise<boolean> {
+  /** @returns null when the group has no messages or the reader is no member */
+  async #hideGroup(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    groupId: Int64,
+  ): Promise<ConversationEnd | null> {
     const { store, members } = this.options
     const end = await store.findEnd(tx, { appId, groupId })
-    return end.seq > 0 && members.hide(tx, { appId, groupId, userId }, end)
+    const isHidden = end.seq > 0 && (await members.hide(tx, { appId, groupId, userId }, end))
+    return isHidden ? end : null
+  }
+
+  /** Appends the event for the other devices of the reader. */
+  #announce(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    conversation: Conversation,
+    { seq, lastMessageId }: ConversationEnd,
+  ): void {
+    const about = { appId, actorId: userId, userIds: [userId] }
+    const details = {
+      conversation: toEventConversation(conversation),
+      hidden_msg_id: lastMessageId,
+      seq,
+    }
+    this.options.outbox.append(tx, actorEvent('conversation.deleted', about, details))
   }
 }

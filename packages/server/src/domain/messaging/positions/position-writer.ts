@@ -66,6 +66,13 @@ export type KnownReader = ConversationReader &
 /** The new position and the message there, which the event names; null = the end of the conversation and its last message. */
 export type MoveTarget = { readonly seq: number; readonly messageId: number } | null
 
+/** A move of a position of a known reader. */
+export interface RequestedMove {
+  readonly reader: KnownReader
+  readonly position: ReceiptPosition
+  readonly to: MoveTarget
+}
+
 const positionEvents = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',
@@ -138,6 +145,16 @@ export class PositionWriter {
     const move = await this.#moveOf(reader, position, to)
     const quiet = move.kind === 'broadcast' ? { ...move, notifiesOwn } : move
     await this.#queue.add({ moves: [quiet], announcement: null })
+  }
+
+  /**
+   * Makes moves of one caller in one transaction, as {@link move} makes one.
+   * @throws as {@link move}; then none was made
+   */
+  async moveAll(moves: readonly RequestedMove[]): Promise<void> {
+    if (moves.length === 0) return
+    const prepared = moves.map(({ reader, position, to }) => this.#moveOf(reader, position, to))
+    await this.#queue.add({ moves: await Promise.all(prepared), announcement: null })
   }
 
   /**

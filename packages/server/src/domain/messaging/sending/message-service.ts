@@ -8,8 +8,7 @@ import type { GroupMessageRules } from '../../groups/core/group-message-rules.js
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import { directConversation, groupConversation } from '../model/conversation-model.js'
-import { isTypingSignal, type MessageContent, requireSize } from '../model/message-content.js'
-import type { Draft } from '../model/message-model.js'
+import { type MessageContent, requireSize, typingStateOf } from '../model/message-content.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import type { AcknowledgementService } from '../positions/acknowledgement-service.js'
 import type { TransactionStore } from '../transactions/transaction-store.js'
@@ -17,6 +16,8 @@ import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
+import type { TransientDraft, TransientMessages } from './transient-messages.js'
+import type { TypingState } from './typing-signals.js'
 
 export interface MessageServiceOptions {
   readonly database: Database
@@ -29,6 +30,7 @@ export interface MessageServiceOptions {
   readonly writer: MessageWriter
   readonly operations: MessageOperations
   readonly ids: IdGenerator
+  readonly transients: TransientMessages
   readonly maxMessageBytes: number
   readonly maxTargets: number
   readonly acknowledgements: Pick<AcknowledgementService, 'readAnswered'>
@@ -149,16 +151,13 @@ export class MessageService {
     { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
     message: MessageContent,
   ): Promise<readonly number[]> {
-    const { writer, ids, acknowledgements } = this.options
-    // These are not stored, so repeats are not recognized.
-    if (onlineOnly || (!isSystem && isTypingSignal(message)))
-      return Promise.all(recipients.map(() => ids.next()))
+    const { writer, acknowledgements } = this.options
     const { appId } = caller
     const { contentType, content, attachment, config, ext } = message
     const senderDeviceSn = caller.deviceSn ?? 0
     const isGroup = targetType === 'group'
     const drafts = recipients.map(
-      (recipient): Draft => ({
+      (recipient): TransientDraft => ({
         conversation: isGroup
           ? groupConversation(appId, recipient)
           : directConversation(appId, senderId, recipient),
@@ -172,12 +171,27 @@ export class MessageService {
         isSystem,
       }),
     )
+    const typing = isSystem ? null : typingStateOf(message)
+    // These are not stored, so repeats are not recognized.
+    if (onlineOnly || typing !== null) return this.#sendTransient(drafts, typing)
     const groups = isGroup ? await this.#receiptRequests(appId, recipients, config) : undefined
     const messageIds = await writer.write({ transactionId, drafts, groups })
     if (!isGroup && !isSystem && senderId !== systemUserId) {
       const reader = { appId, userId: senderId }
       await acknowledgements.readAnswered(reader, recipients, lastOf(messageIds))
     }
+    return messageIds
+  }
+
+  async #sendTransient(
+    drafts: readonly TransientDraft[],
+    typing: TypingState | null,
+  ): Promise<readonly number[]> {
+    const { ids, transients } = this.options
+    const messageIds = await ids.take(drafts.length)
+    for (const [index, draft] of drafts.entries())
+      if (typing === null) transients.send(draft, messageIds[index] ?? 0)
+      else transients.signalTyping(draft.conversation, draft.senderId, typing)
     return messageIds
   }
 

@@ -9,6 +9,11 @@ export type Audience =
   | { readonly kind: 'user_id'; readonly values: readonly Int64[] }
   | { readonly kind: 'message'; readonly message: PushedMessage }
 
+/** Tests whether the push is that of a message. */
+export function isOfMessage({ audience }: Pick<TaskContent, 'audience'>): boolean {
+  return audience.kind === 'message'
+}
+
 /** The choice between the service's own channel and those of vendors (rule G2). */
 export type DistributionStrategy = 'combined' | 'corepush_only' | 'ospush_only'
 

@@ -40,7 +40,7 @@ export interface Delivery extends DeliveryKey, Tries {
 /** A delivery that has not been tried; what its badge shows is not counted yet, and it is in no batch. */
 export type NewDelivery = Omit<
   Delivery,
-  'batchId' | 'messageId' | 'attempts' | keyof Tries | 'nextAt' | 'badge' | 'receivedAt'
+  'batchId' | 'messageId' | 'attempts' | keyof Tries | 'badge' | 'receivedAt'
 >
 
 /** Tells device tokens apart without keeping them: 22 characters. */

@@ -6,6 +6,7 @@ import type { Clock } from '../../../lib/clock.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
+import { isOfMessage } from '../content/task-content.js'
 import { sendBatch } from '../tasks/push-jobs.js'
 import { addDevices } from '../tasks/task-statements.js'
 import {
@@ -24,7 +25,7 @@ export interface DeliveryPlannerOptions {
   readonly recipients: RecipientStore
   readonly apps: AppService
   readonly certificates: KnownCertificates
-  readonly core: Pick<CoreChannel, 'connected'>
+  readonly core: Pick<CoreChannel, 'connected' | 'probe'>
   readonly jobs: JobQueue
   readonly ids: { takeReserved(count: number): number[] }
   readonly clock: Clock
@@ -48,17 +49,24 @@ export class DeliveryPlanner {
     ]
     const [users, inputs] = await Promise.all([
       database.read((db) => recipients.inputs(db, appId, userIds)),
-      this.inputs(appId, userIds),
+      this.inputs(
+        appId,
+        userIds,
+        audiences.some(({ task }) => isOfMessage(task.content)),
+      ),
     ])
     return planDeliveries(audiences, users, inputs)
   }
 
-  /** The inputs of a plan that are not stored with the users. */
-  async inputs(appId: string, userIds: readonly Int64[]): Promise<PlanInputs> {
+  /**
+   * The inputs of a plan that are not stored with the users.
+   * @param probes true for messages: connected devices are pinged
+   */
+  async inputs(appId: string, userIds: readonly Int64[], probes: boolean): Promise<PlanInputs> {
     const { apps, certificates, core, clock } = this.options
     const [entries, connected, app] = await Promise.all([
       certificates.of(appId),
-      core.connected(appId, userIds),
+      probes ? core.probe(appId, userIds) : core.connected(appId, userIds),
       apps.get(appId),
     ])
     return {
@@ -82,7 +90,9 @@ export class DeliveryPlanner {
     const count = Math.ceil(countPending(plans) / deliveriesPerBatch)
     const batchIds = ids.takeReserved(count)
     const planned = prepareDeliveries(appId, plans, batchIds)
-    const newJobs = batchIds.map((batchId) => ({ appId, payload: { batchId } }))
+    const newJobs = planned.batches.flatMap(({ batchId, runAt }) =>
+      batchId === 0 ? [] : [{ appId, payload: { batchId }, ...(runAt > 0 && { runAt }) }],
+    )
     const context = database.contextOf(tx)
     await Promise.all([
       storeDeliveries(context, planned),

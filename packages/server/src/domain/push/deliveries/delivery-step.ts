@@ -1,8 +1,10 @@
 import type { PushChannel } from '@hermod/protocol'
 import { beginning } from '../../../lib/beginning.js'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
+import type { ProbedDevice } from '../../../push/core-channel.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
 import type { Suppression } from '../audience/recipient.js'
+import type { Delivery } from './delivery-model.js'
 
 /** One step of what happened to a push on one device; `GET /push/trace` shows them in order. */
 export interface DeliveryStep {
@@ -12,6 +14,7 @@ export interface DeliveryStep {
     | 'matched'
     | 'suppressed'
     | 'channel_chosen'
+    | 'waiting'
     | 'tried'
     | 'token_cleared'
     | 'receipt'
@@ -26,8 +29,11 @@ export interface DeliveryStep {
   /** The gateway's own code and words. */
   readonly code?: string
   readonly reason?: string
-  /** Milliseconds since 1970, of a step `tried`: the next try. */
+  /** Milliseconds since 1970. Of a step `tried`: the next try; of a step `waiting`: the end of the wait. */
   readonly nextAt?: number
+  /** Of a step `waiting`: the session that was pinged; see ProbedDevice. */
+  readonly sessionId?: number
+  readonly probedAt?: number
   /** The number of omitted steps, for `left_out`. */
   readonly count?: number
 }
@@ -87,6 +93,20 @@ export function readSteps(steps: string): DeliveryStep[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as DeliveryStep)
+}
+
+/** The device whose answer an untried delivery waits for; null: it waits for none. */
+export function probedDevice({
+  userId,
+  deviceSn,
+  attempts,
+  steps,
+}: Pick<Delivery, 'userId' | 'deviceSn' | 'attempts' | 'steps'>): ProbedDevice | null {
+  if (attempts > 0) return null
+  const waiting = readSteps(steps).find(({ step }) => step === 'waiting')
+  if (!waiting) return null
+  const { sessionId = 0, probedAt = 0 } = waiting
+  return { userId, deviceSn, sessionId, probedAt }
 }
 
 /** When a delivery was sent last, else when its channel was chosen, milliseconds since 1970; null: neither. */

@@ -3,8 +3,9 @@ import type { Int64 } from '@hermod/protocol'
 import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
 import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { ConnectedDevice } from '../../../push/core-channel.js'
+import type { ConnectedDevice, ProbedDevice } from '../../../push/core-channel.js'
 import type { Recipient, Suppression } from '../audience/recipient.js'
+import { isOfMessage } from '../content/task-content.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
@@ -32,11 +33,15 @@ export interface DeliveryPlan {
 /** The data of an application by which its pushes are decided; plain data. */
 export interface PlanInputs {
   readonly certificates: readonly UsableCertificate[]
-  readonly connected: readonly ConnectedDevice[]
+  /** Of a message: the devices that were pinged. */
+  readonly connected: readonly (ConnectedDevice | ProbedDevice)[]
   readonly timeZone: string
   /** Milliseconds since 1970. */
   readonly now: number
 }
+
+/** The time that a connected device has to answer before a message is pushed to it. */
+export const answerTimeMs = 15_000
 
 /** The values that all devices of a task share. */
 interface Planning {
@@ -77,12 +82,18 @@ export function prepareDeliveries(
 ): PlannedDeliveries {
   const all = plans.flatMap(({ deliveries }) => deliveries)
   const pending = all.filter(isPending)
+  // Those that wait for answers of their devices come last, so that their batches are run later.
+  pending.sort((a, b) => a.nextAt - b.nextAt)
   const parts = chunksOf(pending, Math.ceil(pending.length / batchIds.length))
   return {
     appId,
     batches: [
-      ...parts.map((deliveries, index) => ({ batchId: batchIds[index] ?? 0, deliveries })),
-      { batchId: 0, deliveries: all.filter((delivery) => !isPending(delivery)) },
+      ...parts.map((deliveries, index) => ({
+        batchId: batchIds[index] ?? 0,
+        runAt: deliveries[0]?.nextAt ?? 0,
+        deliveries,
+      })),
+      { batchId: 0, runAt: 0, deliveries: all.filter((delivery) => !isPending(delivery)) },
     ],
     badges: plans.flatMap(badgesOf),
     devices: plans.map(({ task: { taskId }, deliveries }) => ({
@@ -122,6 +133,8 @@ interface Decision {
   /** null: the push goes through the chosen channel */
   readonly suppressedBy: Suppression | null
   readonly choice: ChannelChoice
+  /** The device that may answer first; null: it is not connected, or the push is none of a message. */
+  readonly waitsFor: ProbedDevice | null
   readonly preferences: PushPreferences
 }
 
@@ -133,37 +146,42 @@ function decide(
 ): Decision[] {
   const byName = new Map(certificates.map((certificate) => [certificate.name, certificate]))
   const connectedOf = groupBy(connected, ({ userId }) => userId)
-  const { audience, strategy, sequence } = task.content
+  const { strategy, sequence } = task.content
   return recipients.flatMap((recipient) => {
     const user = users.get(recipient.userId)
     if (!user) return []
     const preferences = preferencesAt(user.settings, now, timeZone)
-    const online = new Set(connectedOf.get(recipient.userId)?.map(({ deviceSn }) => deviceSn))
-    return [...new Set([...user.bindings.keys(), ...online])]
+    const online = new Map(connectedOf.get(recipient.userId)?.map((each) => [each.deviceSn, each]))
+    return [...new Set([...user.bindings.keys(), ...online.keys()])]
       .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
       .map((deviceSn) => {
-        const isConnected = online.has(deviceSn)
+        const device = online.get(deviceSn)
+        const isConnected = device !== undefined
+        const waitsFor =
+          isOfMessage(task.content) && device && 'sessionId' in device ? device : null
         const bindings = user.bindings.get(deviceSn) ?? []
         const way = { strategy, sequence, isConnected, bindings, certificates: byName, now }
         const choice = chooseChannel(way)
         const suppressedBy: Suppression | null =
           recipient.suppressedBy ??
           (user.status === userStatus.disabled ? 'user_disabled' : null) ??
-          // A connected device has the message already.
-          (audience.kind === 'message' && isConnected ? 'connected' : null) ??
+          // Without a channel of a vendor there is nothing to wait for: the device has the message.
+          (choice.kind === 'none' && waitsFor ? 'connected' : null) ??
           preferences.suppressedBy ??
           (choice.kind === 'none' ? choice.reason : null)
-        return { recipient, deviceSn, suppressedBy, choice, preferences }
+        return { recipient, deviceSn, suppressedBy, choice, waitsFor, preferences }
       })
   })
 }
 
 function deliveryOf(
-  { recipient, deviceSn, suppressedBy, choice, preferences }: Decision,
+  { recipient, deviceSn, suppressedBy, choice, waitsFor, preferences }: Decision,
   planning: Planning,
 ): NewDelivery {
   const { appId, taskId } = planning.task
+  const probed = suppressedBy === null ? waitsFor : null
   const way = suppressedBy === null ? wayOf(choice) : noWay
+  const steps = firstSteps(suppressedBy, way, planning)
   return {
     appId,
     taskId,
@@ -175,8 +193,14 @@ function deliveryOf(
     tokenHash: way.tokenHash,
     isSilent: recipient.isSilent || preferences.isSilent,
     hidesDetails: preferences.hidesDetails,
-    steps: firstSteps(suppressedBy, way, planning),
+    nextAt: probed === null ? 0 : planning.now + answerTimeMs,
+    steps: probed === null ? steps : withSteps(steps, waitingStep(probed, planning.now)),
   }
+}
+
+/** The push of a message to a connected device waits for an answer to the ping. */
+function waitingStep({ sessionId, probedAt }: ProbedDevice, at: number): DeliveryStep {
+  return { at, step: 'waiting', nextAt: at + answerTimeMs, sessionId, probedAt }
 }
 
 /** The first steps of a delivery. Devices with the same decision share one text. */

@@ -21,6 +21,8 @@ export interface PlannedDeliveries {
   readonly batches: readonly {
     /** 0: the deliveries are not sent, and show no badge. */
     readonly batchId: Int64
+    /** When the first of the deliveries is due, milliseconds since 1970; 0: at once. */
+    readonly runAt: number
     readonly deliveries: readonly NewDelivery[]
   }[]
   /** One for each task and user, in the order in which they count. */

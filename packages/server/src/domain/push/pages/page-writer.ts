@@ -8,6 +8,7 @@ import { whenReserved } from '../../../lib/ids/ids.js'
 import type { BackgroundPause } from '../../../lib/limits/background-pause.js'
 import type { AudienceEstimate } from '../audience/audience-estimate.js'
 import type { AudienceReader } from '../audience/audience-reader.js'
+import { isOfMessage } from '../content/task-content.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import type { GatewayHolds } from '../sending/gateway-holds.js'
 import { type PageToSend, pageJob, sendAudienceBatch } from '../tasks/push-jobs.js'
@@ -113,7 +114,7 @@ export class PageWriter {
       batchId,
       position,
       recipients,
-      inputs: await planner.inputs(appId, userIds),
+      inputs: await planner.inputs(appId, userIds, isOfMessage(content)),
       upTo,
       isLast,
       devicesLeft: isFull ? 0 : this.#size.devices - devices,

@@ -1,5 +1,7 @@
 import { AppError } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
+import { actorEvent } from '@hermod/protocol/events'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { UserBadge } from '../../users/user-row.js'
@@ -10,6 +12,7 @@ export interface PushPreferenceServiceOptions {
   readonly store: PushPreferenceStore
   readonly users: UserBadge
   readonly accounts: AccountService
+  readonly outbox: Outbox
 }
 
 const tagsPerUser = 100
@@ -58,17 +61,30 @@ export class PushPreferenceService {
       if (new Set([...known, ...tags]).size > tagsPerUser)
         throw new AppError('push_tag_limit_reached')
       await store.addTags(tx, user, [...new Set(tags)])
+      this.#announceTags(tx, user)
     })
   }
 
   /** Removes tags; ignores tags that the user does not have. */
   async removeTags(user: UserKey, tags: readonly string[]): Promise<void> {
     const { database, store } = this.options
-    await database.transaction((tx) => store.removeTags(tx, user, tags))
+    await database.transaction(async (tx) => {
+      await store.removeTags(tx, user, tags)
+      this.#announceTags(tx, user)
+    })
   }
 
   async clearTags(user: UserKey): Promise<void> {
     const { database, store } = this.options
-    await database.transaction((tx) => store.clearTags(tx, user))
+    await database.transaction(async (tx) => {
+      await store.clearTags(tx, user)
+      this.#announceTags(tx, user)
+    })
+  }
+
+  #announceTags(tx: Tx, { appId, userId }: UserKey): void {
+    const about = { appId, actorId: userId, userIds: [userId] }
+    const properties = ['push_tags']
+    this.options.outbox.append(tx, actorEvent('user.settings_updated', about, { properties }))
   }
 }

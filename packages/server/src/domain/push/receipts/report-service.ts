@@ -1,6 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { outcomeOf } from '../../item-outcome.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { Delivery, DeliveryKey } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
@@ -43,6 +44,14 @@ export class ReportService {
     // A repetition costs no transaction.
     if (!isNew(delivery, confirmation)) return
     await this.#record({ appId, taskId, userId, deviceSn }, confirmation)
+  }
+
+  /** Confirms pushes that a connected device has got. Those that are not for the device are ignored. Can be repeated. */
+  async received(device: ReportingDevice, taskIds: readonly Int64[]): Promise<void> {
+    for (const taskId of new Set(taskIds)) {
+      const outcome = await outcomeOf(this.report(device, taskId, 'delivered'))
+      if (outcome !== null && outcome.errorName !== 'push_task_not_found') throw outcome
+    }
   }
 
   async #record(key: DeliveryKey, confirmation: Confirmation): Promise<void> {

@@ -9,6 +9,7 @@ import { MassPruneGuard } from '../../../push/rules/mass-prune.js'
 import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, deliveryName, deviceName, tokenHash } from '../deliveries/delivery-model.js'
+import { probedDevice } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { RecipientStore } from '../deliveries/recipient-inputs.js'
 import type { SendJob } from '../tasks/push-jobs.js'
@@ -34,7 +35,7 @@ export interface BatchSenderOptions {
   readonly recipients: RecipientStore
   readonly certificates: KnownCertificates
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
-  readonly core: Pick<CoreChannel, 'deliver'>
+  readonly core: Pick<CoreChannel, 'answered' | 'deliver'>
   readonly recorder: Pick<DeliveryRecorder, 'record' | 'sendLater'>
   readonly observer: OutcomeObserver
   readonly holds: Pick<GatewayHolds, 'note'>
@@ -117,7 +118,10 @@ export class BatchSender {
     left: Map<string, number>,
   ): Promise<void> {
     const now = this.options.clock.now()
-    const inputs = await this.#inputs(appId, due)
+    const [inputs, answered] = await Promise.all([
+      this.#inputs(appId, due),
+      this.#answered(appId, due),
+    ])
     const results: Result[] = []
     const sendings: PreparedDelivery[] = []
     const connected: { delivery: Delivery; task: StoredPushTask }[] = []
@@ -127,6 +131,7 @@ export class BatchSender {
         results.push({ delivery, kind: 'ended', state: pushDeliveryState.cancelled })
       else if (task.expiresAt <= now)
         results.push({ delivery, kind: 'ended', state: pushDeliveryState.expired })
+      else if (answered.has(delivery)) results.push({ delivery, kind: 'connected' })
       else if (delivery.channel === 'core') connected.push({ delivery, task })
       else {
         const sending = openWay(delivery, inputs)
@@ -199,6 +204,18 @@ export class BatchSender {
       bindings,
       certificates: new Map(entries.map((entry) => [entry.certificateId, entry])),
     }
+  }
+
+  /** The deliveries of messages whose connected devices have answered a ping since, so that they have the message itself. */
+  async #answered(appId: string, due: readonly Delivery[]): Promise<ReadonlySet<Delivery>> {
+    const { core } = this.options
+    const isAnswered = await Promise.all(
+      due.map(async (delivery) => {
+        const probed = probedDevice(delivery)
+        return probed !== null && (await core.answered(appId, probed))
+      }),
+    )
+    return new Set(due.filter((_, index) => isAnswered[index]))
   }
 
   /** Sends one notification to devices through one certificate. */

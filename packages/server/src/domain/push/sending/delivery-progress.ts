@@ -28,6 +28,8 @@ export type Result = { readonly delivery: Delivery } & (
   /** The device no longer has the token. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'handed_over' | 'disconnected' }
+  /** The device was connected and has the message itself. */
+  | { readonly kind: 'connected' }
 )
 
 interface Tried {
@@ -100,6 +102,10 @@ export function progressOf(result: Result, inputs: ResultInputs, moment: Moment)
       const step = triedStep(delivery, now, words)
       return redirected(delivery, [step], otherWay(delivery, inputs, now, 'same'))
     }
+    case 'connected':
+      return ended(delivery, pushDeliveryState.suppressed, [
+        { at: now, step: 'suppressed', result: 'connected' },
+      ])
     case 'handed_over': {
       const step = triedStep(delivery, now, { result: 'handed_over' })
       return { ...ended(delivery, pushDeliveryState.accepted, [step]), isSent: true }

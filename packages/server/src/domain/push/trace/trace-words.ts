@@ -62,6 +62,8 @@ export function stepWords(step: DeliveryStep): string {
       return `It is not sent: ${suppressions[result as Suppression] ?? result}.`
     case 'channel_chosen':
       return `It goes through ${channel}${certificate === undefined ? '' : ` with the certificate ${certificate}`}.`
+    case 'waiting':
+      return `The device is connected, so the push waits until ${timeWords(step.nextAt ?? step.at)} for a sign of it.`
     case 'tried':
       return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}.`
     case 'receipt':
@@ -98,7 +100,7 @@ export function deliveryWords(delivery: Delivery): string {
   switch (state) {
     case pushDeliveryState.pending:
       return attempts === 0
-        ? 'It waits to be sent.'
+        ? waitingWords(lastOf('waiting'))
         : `It has not been taken yet and is tried again at ${timeWords(nextAt)}.`
     case pushDeliveryState.accepted:
       return `${channel === 'core' ? 'It was handed to the device' : `The gateway of ${channel} took it`}; the device has not confirmed it${reportHint(channel)}.`
@@ -113,6 +115,12 @@ export function deliveryWords(delivery: Delivery): string {
     default:
       return `It could not be delivered. ${last ? stepWords(last) : ''}`.trimEnd()
   }
+}
+
+function waitingWords(waiting: DeliveryStep | undefined): string {
+  return waiting === undefined
+    ? 'It waits to be sent.'
+    : `It waits until ${timeWords(waiting.nextAt ?? waiting.at)} for a sign of the connected device.`
 }
 
 function reportHint(channel: Delivery['channel']): string {

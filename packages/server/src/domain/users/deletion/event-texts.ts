@@ -12,6 +12,7 @@ const texts: { readonly [K in ActorEventKind]?: Partial<EventDetails<K>> } = {
   'group.applied': { reason: '' },
   'group.invited': { reason: '' },
   'group.info_updated': { property: '', value: '' },
+  'user.info_updated': { changed: {} },
 }
 
 /** Kinds of events that may contain personal texts. */

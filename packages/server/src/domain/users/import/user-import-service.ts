@@ -1,5 +1,4 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
@@ -13,7 +12,7 @@ import { countNewUsers } from '../registration/new-users.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
 import { userRoom } from '../registration/user-room.js'
 import { systemUserId } from '../system-user.js'
-import { usernameKey } from '../user-model.js'
+import { profileEvent, usernameKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import {
   createPassword,
@@ -182,7 +181,7 @@ export class UserImportService {
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
     for (const { user_id, avatar } of fresh)
-      if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id)
+      if (avatar !== '' && stored.has(user_id)) this.#recordAvatar(tx, appId, user_id, avatar)
     // Entries with names that a concurrent call took, and entries of the same name in this call.
     const ours = new Set(userIds)
     const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
@@ -202,12 +201,9 @@ export class UserImportService {
   }
 
   /** Records the reference to an avatar file, which keeps the file (rule J6). */
-  #recordAvatar(tx: Tx, appId: string, userId: Int64): void {
+  #recordAvatar(tx: Tx, appId: string, userId: Int64, avatar: string): void {
     const about = { appId, actorId: systemUserId, userIds: [userId] }
-    this.options.outbox.append(
-      tx,
-      actorEvent('user.info_updated', about, { properties: ['avatar'] }),
-    )
+    this.options.outbox.append(tx, profileEvent(about, { avatar }))
   }
 
   /** @returns plans of users that no longer exist */
@@ -219,21 +215,14 @@ export class UserImportService {
       .filter((plan) => plan.result === 'updated')
       .sort((a, b) => (a.userId < b.userId ? -1 : 1))
     for (const plan of updates) {
-      const properties = Object.keys(plan.user.profile)
-      if (properties.length === 0) continue
+      if (Object.keys(plan.user.profile).length === 0) continue
       const { userId } = plan
       const { username, profile } = plan.user
       const owner = { appId, userId, username }
       if (!(await users.updateNamed(tx, owner, profileColumns(profile)))) missed.add(plan)
       else {
-        outbox.append(
-          tx,
-          actorEvent(
-            'user.info_updated',
-            { appId, actorId: systemUserId, userIds: [userId] },
-            { properties },
-          ),
-        )
+        const about = { appId, actorId: systemUserId, userIds: [userId] }
+        outbox.append(tx, profileEvent(about, { ...profile }))
       }
     }
     return missed

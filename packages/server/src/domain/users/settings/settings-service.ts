@@ -1,5 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { actorEvent } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import { requireName } from '../../names.js'
 import type { AccountService } from '../account-service.js'
 import { defaultSettings, type StoredSettings, type UserKey } from '../user-model.js'
@@ -19,6 +21,7 @@ export class SettingsService {
       readonly store: SettingsStore
       readonly accounts: AccountService
       readonly pushTokens: PushTokenOwners
+      readonly outbox: Outbox
     },
   ) {}
 
@@ -38,7 +41,7 @@ export class SettingsService {
     changes: Partial<StoredSettings>,
     field = 'push_nick_name',
   ): Promise<void> {
-    const { database, store, accounts, pushTokens } = this.options
+    const { database, store, accounts, pushTokens, outbox } = this.options
     const { push_token: pushToken = '' } = changes
     if (changes.push_nick_name !== undefined) requireName(changes.push_nick_name, field)
     if (Object.keys(changes).length === 0) return
@@ -50,6 +53,10 @@ export class SettingsService {
       )
         throw new AppError('push_token_mismatch', 'push_token is the token of another user')
       await store.save(tx, appId, userId, changes)
+      // Names only: an answer or a push token is a secret.
+      const properties = Object.keys(changes)
+      const about = { appId, actorId: userId, userIds: [userId] }
+      outbox.append(tx, actorEvent('user.settings_updated', about, { properties }))
     })
   }
 }

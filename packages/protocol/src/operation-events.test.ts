@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest'
+import { operations } from './operations/index.js'
+import { eventSchemas } from './events/index.js'
+import { eventsByOperation } from './operation-events.js'
+
+describe('events by operation', () => {
+  it('every operation has its events, or a reason for none', () => {
+    const missing = operations.map(({ id }) => id).filter((id) => !(id in eventsByOperation))
+    expect(missing).toEqual([])
+  })
+
+  it('every kind of event with an actor is listed for an operation, except that of retention', () => {
+    const listed = new Set(Object.values(eventsByOperation).flat())
+    expect(Object.keys(eventSchemas).filter((kind) => !listed.has(kind))).toEqual([
+      'message.expired',
+    ])
+  })
+})

@@ -1,0 +1,57 @@
+import type { Int64 } from '@hermod/protocol'
+import type { OnlineListener, SessionRegistry } from '../../sessions/registry.js'
+import type { UserKey } from '../users/user-model.js'
+
+/** The time for which a user is shown as online after the last device has left, so that a change of network shows nothing. */
+export const graceMs = 10_000
+
+export interface OnlineUsersOptions {
+  readonly sessions: Pick<SessionRegistry, 'isOnline'>
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
+}
+
+/** The users who are shown as online: those with a connected device, and those who had one a moment ago (rule E15). */
+export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOffline'> {
+  /** When the last device of a user has left, in the order in which they left. */
+  readonly #left = new Map<string, UserKey & { readonly at: number }>()
+
+  constructor(private readonly options: OnlineUsersOptions) {}
+
+  /** True while a user is shown as online without a device. */
+  get isWaiting(): boolean {
+    return this.#left.size > 0
+  }
+
+  isShown({ appId, userId }: UserKey): boolean {
+    if (this.options.sessions.isOnline(appId, userId)) return true
+    const left = this.#left.get(nameOf(appId, userId))
+    return left !== undefined && this.options.now() < left.at + graceMs
+  }
+
+  wentOnline(appId: string, userId: Int64): void {
+    this.#left.delete(nameOf(appId, userId))
+  }
+
+  wentOffline(appId: string, userId: Int64): void {
+    const name = nameOf(appId, userId)
+    this.#left.delete(name)
+    this.#left.set(name, { appId, userId, at: this.options.now() })
+  }
+
+  /** Returns the users who are not shown as online any more since the last call. */
+  takeGone(): UserKey[] {
+    const gone: UserKey[] = []
+    for (const [name, { appId, userId, at }] of this.#left) {
+      if (this.options.now() < at + graceMs) break
+      this.#left.delete(name)
+      gone.push({ appId, userId })
+    }
+    return gone
+  }
+}
+
+/** Names a user in maps. */
+export function nameOf(appId: string, userId: Int64): string {
+  return `${appId}/${userId}`
+}

@@ -1,0 +1,292 @@
+import type { Int64 } from '@hermod/protocol'
+import type { TransientEvent } from '@hermod/protocol/events'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { SessionRegistry } from '../../sessions/registry.js'
+import type { Session } from '../../sessions/session.js'
+import { PresenceService } from './presence-service.js'
+
+const appId = 'shop'
+const [alice, bob, carol] = [1, 2, 3]
+const link = { write() {}, isBehind: false, heardAt: 0, ping() {}, close() {} }
+
+/** A service with sessions, contacts and a clock that the test sets. */
+class World {
+  readonly registry = new SessionRegistry()
+  readonly service: PresenceService
+  /** Those who are visible to a viewer, as `viewer user`. */
+  readonly visible = new Set<string>()
+  readonly #told = new Map<Session, Record<number, boolean>[]>()
+  readonly behind = new Set<Session>()
+  /** Answers of contacts that wait for the test; null: they come at once. */
+  held: (() => void)[] | null = null
+  failing: Error | null = null
+  #now = 1_000
+  #sessionId = 0
+  #tick: (() => void) | null = null
+
+  constructor() {
+    this.service = new PresenceService({
+      sessions: this.registry,
+      now: () => this.#now,
+      every: (_, run) => {
+        this.#tick = run
+        return () => {
+          this.#tick = null
+        }
+      },
+      rules: {
+        visibleTo: async ({ userId: viewer }, userIds) => {
+          if (this.failing) throw this.failing
+          const found = new Set(userIds.filter((userId) => this.visible.has(`${viewer} ${userId}`)))
+          await new Promise<void>((resolve) => {
+            if (this.held) this.held.push(resolve)
+            else resolve()
+          })
+          return found
+        },
+      },
+      transient: { toSession: (session, event) => this.#sent(session, event) },
+    })
+  }
+
+  get isTicking(): boolean {
+    return this.#tick !== null
+  }
+
+  open(userId: Int64, deviceSn: number | null = 1): Session {
+    const session: Session = {
+      ...{ id: ++this.#sessionId, appId, userId, deviceSn, tokenHash: '', link },
+      ...{ phase: 'live', hasMissed: false },
+    }
+    this.registry.add(session)
+    return session
+  }
+
+  close(session: Session): void {
+    this.registry.remove(session)
+  }
+
+  makeContacts(one: Int64, other: Int64): void {
+    this.visible.add(`${one} ${other}`)
+    this.visible.add(`${other} ${one}`)
+  }
+
+  /** Lets seconds pass, one after the other. */
+  pass(seconds: number): void {
+    for (; seconds > 0; seconds--) {
+      this.#now += 1_000
+      this.#tick?.()
+    }
+  }
+
+  async states(session: Session, userIds: readonly Int64[]) {
+    const states = await this.service.subscribe(session, userIds)
+    return Object.fromEntries(states.map(({ user_id, online }) => [Number(user_id), online]))
+  }
+
+  /** The changes that a session was told since the last call, one object for each event. */
+  told(session: Session): Record<number, boolean>[] {
+    const told = this.#told.get(session) ?? []
+    this.#told.delete(session)
+    return told
+  }
+
+  #sent(session: Session, event: TransientEvent): boolean {
+    if (event.kind !== 'presence') throw new Error(event.kind)
+    if (this.behind.has(session)) return false
+    const states = event.data.users.map(({ user_id, online }) => [Number(user_id), online])
+    this.#told.set(session, [...(this.#told.get(session) ?? []), Object.fromEntries(states)])
+    return true
+  }
+}
+
+let world: World
+
+beforeEach(() => {
+  world = new World()
+})
+
+describe('a user', () => {
+  it('is online while a session with a device is open, and for ten seconds after', () => {
+    const isOnline = () => world.service.isOnline({ appId, userId: alice })
+    world.open(alice, null)
+    expect(isOnline()).toBe(false)
+    const [phone, tablet] = [world.open(alice, 1), world.open(alice, 2)]
+    expect(isOnline()).toBe(true)
+    world.close(phone)
+    world.close(tablet)
+    world.pass(9)
+    expect(isOnline()).toBe(true)
+    world.pass(1)
+    expect(isOnline()).toBe(false)
+    expect(world.service.isOnline({ appId: 'bank', userId: alice })).toBe(false)
+  })
+
+  it('has connected devices at this moment only', () => {
+    const phone = world.open(alice, 4)
+    const isConnected = (deviceSn: number) =>
+      world.service.isConnected({ appId, userId: alice, deviceSn })
+    expect([isConnected(4), isConnected(5)]).toEqual([true, false])
+    world.close(phone)
+    expect(isConnected(4)).toBe(false)
+  })
+})
+
+describe('a subscriber', () => {
+  it('gets the states of itself and of contacts; all others are offline', async () => {
+    world.makeContacts(alice, bob)
+    for (const user of [bob, carol]) world.open(user)
+    const session = world.open(alice)
+    expect(await world.states(session, [alice, bob, carol, 999])).toEqual({
+      [alice]: true,
+      [bob]: true,
+      [carol]: false,
+      999: false,
+    })
+  })
+
+  it('gets each user once, in the order of the list', async () => {
+    const session = world.open(alice)
+    const states = await world.service.subscribe(session, [carol, alice, carol])
+    expect(states.map(({ user_id }) => user_id)).toEqual([carol, alice])
+  })
+
+  it('is told the changes of a second together, and only those that are left at its end', async () => {
+    for (const user of [bob, carol, 4]) world.makeContacts(alice, user)
+    const session = world.open(alice)
+    const leaving = world.open(4)
+    await world.states(session, [bob, carol, 4])
+    world.open(bob)
+    world.open(carol)
+    world.close(leaving)
+    world.open(4)
+    expect(world.told(session)).toEqual([])
+    world.pass(1)
+    expect(world.told(session)).toEqual([{ [bob]: true, [carol]: true }])
+    world.pass(20)
+    expect(world.told(session)).toEqual([])
+  })
+
+  it('is told that a user has left when the grace is over, and nothing of a change of network', async () => {
+    world.makeContacts(alice, bob)
+    const session = world.open(alice)
+    const first = world.open(bob)
+    await world.states(session, [bob])
+    world.close(first)
+    world.pass(5)
+    const second = world.open(bob)
+    world.pass(20)
+    expect(world.told(session)).toEqual([])
+    world.close(second)
+    world.pass(9)
+    expect(world.told(session)).toEqual([])
+    world.pass(2)
+    expect(world.told(session)).toEqual([{ [bob]: false }])
+  })
+
+  it('follows the last list only, and none after it is empty or the session closed', async () => {
+    for (const user of [bob, carol]) world.makeContacts(alice, user)
+    const session = world.open(alice)
+    await world.states(session, [bob])
+    world.open(bob)
+    await world.states(session, [carol])
+    world.pass(2)
+    expect(world.told(session)).toEqual([])
+    world.open(carol)
+    world.pass(1)
+    expect(world.told(session)).toEqual([{ [carol]: true }])
+    await world.states(session, [])
+    expect(world.service.isFollowedIn(appId)).toBe(false)
+    await world.states(session, [bob])
+    world.close(session)
+    expect(world.service.isFollowedIn(appId)).toBe(false)
+  })
+
+  it('keeps no list when its session was replaced, or closed while the list was read', async () => {
+    const first = world.open(alice)
+    await world.states(first, [bob])
+    world.open(alice)
+    expect(world.service.isFollowedIn(appId)).toBe(false)
+    const second = world.open(carol)
+    world.held = []
+    const states = world.states(second, [bob])
+    world.close(second)
+    world.held[0]?.()
+    await states
+    expect(world.service.isFollowedIn(appId)).toBe(false)
+  })
+
+  it('sees a user offline after a block, and online after its end', async () => {
+    world.makeContacts(alice, bob)
+    world.open(bob)
+    const session = world.open(alice)
+    await world.states(session, [bob])
+    world.visible.delete(`${alice} ${bob}`)
+    await world.service.relationChanged(appId, bob, alice)
+    world.pass(1)
+    expect(world.told(session)).toEqual([{ [bob]: false }])
+    world.visible.add(`${alice} ${bob}`)
+    await world.service.relationsChanged(appId)
+    world.pass(1)
+    expect(world.told(session)).toEqual([{ [bob]: true }])
+  })
+
+  it('sees the newest relation when a block comes while the list is read', async () => {
+    world.makeContacts(alice, bob)
+    world.open(bob)
+    const session = world.open(alice)
+    world.held = []
+    const states = world.states(session, [bob])
+    world.visible.delete(`${alice} ${bob}`)
+    const change = world.service.relationChanged(appId, alice, bob)
+    for (const answer of world.held.reverse()) answer()
+    await change
+    expect(await states).toEqual({ [bob]: false })
+    world.pass(2)
+    expect(world.told(session)).toEqual([])
+  })
+
+  it('is told later what it could not be told while it was behind, if it still holds', async () => {
+    for (const user of [bob, carol]) world.makeContacts(alice, user)
+    const session = world.open(alice)
+    await world.states(session, [bob, carol])
+    world.behind.add(session)
+    world.open(bob)
+    const passing = world.open(carol)
+    world.pass(1)
+    world.close(passing)
+    world.pass(15)
+    world.behind.delete(session)
+    world.pass(1)
+    expect(world.told(session)).toEqual([{ [bob]: true }])
+  })
+
+  it('has no list when the contacts could not be read', async () => {
+    const session = world.open(alice)
+    await world.states(session, [bob])
+    world.failing = new Error('no database')
+    await expect(world.states(session, [carol])).rejects.toThrow('no database')
+    expect(world.service.isFollowedIn(appId)).toBe(false)
+  })
+
+  it('is one of thousands that are told in turns', async () => {
+    const sessions = Array.from({ length: 250 }, (_, index) => world.open(100 + index))
+    for (const { userId } of sessions) world.makeContacts(userId, bob)
+    for (const session of sessions) await world.states(session, [bob])
+    world.open(bob)
+    world.pass(1)
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate)
+    for (const session of sessions) expect(world.told(session)).toEqual([{ [bob]: true }])
+  })
+})
+
+it('no timer runs while nothing is to be told', async () => {
+  const session = world.open(alice)
+  await world.states(session, [bob])
+  world.pass(2)
+  expect(world.isTicking).toBe(false)
+  world.close(session)
+  expect(world.isTicking).toBe(true)
+  world.pass(12)
+  expect(world.isTicking).toBe(false)
+})
