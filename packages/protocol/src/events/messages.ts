@@ -14,7 +14,7 @@ export const eventConversation = Type.Object({
 const seq = int64({ description: 'Position in the conversation, dense from 1.' })
 
 /** The fields of a message in events and in sync. */
-const messageFields = {
+export const messageFields = {
   conversation: eventConversation,
   msg_id: int64(),
   seq,

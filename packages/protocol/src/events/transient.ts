@@ -15,7 +15,9 @@ import {
   text,
 } from '../schema.js'
 import type { Static } from '../typebox.js'
-import { eventConversation } from './messages.js'
+import { eventConversation, messageFields } from './messages.js'
+
+const { seq: _seq, transaction_id: _transactionId, ...transientFields } = messageFields
 
 /** The states of a typing signal: the sender types, or has stopped. */
 export const typingStates = ['typing', 'nothing'] as const
@@ -30,20 +32,8 @@ export const transientEventSchemas = {
     user_id: int64(),
     state: stringEnum(typingStates),
   }),
-  /** A message with `online_only`. */
-  'message.transient': Type.Object({
-    conversation: eventConversation,
-    msg_id: int64(),
-    sender_id: int64(),
-    sender_device_sn: int32(),
-    content_type: int32(),
-    content: text('message content'),
-    attachment: text('attachment, JSON'),
-    config: text('extension fields used by the SDK layer, JSON'),
-    ext: text('extension data'),
-    is_system: boolean(),
-    timestamp: int64({ description: 'When it was sent, milliseconds since 1970.' }),
-  }),
+  /** A message with `online_only`, in the shape of other messages without a position. */
+  'message.transient': Type.Object(transientFields),
   /** A push through the own channel, for the device of the session; answered by `push.received`. */
   'push.notification': Type.Object({
     task_id: int64({ description: 'for push.received and /push/report' }),

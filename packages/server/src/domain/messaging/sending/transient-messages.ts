@@ -44,6 +44,7 @@ export class TransientMessages {
         ext: draft.ext,
         is_system: draft.isSystem,
         timestamp: this.options.clock.now(),
+        edit_timestamp: 0,
       },
     })
   }
