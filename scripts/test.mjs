@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const { emptyMemoryDisk, findChromium, findPostgres } = await import(
+const { emptyMemoryDisk, findChromium, findPostgres, findPython } = await import(
   '../packages/testkit/dist/index.js'
 )
 const { hasSwift } = await import('../packages/testkit/dist/s3/index.js')
@@ -30,6 +30,11 @@ if (!hasSwift() && process.env.HERMOD_TEST_BACKENDS !== 'all') {
 }
 if (!findChromium() && process.env.HERMOD_TEST_BACKENDS !== 'all') {
   console.log('left out: everything in a browser, because no Chromium is installed')
+}
+if (!findPython(['websockets', 'aiohttp']) && process.env.HERMOD_TEST_BACKENDS !== 'all') {
+  console.log(
+    "left out: WebSocket clients in Python, because their modules are not installed (Debian's python3-websockets and python3-aiohttp are enough)",
+  )
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'hermod-test-'))

@@ -54,6 +54,7 @@ export {
   startServer,
   type TestContext,
 } from './processes/server-process.js'
+export { findPython, testPython } from './python.js'
 export { TempFolder } from './temp-folder.js'
 export { TokenIssuer } from './token-issuer.js'
 export { whenUnlocked } from './unlocked.js'

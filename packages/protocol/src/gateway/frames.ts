@@ -23,88 +23,71 @@ export const gatewayProtocol = 'hermod.v1.json'
 /** Names a call; its answer repeats it. */
 export const frameId = Type.Union([int64(), string({ minLength: 1, maxLength: 64 })], {
   description:
-    'Chosen by the client and repeated in the answer: an integer, or a text of at most 64 characters.',
+    'chosen by the client and repeated in the answer: an integer, or a text of at most 64 characters',
 })
 
 const pos = optional(
   text(
-    'Everything up to it that concerns this connection stands before this frame. Kept for the next session.open and message.sync.',
+    'everything up to it that concerns this connection stands before this frame; kept for the next session.open and message.sync',
   ),
 )
 
 /** A call of an operation. Members with other names are ignored. */
-export const callFrame = object(
-  {
-    id: frameId,
-    op: string({ description: 'The id of an operation, or session.open.', maxLength: 64 }),
-    data: optional(
-      freeObject({ description: 'All parameters of the operation, of query and body alike.' }),
-    ),
-    user_id: optional(
-      int64({ description: 'With an Admin token: the user that the call acts as.' }),
-    ),
-    group_id: optional(
-      int64({
-        description: 'With an Admin token: the call has the rights of an admin of this group.',
-      }),
-    ),
-  },
-  { title: 'Call' },
-)
+export const callFrame = object({
+  id: frameId,
+  op: string({ description: 'id of an operation, or session.open', maxLength: 64 }),
+  data: optional(
+    freeObject({ description: 'all parameters of the operation, of query and body alike' }),
+  ),
+  user_id: optional(int64({ description: 'with an Admin token: the user that the call acts as' })),
+  group_id: optional(
+    int64({
+      description: 'with an Admin token: the call has the rights of an admin of this group',
+    }),
+  ),
+})
 
 /** The answer to a call: the envelope of the operation, and the id of the call. */
 export const answerFrame = Type.Object(
   {
     id: frameId,
-    code: int32({ description: '200 on success, else the code of the error.' }),
+    code: int32({ description: '200 on success, else the code of the error' }),
     data: Type.Unknown({ description: 'null on failure' }),
     message: Type.Union([Type.String(), Type.Null()], {
       description: 'null on success, else a sentence',
     }),
   },
   {
-    title: 'Answer',
     description: 'Other members are those that the operation answers next to data.',
   },
 )
 
 /** The answer to a call that failed. */
-export const failureFrame = object(
-  {
-    id: frameId,
-    code: int32({ description: 'The code of the error.' }),
-    data: Type.Null(),
-    message: text('A sentence for people.'),
-    name: text('The name of the error.'),
-    retry: boolean({ description: 'The unchanged call may succeed later.' }),
-    retry_after_ms: optional(int32({ description: 'How long to wait before that.' })),
-  },
-  { title: 'Failure' },
-)
+export const failureFrame = object({
+  id: frameId,
+  code: int32({ description: 'code of the error' }),
+  data: Type.Null(),
+  message: text('a sentence for people'),
+  name: text('name of the error'),
+  retry: boolean({ description: 'true: the unchanged call may succeed later' }),
+  retry_after_ms: optional(int32({ description: 'time to wait before that' })),
+})
 
 /** Sent about every ping_ms, together with a WebSocket ping. */
-export const heartbeatFrame = object({ pos }, { title: 'Heartbeat' })
+export const heartbeatFrame = object({ pos })
 
 /** Events were not sent to this connection: the client calls message.sync. */
-export const syncNeededFrame = object(
-  { event: Type.Literal('sync.needed') },
-  { title: 'SyncNeeded' },
-)
+export const syncNeededFrame = object({ event: Type.Literal('sync.needed') })
 
 /** The last frame before the server closes the connection. */
-export const sessionClosingFrame = object(
-  {
-    event: Type.Literal('session.closing'),
-    data: object({
-      code: int32({ description: 'The close code that follows.' }),
-      reason: text('A word such as kicked, device_removed or shutdown.'),
-      retry_after_ms: optional(
-        int32({ description: 'Codes below 4500: come back after this time.' }),
-      ),
-    }),
-  },
-  { title: 'SessionClosing' },
-)
+export const sessionClosingFrame = object({
+  event: Type.Literal('session.closing'),
+  data: object({
+    code: int32({ description: 'close code that follows' }),
+    reason: text('a word such as kicked, device_removed or shutdown'),
+    retry_after_ms: optional(int32({ description: 'codes below 4500: come back after this time' })),
+  }),
+})
 
 /** The payloads of all kinds of events that devices may get. */
 export const deviceEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
@@ -118,6 +101,7 @@ export const numberedEventKinds = [
   'message.appended',
   'message.replaced',
   'message.recalled',
+  'change.skipped',
 ] as const satisfies readonly EventKind[]
 
 /** The frame of a kind of event. */
@@ -125,7 +109,7 @@ export function eventFrame<K extends DeviceEventKind>(kind: K) {
   const isNumbered = numberedEventKinds.some((each) => each === kind)
   const change = int64({
     description:
-      'The number of the change in its conversation: the last one + 1 is applied, a smaller one is dropped, anything else is a gap.',
+      'number of the change in its log: the last one + 1 is applied, a smaller one is dropped, anything else is a gap',
   })
   return Type.Object({
     event: Type.Literal(kind),

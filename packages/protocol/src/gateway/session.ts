@@ -18,38 +18,38 @@ export const sessionOpenOp = 'session.open'
 
 /** Parameters of {@link sessionOpenOp}. */
 export const sessionOpenParameters = {
-  app_id: string({ description: 'The application.', minLength: 1, maxLength: 32 }),
+  app_id: string({ description: 'the application', minLength: 1, maxLength: 32 }),
   access_token: string({
-    description: 'A user token, or an Admin token together with user_id.',
+    description: 'a user token, or an Admin token together with user_id',
     minLength: 1,
     maxLength: 512,
   }),
   device_guid: optional(
     string({
       description:
-        'Stable text that names the installation. Absent: the session has no device, so it displaces none, is not online and gets no push.',
+        'stable text that names the installation; absent: the session has no device, so it displaces none, is not online and gets no push',
       minLength: 1,
       maxLength: 128,
     }),
   ),
   platform: optional(
-    intEnum(meaningsOf(platform), { description: 'The platform of the device; absent: unchanged' }),
+    intEnum(meaningsOf(platform), { description: 'platform of the device; absent: unchanged' }),
   ),
   user_agent: optional(
     string({
-      description: 'The name of the device, as the list of devices shows it; absent: unchanged.',
+      description: 'device information, as the list of devices shows it; absent: unchanged',
       maxLength: 1024,
     }),
   ),
-  user_id: optional(int64({ description: 'With an Admin token: the user of the session.' })),
+  user_id: optional(int64({ description: 'with an Admin token: the user of the session' })),
   pos: optional(
     string({
-      description: 'The pos that the client has kept; absent or "": none.',
+      description: 'pos that the client has kept; absent or "": none',
       maxLength: 128,
     }),
   ),
   sdk: optional(
-    string({ description: 'Name and version of the client library, for the log.', maxLength: 128 }),
+    string({ description: 'name and version of the client library, for the log', maxLength: 128 }),
   ),
 }
 
@@ -57,27 +57,24 @@ export const sessionOpenParameters = {
 export const syncStates = ['current', 'needed', 'reset'] as const
 
 /** `data` of a successful answer to {@link sessionOpenOp}. */
-export const sessionOpenData = object(
-  {
-    session_id: int64({ description: 'Of two sessions of a device the greater one stays.' }),
-    user_id: int64(),
-    device_sn: optional(int32({ description: 'The device of the session; absent without one.' })),
-    epoch: text('Names the history of the database. Another one: drop the store and sync anew.'),
-    pos: optional(text('Present with sync "current": the client has everything up to it.')),
-    server_time: int64({ description: 'Milliseconds since 1970.' }),
-    ping_ms: int32({ description: 'The interval of heartbeats.' }),
-    max_frame: int32({ description: 'The longest frame that a client may send, in bytes.' }),
-    max_in_flight: int32({ description: 'Calls that run side by side; further ones wait.' }),
-    transaction_ttl_ms: int64({
-      description: 'How long a repeat with the same transaction_id answers the first result.',
-    }),
-    sync: stringEnum(syncStates, {
-      description:
-        'current: nothing was missed. needed: call message.sync. reset: drop the store, then call message.sync without a pos.',
-    }),
-  },
-  { title: 'SessionOpenData' },
-)
+export const sessionOpenData = object({
+  session_id: int64({ description: 'of two sessions of a device the greater one stays' }),
+  user_id: int64(),
+  device_sn: optional(int32({ description: 'device of the session; absent without one' })),
+  epoch: text('ID of the history of the database; another one: drop the store and sync anew'),
+  pos: optional(text('present with sync "current": the client has everything up to it')),
+  server_time: int64({ description: 'milliseconds since 1970' }),
+  ping_ms: int32({ description: 'interval of heartbeats' }),
+  max_frame: int32({ description: 'longest frame that a client may send, in bytes' }),
+  max_in_flight: int32({ description: 'calls that run side by side; further ones wait' }),
+  transaction_ttl_ms: int64({
+    description: 'time for which a repeat with the same transaction_id answers the first result',
+  }),
+  sync: stringEnum(syncStates, {
+    description:
+      'current: nothing was missed; needed: call message.sync; reset: drop the store, then call message.sync without a pos',
+  }),
+})
 
 /** Parameters of {@link sessionOpenOp}, decoded. */
 export type SessionOpenParameters = Static<ReturnType<typeof object<typeof sessionOpenParameters>>>

@@ -3,7 +3,13 @@
  * together and nested fields flattened.
  */
 import { callerRules } from '../callers.js'
-import { exampleValue, type JsonSchema, lastSegment, resolveSchema } from '../json-schema.js'
+import {
+  exampleValue,
+  type JsonSchema,
+  lastSegment,
+  resolveSchema,
+  type Schemas,
+} from '../json-schema.js'
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from './document.js'
 
 /** A parameter or a field of an answer. */
@@ -156,8 +162,14 @@ function bodyFields(document: OpenApiDocument, schema: JsonSchema): ReferenceFie
   ]
 }
 
-function nestedFields(
-  document: OpenApiDocument,
+/** A document with the schemas that its parts refer to. */
+interface Describing {
+  readonly components: { readonly schemas: Schemas }
+}
+
+/** Returns the fields of an object, and those inside them. */
+export function nestedFields(
+  document: Describing,
   schema: JsonSchema,
   prefix = '',
 ): ReferenceField[] {
@@ -172,11 +184,7 @@ function nestedFields(
 }
 
 /** Members of an object, of a list of objects, or of either of several shapes. */
-function innerFields(
-  document: OpenApiDocument,
-  schema: JsonSchema,
-  path: string,
-): ReferenceField[] {
+function innerFields(document: Describing, schema: JsonSchema, path: string): ReferenceField[] {
   const resolved = resolveSchema(document.components.schemas, schema)
   if (resolved.anyOf) return resolved.anyOf.flatMap((option) => innerFields(document, option, path))
   if (resolved.items) return innerFields(document, resolved.items, `${path}[]`)
@@ -184,7 +192,7 @@ function innerFields(
 }
 
 function referenceField(
-  document: OpenApiDocument,
+  document: Describing,
   path: string,
   schema: JsonSchema,
 ): Omit<ReferenceField, 'required'> {

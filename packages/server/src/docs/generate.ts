@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { errorCatalogue, operations } from '@hermod/protocol'
+import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { configReference } from '../config/reference.js'
 import { builtOperationIds } from '../context/handlers.js'
@@ -16,17 +17,20 @@ import {
   danglingSections,
   statedRules,
 } from './citations.js'
+import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
 const folder = join(root, 'docs/reference')
-const document = openApiDocument({ version: 'current', builtOperationIds })
+const described = { version: 'current', builtOperationIds }
+const document = openApiDocument(described)
 const pages: Readonly<Record<string, string>> = {
   'operations.md': renderOperations(document),
   'errors.md': renderErrors(errorCatalogue),
   'availability.md': renderAvailability(operations, builtOperationIds),
+  'gateway.md': renderGateway(asyncApiDocument(described)),
   'group-rights.md': renderGroupRights(operations),
   'configuration.md': configReference(),
 }

@@ -118,7 +118,7 @@ function renderOperation(operation: ReferenceOperation): string[] {
   ].filter((part) => part !== '')
 }
 
-function fieldRows(caption: string, fields: readonly ReferenceField[]): string {
+export function fieldRows(caption: string, fields: readonly ReferenceField[]): string {
   if (fields.length === 0) return ''
   const rows = fields.map(({ path, type, required, description, bounds }) => [
     code(path),

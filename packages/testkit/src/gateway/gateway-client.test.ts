@@ -50,7 +50,7 @@ describe('the client of the gateway', () => {
   it('returns the answer to its call, and sends and reads IDs beyond 2^53 exactly', async () => {
     using client = await connect()
     peer.once('message', () => push({ id: 1, code: 200, message: null, data: 2n ** 62n }))
-    const answer = await client.call('user.profile', { user_id: 2n ** 62n }, { userId: 7 })
+    const answer = await client.call('user.profile.get', { user_id: 2n ** 62n }, { userId: 7 })
     expect(answer.data).toBe(2n ** 62n)
     expect(received[0]).toContain('"data":{"user_id":4611686018427387904},"user_id":7}')
   })
@@ -111,11 +111,11 @@ describe('the client of the gateway', () => {
 
   it('reports the close code and reason, and fails calls that are unanswered', async () => {
     using client = await connect()
-    const call = client.call('user.profile')
+    const call = client.call('user.profile.get')
     call.catch(() => {})
     peer.close(4501, 'kicked')
     expect(await client.closed()).toEqual({ code: 4501, reason: 'kicked' })
-    await expect(call).rejects.toThrow('user.profile: the connection ended with 4501 kicked')
+    await expect(call).rejects.toThrow('user.profile.get: the connection ended with 4501 kicked')
   })
 
   it('reports the status of a refused handshake', async () => {

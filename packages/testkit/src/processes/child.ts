@@ -13,6 +13,8 @@ export interface ChildOptions {
   readonly cwd?: string
   /** The user and group to run as; only root may set it. */
   readonly user?: { readonly uid: number; readonly gid: number }
+  /** Gives it a standard input, for {@link Child.write}. */
+  readonly takesInput?: boolean
 }
 
 // Enough for the log of a long test; older lines are dropped.
@@ -70,6 +72,11 @@ export class Child {
     return () => this.#watchers.delete(watcher)
   }
 
+  /** Writes a line to its standard input. */
+  write(line: string): void {
+    this.#process.stdin?.write(`${line}\n`)
+  }
+
   signal(signal: NodeJS.Signals): void {
     if (this.#process.pid !== undefined && this.#exit === null) send(this.#process.pid, signal)
   }
@@ -87,10 +94,10 @@ export class Child {
   }
 }
 
-function spawnOptions({ env = process.env, cwd, user }: ChildOptions): SpawnOptions {
+function spawnOptions({ env = process.env, cwd, user, takesInput }: ChildOptions): SpawnOptions {
   return {
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [takesInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     // A separate process group: a Ctrl-C at the terminal reaches this process only, which then ends
     // the child in order.
     detached: true,

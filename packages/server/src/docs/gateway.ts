@@ -1,0 +1,67 @@
+/** The page of docs/reference on the frames of the gateway. Pure, as the other pages. */
+import {
+  type CloseName,
+  closeCodes,
+  closeMeanings,
+  meaningsOf,
+  userChangeKind,
+} from '@hermod/protocol'
+import type { AsyncApiDocument } from '@hermod/protocol/asyncapi'
+import {
+  type DeviceEventKind,
+  deviceEventSchemas,
+  numberedEventKinds,
+  sessionOpenOp,
+} from '@hermod/protocol/gateway'
+import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
+import { code, fieldRows, markdownPage, markdownTable } from './render.js'
+
+export function renderGateway(document: AsyncApiDocument): string {
+  return markdownPage('Gateway', [
+    'The frames of the WebSocket at `/gateway`. [Realtime](../guides/realtime.md) has the rules for clients; `/asyncapi.json` of a running service describes every frame for tools.',
+    '## session.open',
+    fieldRows('Call', fieldsOf(document, sessionOpenOp, 'data.')),
+    fieldRows('Answer', fieldsOf(document, `${sessionOpenOp}.answer`, 'data.')),
+    'An answer to a failed call of any operation:',
+    fieldRows('Failure', fieldsOf(document, 'failure', '')),
+    '## Events',
+    'An event has its kind in `event` and its fields in `data`. Kinds with a change number carry it in `change`. A question mark stands after fields that may be absent. `conversation` has the members `low_id`, `high_id` and `is_group`.',
+    markdownTable(
+      ['Event', 'Change number', 'Fields of `data`'],
+      (Object.keys(deviceEventSchemas) as DeviceEventKind[]).map((kind) => [
+        code(kind),
+        numberedEventKinds.some((each) => each === kind) ? 'yes' : '',
+        fieldsOf(document, `event.${kind}`, 'data.').map(fieldName).join(', '),
+      ]),
+    ),
+    '`session.closing` has the close code that follows, the reason, and the time after which to come back. `sync.needed` has no fields.',
+    '## User changes',
+    'Kinds of the entries in `user` of `message.sync`: what a client reads again.',
+    markdownTable(
+      ['kind', 'What has changed'],
+      Object.entries(meaningsOf(userChangeKind)).map(([kind, meaning]) => [kind, meaning]),
+    ),
+    '## Close codes',
+    'After 4000 to 4499 a client comes back, after 4500 to 4999 it does not come back by itself.',
+    markdownTable(
+      ['Code', 'Name', 'Meaning'],
+      (Object.entries(closeCodes) as [CloseName, number][]).map(([name, number]) => [
+        String(number),
+        code(name),
+        closeMeanings[name],
+      ]),
+    ),
+  ])
+}
+
+/** Fields of a message below a prefix, by their paths after it. */
+function fieldsOf(document: AsyncApiDocument, message: string, prefix: string): ReferenceField[] {
+  const { payload = {} } = document.components.messages[message] ?? {}
+  return nestedFields(document, payload)
+    .filter(({ path }) => path.startsWith(prefix) && !path.includes('conversation.'))
+    .map((field) => ({ ...field, path: field.path.slice(prefix.length) }))
+}
+
+function fieldName({ path, required }: ReferenceField): string {
+  return code(required ? path : `${path}?`)
+}
