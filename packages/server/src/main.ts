@@ -33,6 +33,7 @@ export async function run(args: readonly string[]): Promise<void> {
     migrate,
     checkDatabase,
     compact,
+    newEpoch,
     simulatePush,
   }
   process.exitCode = await runProgram(dependencies, args)
@@ -129,6 +130,14 @@ async function checkDatabase(loaded: LoadedConfig): Promise<string | null> {
 async function compact(loaded: LoadedConfig) {
   const { compactDatabase } = await import('./context/database/compaction.js')
   return compactDatabase(loaded)
+}
+
+async function newEpoch(loaded: LoadedConfig): Promise<string> {
+  const [{ newEpoch }, { createLog }] = await Promise.all([
+    import('./context/database/new-epoch.js'),
+    import('./observability/log.js'),
+  ])
+  return newEpoch({ ...loaded, log: createLog('silent') })
 }
 
 async function simulatePush(options: PushSimulationOptions): Promise<void> {

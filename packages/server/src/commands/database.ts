@@ -65,6 +65,18 @@ export function addCompactCommand(program: Command, context: CommandContext): vo
   })
 }
 
+export function addDatabaseCommand(program: Command, context: CommandContext): void {
+  const database = program.command('database').description('Acts on the database as a whole.')
+  printingCommand(
+    database,
+    'new-epoch',
+    'Begins a new history after a restore by hand: connected apps load everything again. All nodes must be stopped.',
+  ).action(async (options: CommonOptions) => {
+    const epoch = await context.dependencies.newEpoch(context.load())
+    context.printer(options).print({ epoch }, () => `The database has the new epoch ${epoch}.`)
+  })
+}
+
 function mebibytes(bytes: number): string {
   return (bytes / mebibyte).toFixed(1)
 }

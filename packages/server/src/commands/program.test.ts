@@ -73,6 +73,10 @@ async function run(
         done.push('compact')
         return compaction
       },
+      async newEpoch() {
+        done.push('new epoch')
+        return 'an-epoch'
+      },
       async simulatePush({ firstPort, started, received }) {
         done.push(`simulate ${firstPort}`)
         await started(simulation)
@@ -356,6 +360,15 @@ describe('hermod compact', () => {
     const { code, err } = await run('compact')
     expect(code).toBe(1)
     expect(err).toContain('PostgreSQL')
+  })
+})
+
+describe('hermod database new-epoch', () => {
+  it('prints the new epoch', async () => {
+    const { done, out } = await run('database new-epoch')
+    expect(done).toEqual(['new epoch'])
+    expect(out).toBe('The database has the new epoch an-epoch.\n')
+    expect(JSON.parse((await run('database new-epoch --json')).out)).toEqual({ epoch: 'an-epoch' })
   })
 })
 

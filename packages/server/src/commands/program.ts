@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   user: async () => (await import('./user/user.js')).addUserCommands,
   config: async () => (await import('./config.js')).addConfigCommand,
   migrate: async () => (await import('./database.js')).addMigrateCommand,
+  database: async () => (await import('./database.js')).addDatabaseCommand,
   compact: async () => (await import('./database.js')).addCompactCommand,
   check: async () => (await import('./check.js')).addCheckCommand,
   push: async () => (await import('./push.js')).addPushCommands,

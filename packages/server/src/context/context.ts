@@ -11,8 +11,10 @@ import { CacheCheck } from '../db/checks/cache-check.js'
 import { TableWriterCheck } from '../db/checks/table-writers.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { Epoch } from '../db/epoch.js'
 import { DatabaseHealth } from '../db/health.js'
 import { findNewestIdTime, idReservations } from '../db/id-reservations.js'
+import { IdentityStore } from '../db/identity-store.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { loginClasses } from '../domain/login/login-queue.js'
 import { TransientPoint } from '../delivery/transient-delivery.js'
@@ -56,6 +58,7 @@ export interface Context {
   readonly sessions: SessionRegistry
   readonly stores: Stores
   readonly handOver: HandOverPoint
+  readonly epoch: Epoch
   readonly domains: Domains
   readonly services: Services
   readonly executor: Executor
@@ -155,7 +158,12 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const blobs = await openBlobStore(store, floor, options.secrets)
     watchStart(blobs, log)
     const media = parts.add(createMedia(config.files.ffmpeg), ({ images }) => images.stop())
-    const context = buildContext(options, { database, providers, blobs, media })
+    const epoch = await Epoch.open({
+      database,
+      store: new IdentityStore(),
+      changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
+    })
+    const context = buildContext(options, { database, epoch, providers, blobs, media })
     context.metrics.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
@@ -200,10 +208,11 @@ function buildContext(
   { config, secrets, log, core, clock = systemClock }: ContextOptions,
   {
     database,
+    epoch,
     providers,
     blobs,
     media,
-  }: Pick<Context, 'database' | 'providers'> & {
+  }: Pick<Context, 'database' | 'epoch' | 'providers'> & {
     readonly blobs: BlobStore
     readonly media: Media
   },
@@ -240,6 +249,7 @@ function buildContext(
       stores,
       outbox,
       handOver,
+      epoch,
       jobs,
       sessions,
       transient,
@@ -291,6 +301,7 @@ function buildContext(
   metrics.watchCertificates(() => services.push.certificateExpiry.list())
   return {
     ...{ config, database, bus, clock, idClock, sessions, stores, handOver, domains, services },
+    epoch,
     ...{ executor, limits, metrics, providers },
   }
 }

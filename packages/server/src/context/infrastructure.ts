@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.js'
+import type { Epoch } from '../db/epoch.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
@@ -18,6 +19,7 @@ export interface Infrastructure {
   readonly caches: Caches
   readonly stores: Stores
   readonly outbox: Outbox
+  readonly epoch: Epoch
   /** Takes new messages over in memory, after their commit. */
   readonly handOver: HandOverPoint
   readonly jobs: JobQueue

@@ -93,6 +93,12 @@ export interface CommandDependencies {
    * @returns its size in bytes before and after; null for another database
    */
   compact(loaded: LoadedConfig): Promise<{ readonly before: number; readonly after: number } | null>
+  /**
+   * Gives the database a new epoch.
+   * @returns the epoch
+   * @throws Error while a node runs
+   */
+  newEpoch(loaded: LoadedConfig): Promise<string>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
   /** Replaces the file system in tests. */

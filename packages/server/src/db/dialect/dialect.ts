@@ -125,6 +125,8 @@ export interface SqlDialect {
   readonly readNow: (sql: string, parameters: readonly unknown[]) => MaybePromise<unknown[]>
   /** Closes what {@link readNow} has opened, where nothing else does. */
   readonly close?: () => Promise<void>
+  /** Calls the listener after each new connection; absent where the database has none. */
+  readonly onConnection?: (listener: () => void) => void
   /** Runs long reads without delaying others; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
   /** Runs changes of the schema, without a deadline; opened for one run and closed after it. Default: `writes`. */

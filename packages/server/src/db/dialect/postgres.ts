@@ -86,6 +86,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     longWrites: withoutDeadline,
     readNow: (sql, parameters) => reads.all(sql, parameters),
     close: () => pool.close(),
+    onConnection: (listener) => pool.onConnection(listener),
     rowLocks: true,
     numbersParameters: true,
     // Long reads go through whole tables.

@@ -54,12 +54,18 @@ export interface PoolOptions {
 /** The pool of connections, made when it is first needed. */
 export class LazyPool {
   #pool: Promise<pg.Pool> | undefined
+  readonly #listeners: (() => void)[] = []
 
   /** @param watch gives statements their deadline; without it they have none */
   constructor(
     private readonly options: PoolOptions,
     private readonly watch: ConnectionWatch | null = null,
   ) {}
+
+  /** Calls the listener after each new connection. */
+  onConnection(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
 
   open(): Promise<pg.Pool> {
     this.#pool ??= this.#create()
@@ -118,7 +124,10 @@ export class LazyPool {
     pool.on('acquire', (client) => watch?.mark(client, 'used'))
     pool.on('release', (_, client) => watch?.mark(client, 'idle'))
     // A connection that is lost while in use fails its next statement; an event without a listener would end the process.
-    pool.on('connect', (client) => client.on('error', () => {}))
+    pool.on('connect', (client) => {
+      client.on('error', () => {})
+      for (const listener of this.#listeners) listener()
+    })
     return pool.on('error', options.onError)
   }
 }
