@@ -1,8 +1,13 @@
 import { int64, type TProperties, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
+const version = int64({
+  description:
+    'The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom.',
+})
+
 function inGroup<T extends TProperties>(properties: T) {
-  return payload({ group_id: int64(), ...properties })
+  return payload({ group_id: int64(), version, ...properties })
 }
 
 const members = inGroup({})
@@ -17,20 +22,28 @@ export const groupEvents = {
   'group.absence': members,
   'group.created': members,
   'group.destroyed': members,
-  'group.joined': members,
+  'group.joined': inGroup({
+    change: int64({ description: "The number of the last change in the group's log before." }),
+    seq: int64({ description: 'The position of the last message before.' }),
+    joined_msg_id: int64({ description: 'The ID of the last message before; 0 = none.' }),
+  }),
   'group.left': members,
-  /** The actor requests to become a member. */
+  /** `user_ids` is the user who requests to become a member. */
   'group.applied': words,
   'group.request_accepted': members,
   'group.request_declined': members,
   'group.invited': words,
-  /** `user_ids` are the inviters. */
+  /** The actor was invited; `user_ids` is the inviter. */
   'group.invitation_accepted': members,
+  /** As group.invitation_accepted. */
   'group.invitation_declined': members,
   'group.kicked': members,
   'group.blocked': members,
   'group.unblocked': members,
-  'group.owner_assigned': members,
+  /** `user_ids` is the new owner. */
+  'group.owner_assigned': inGroup({
+    former_owner_id: int64({ description: 'Now an ordinary member, or deleted.' }),
+  }),
   'group.admin_granted': members,
   'group.admin_revoked': members,
   /** A member muted the group's messages. */

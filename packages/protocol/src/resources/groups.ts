@@ -63,6 +63,7 @@ export const GroupRecord = resource('Group', 'A group with its settings.', {
   status: intEnum(meaningsOf(groupStatus)),
   type: intEnum(meaningsOf(groupType)),
   updated_at: instant('update time'),
+  version: int64({ description: 'number of changes that all members see, as in events' }),
 })
 /** A group with its settings; msg_mute_mode and msg_push_mode are the caller's, 0 for outsiders. */
 export type GroupRecord = Static<typeof GroupRecord>
@@ -79,6 +80,7 @@ export const GroupSummary = resource('GroupSummary', 'The short form of a group.
   owner: GroupRecord.properties.owner_id,
   status: GroupRecord.properties.status,
   type: GroupRecord.properties.type,
+  version: GroupRecord.properties.version,
 })
 /** The short form of a group; the two modes are the caller's. */
 export type GroupSummary = Static<typeof GroupSummary>

@@ -26,8 +26,8 @@ type ChangeName = 'contact' | 'contactRequest' | 'group' | 'joinRequests' | 'inv
 /** Kinds without a ref. */
 type OwnName = 'profile' | 'settings' | 'devices' | 'pins'
 
-/** Users of an event; `both`: the actor and the users. */
-type Concerned = 'actor' | 'users' | 'both' | keyof AlsoConcerned
+/** Users of an event; `both`: the actor and the users; `owners`: the new and the former owner. */
+type Concerned = 'actor' | 'users' | 'both' | 'owners' | keyof AlsoConcerned
 
 type Changes = Readonly<Partial<Record<ChangeName, Concerned>>>
 
@@ -65,7 +65,7 @@ const changesByKind = {
   'group.kicked': { group: 'users' },
   'group.blocked': { group: 'users', invitation: 'invitees', joinRequests: 'managers' },
   'group.unblocked': none,
-  'group.owner_assigned': { group: 'users', joinRequests: 'users' },
+  'group.owner_assigned': { group: 'owners', joinRequests: 'owners' },
   'group.admin_granted': { group: 'users', joinRequests: 'users' },
   'group.admin_revoked': { group: 'users', joinRequests: 'users' },
   'group.muted': { group: 'users' },
@@ -119,6 +119,8 @@ function usersOf(concerned: Concerned, payload: Payload, also: AlsoConcerned): r
       return userIds
     case 'both':
       return [actorId, ...userIds]
+    case 'owners':
+      return 'former_owner_id' in payload ? [payload.former_owner_id, ...userIds] : userIds
     default:
       return also[concerned] ?? []
   }

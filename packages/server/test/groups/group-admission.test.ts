@@ -159,7 +159,7 @@ for (const backend of anyBackend()) {
         )
         expect(expired_time).toBe(Number(row?.created_at) + 7 * dayMs)
         expect(await events(group_id, 'applied')).toEqual([
-          { kind: 'applied', actor: guest.id, users: [], content: 'let me in' },
+          { kind: 'applied', actor: guest.id, users: [guest.id], content: 'let me in' },
         ])
         expect(await members(group_id)).not.toContain(guest.id)
       })

@@ -113,7 +113,8 @@ for (const backend of anyBackend()) {
         })
         expect(events).toEqual([updated(actor.id, name, value)])
         const { updated_at, ...after } = await info()
-        expect(after).toEqual({ ...before, updated_at: undefined, [name]: value })
+        const version = Number(before.version) + 1
+        expect(after).toEqual({ ...before, updated_at: undefined, [name]: value, version })
         expect(updated_at).toBeGreaterThan(Number(before.updated_at))
       })
 

@@ -88,6 +88,7 @@ for (const backend of anyBackend()) {
           read_ack: false,
           status: 0,
           type: 0,
+          version: 1,
         })
         expect(await groupEventsOf(watched.sql, group_id)).toEqual([
           { kind: 'created', actor: alice.id, users: [alice.id], content: '' },
@@ -246,6 +247,7 @@ for (const backend of anyBackend()) {
           owner: alice.id,
           status: 0,
           type: 0,
+          version: 2,
         })
         expect(shown[2]).toMatchObject({ status: 1 })
         expect((await batch(bob.api, [own]))[0]).toMatchObject({ msg_mute_mode: 0 })

@@ -2,18 +2,22 @@
 import { userChangeKind } from '@hermod/protocol'
 import { type Api, anyBackend, type Json, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aGroup } from '../support/groups/groups.js'
+import { aGroup, types } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { anApplication, broadcast } from '../support/messaging/broadcasts.js'
 import { sendText } from '../support/messaging/messaging.js'
 
-const { pins, profile, settings, devices, group, contact, contactRequest } = userChangeKind
+const { pins, profile, settings, devices, group, contact, contactRequest, joinRequests } =
+  userChangeKind
 
 /** Alice acts; bob is an ordinary member of her group. */
 interface World {
   readonly alice: Session
   readonly bob: Session
+  readonly guest: Session
   readonly group: number
+  /** Without approval of joins. */
+  readonly chatroom: number
   readonly admin: Api
 }
 
@@ -75,7 +79,7 @@ const cases: readonly Case[] = [
     prepare: (w) => post(w.bob.api, '/user/conversation/pin', { conversation_id: w.group }),
     act: (w) => post(w.bob.api, '/group/leave', { group_id: w.group }),
     events: (w) => [
-      ['group.left', [w.bob.id], { group_id: w.group }],
+      ['group.left', [w.bob.id], { group_id: w.group, version: 3 }],
       ['conversation.unpinned', [w.bob.id], { conversation_id: w.group }],
     ],
     stale: (w) => [
@@ -217,6 +221,76 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'a join names the end of the log, and answers the request in the lists of the managers',
+    prepare: async (w) => {
+      await sendText(w.alice.api, w.group, 'before', { type: 2 })
+      await post(w.guest.api, '/group/apply', { group_id: w.group, reason: 'let me in' })
+    },
+    act: (w) =>
+      post(w.alice.api, '/group/apply/handle', {
+        group_id: w.group,
+        user_id: w.guest.id,
+        approval: true,
+      }),
+    events: (w) => [
+      [
+        'group.joined',
+        [w.guest.id],
+        { group_id: w.group, version: 3, change: 1, seq: 1, joined_msg_id: anything },
+      ],
+      ['group.request_accepted', [w.guest.id], { group_id: w.group, version: 3 }],
+    ],
+    stale: (w) => [
+      [w.alice.id, joinRequests, w.group],
+      [w.guest.id, group, w.group],
+    ],
+  },
+  {
+    name: 'a new owner may answer requests, and the former owner may not',
+    act: (w) => post(w.alice.api, '/group/transfer', { group_id: w.group, new_owner: w.bob.id }),
+    events: (w) => [
+      [
+        'group.owner_assigned',
+        [w.bob.id],
+        { group_id: w.group, version: 3, former_owner_id: w.alice.id },
+      ],
+    ],
+    stale: (w) => [
+      [w.alice.id, group, w.group],
+      [w.alice.id, joinRequests, w.group],
+      [w.bob.id, group, w.group],
+      [w.bob.id, joinRequests, w.group],
+    ],
+  },
+  {
+    name: 'an own setting in a group keeps the version',
+    act: (w) => post(w.bob.api, '/group/msg/push_mode', { group_id: w.group, msg_push_mode: 1 }),
+    events: (w) => [
+      [
+        'group.message_setting',
+        [w.bob.id],
+        { group_id: w.group, version: 2, setting: { msg_push_mode: 1 } },
+      ],
+    ],
+    stale: (w) => [[w.bob.id, group, w.group]],
+  },
+  {
+    name: 'a dissolution writes nothing for its members',
+    act: (w) => post(w.alice.api, '/group/destroy', { group_id: w.group }),
+    events: (w) => [['group.destroyed', [], { group_id: w.group, version: 3 }]],
+    stale: () => [],
+  },
+  {
+    name: 'members of a chatroom come and go without a new version',
+    prepare: (w) => post(w.bob.api, '/group/apply', { group_id: w.chatroom }),
+    act: (w) => post(w.bob.api, '/group/leave', { group_id: w.chatroom }),
+    events: (w) => [
+      ['group.left', [w.bob.id], { group_id: w.chatroom, version: 2 }],
+      ['group.absence', [w.bob.id], { group_id: w.chatroom, version: 2 }],
+    ],
+    stale: (w) => [[w.bob.id, group, w.chatroom]],
+  },
+  {
     name: 'a block changes the contact of the actor alone',
     act: (w) => post(w.alice.api, '/roster/block', { user_id: w.bob.id }),
     events: (w) => [['contact.blocked', [w.bob.id], {}]],
@@ -235,8 +309,16 @@ for (const backend of anyBackend()) {
 
     async function newWorld(): Promise<World> {
       const admin = await anApplication(server.server)
-      const [alice, bob] = [await admin.newSession(), await admin.newSession()]
-      return { admin, alice, bob, group: await aGroup(alice, { members: [bob] }) }
+      const [alice, bob, guest] = await Promise.all([
+        admin.newSession(),
+        admin.newSession(),
+        admin.newSession(),
+      ])
+      const group = await aGroup(alice, { members: [bob] })
+      const chatroom = await aGroup(alice, { more: { type: types.chatroom } })
+      const open = { group_id: chatroom, apply_approval: 0 }
+      await post(alice.api, '/group/settings/require_admin_approval', open)
+      return { admin, alice, bob, guest, group, chatroom }
     }
 
     const head = async ({ admin }: World) =>

@@ -417,7 +417,7 @@ for (const backend of anyBackend()) {
         ['file_uploaded', alice.id, [], named('of the group')],
         ['info_updated', carol.id, [carol.id], nameSet('display_name', `name of ${carol.id}`)],
         ['invited', bob.id, [alice.id, dave.id].sort((a, b) => a - b), 'to both'],
-        ['applied', carol.id, [], `by ${carol.id}`],
+        ['applied', carol.id, [carol.id], `by ${carol.id}`],
       ])
     })
 

@@ -71,6 +71,7 @@ function toSummary(view: GroupView): GroupSummary {
     owner_id,
     status,
     type,
+    version,
   } = toGroupResource(view)
   return {
     apply_approval,
@@ -84,6 +85,7 @@ function toSummary(view: GroupView): GroupSummary {
     owner: owner_id,
     status,
     type,
+    version,
   }
 }
 
@@ -107,5 +109,6 @@ export function toGroupResource({ group, member }: GroupView): GroupRecord {
     status: group.status,
     type: group.type,
     updated_at: group.updatedAt,
+    version: group.version,
   }
 }

@@ -9,6 +9,7 @@ import { AnnouncementService } from '../../domain/groups/content/announcement-se
 import { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
 import { GroupAccess } from '../../domain/groups/core/group-access.js'
 import { GroupCache } from '../../domain/groups/core/group-cache.js'
+import { GroupEvents } from '../../domain/groups/core/group-events.js'
 import { GroupMessageRules } from '../../domain/groups/core/group-message-rules.js'
 import { GroupService } from '../../domain/groups/core/group-service.js'
 import { GroupSettingsService } from '../../domain/groups/core/group-settings-service.js'
@@ -58,6 +59,7 @@ export function createGroups(
     sharedFiles: files,
     users,
   } = stores
+  const events = new GroupEvents({ groups, outbox })
   const admissions = new OpenAdmissions({ invitations, joinRequests, lists })
   const cache = new GroupCache({
     database,
@@ -76,21 +78,22 @@ export function createGroups(
     admissions,
     conversations,
     pins,
+    events,
     outbox,
   })
   const rules = new AdditionRules({ invitations, members, relations: contacts })
-  const inviter = new GroupInviter({ invitations, rules, memberships, outbox })
+  const inviter = new GroupInviter({ invitations, rules, memberships, events })
   const groupInvitations = new GroupInvitationService({
     database,
     invitations,
     access,
     memberships,
     inviter,
-    outbox,
+    events,
   })
   const endedBans = new EndedBans({ database, groups, members, lists, clock })
   const services: GroupServices = {
-    announcements: new AnnouncementService({ access, announcements, outbox, ids }),
+    announcements: new AnnouncementService({ access, announcements, events, ids }),
     groupAccess: access,
     groupCache: cache,
     groupInvitations,
@@ -113,7 +116,7 @@ export function createGroups(
       removals,
       admissions,
       memberships,
-      outbox,
+      events,
     }),
     groupQrCodes: new GroupQrService({ apps, members, access, memberships, clock, secretKeys }),
     groupSettings: new GroupSettingsService({
@@ -122,9 +125,9 @@ export function createGroups(
       members,
       muteGaps,
       conversations,
-      outbox,
+      events,
     }),
-    ownershipTransfer: new OwnershipTransfer({ groups, members, admissions, outbox, clock }),
+    ownershipTransfer: new OwnershipTransfer({ groups, members, admissions, events, clock }),
     groups: new GroupService({
       database,
       groups,
@@ -135,7 +138,7 @@ export function createGroups(
       access,
       admissions,
       inviter,
-      outbox,
+      events,
       ids,
       clock,
     }),
@@ -147,9 +150,9 @@ export function createGroups(
       access,
       memberships,
       invitations: groupInvitations,
-      outbox,
+      events,
     }),
-    sharedFiles: new SharedFileService({ access, files, outbox, ids }),
+    sharedFiles: new SharedFileService({ access, files, events, ids }),
   }
   return {
     services,

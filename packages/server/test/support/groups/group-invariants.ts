@@ -104,7 +104,10 @@ export class GroupWatch {
     const rows = await sql.run(
       `select user_id, role from group_members where group_id = ${groupId} order by user_id`,
     )
-    const told = toldFaults(await groupEventsOf(sql, groupId), group, rows)
+    const told = [
+      ...toldFaults(await groupEventsOf(sql, groupId), group, rows),
+      ...(await this.#versionFaults(groupId, Number(group.version))),
+    ]
     const answer = await server.api
       .admin()
       .call<GroupMember[]>('GET', '/group/member_list', { query: { group_id: groupId } })
@@ -127,6 +130,21 @@ export class GroupWatch {
       ...(grown ? [] : [`the version of group ${groupId} stays ${version}`]),
       ...(await this.#totalFaults(groupId)),
     ]
+  }
+
+  /** The versions of the events ascend by at most one, and the row has the last. */
+  async #versionFaults(groupId: number, version: number): Promise<string[]> {
+    const rows = await this.watched.sql.run(
+      `select payload from outbox where kind like 'group.%' and payload like '%"group_id":${groupId},%' order by position`,
+    )
+    let last = 0
+    for (const { payload } of rows) {
+      const { version: next } = JSON.parse(String(payload))
+      if (next !== last && next !== last + 1)
+        return [`an event of group ${groupId} has version ${next} after ${last}`]
+      last = next
+    }
+    return last === version ? [] : [`group ${groupId} has version ${version}, its events ${last}`]
   }
 
   async #totalFaults(groupId: number): Promise<string[]> {

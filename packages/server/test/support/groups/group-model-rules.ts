@@ -123,7 +123,7 @@ function apply({ state, actor, text }: Turn): Result {
   if (approval === 2) return 'join_requests_closed'
   const wasOpen = isOpen(state.joinRequests[actor])
   state.joinRequests[actor] = { status: pending, isClosed: false, reason: text, from: actor }
-  if (!wasOpen) tell(state, 'applied', actor, [])
+  if (!wasOpen) tell(state, 'applied', actor, [actor])
   return [[actor, null]]
 }
 

@@ -1,10 +1,10 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { acceptedOf, type ItemOutcome } from '../../item-outcome.js'
 import type { LockedGroupContext } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import { groupEvent } from '../core/group-model.js'
 import type { MembershipService } from '../membership/membership-service.js'
 import type { Addition, AdditionRules } from './addition-rules.js'
@@ -14,7 +14,7 @@ export interface GroupInviterOptions {
   readonly invitations: InvitationStore
   readonly rules: AdditionRules
   readonly memberships: MembershipService
-  readonly outbox: Outbox
+  readonly events: GroupEvents
 }
 
 /** Brings users into a locked group: the only way in that is not the user's own will. */
@@ -63,7 +63,7 @@ export class GroupInviter {
     userIds: readonly Int64[],
     reason: string,
   ): Promise<void> {
-    const { invitations, outbox } = this.options
+    const { invitations, events } = this.options
     if (userIds.length === 0) return
     const { group_application_days: days } = await readAppSettings(tx, group.appId)
     await invitations.put(tx, group, userIds, {
@@ -72,7 +72,7 @@ export class GroupInviter {
       createdAt: now,
       expiresAt: runsOutAt(now, days),
     })
-    outbox.append(tx, groupEvent(group, 'invited', caller.actorId, userIds, { reason }))
+    events.append(tx, group, groupEvent(group, 'invited', caller.actorId, userIds, { reason }))
   }
 }
 

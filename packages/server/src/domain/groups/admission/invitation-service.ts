@@ -1,9 +1,9 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import { type ItemOutcome, requireNoRefusal } from '../../item-outcome.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
 import type { MembershipService } from '../membership/membership-service.js'
@@ -17,7 +17,7 @@ export interface GroupInvitationServiceOptions {
   readonly access: GroupAccess
   readonly memberships: MembershipService
   readonly inviter: GroupInviter
-  readonly outbox: Outbox
+  readonly events: GroupEvents
 }
 
 /** Invites users and handles their answers. */
@@ -51,7 +51,7 @@ export class GroupInvitationService {
     groupId: Int64,
     { namedUserId, isAccepted }: { readonly namedUserId: Int64; readonly isAccepted: boolean },
   ): Promise<void> {
-    const { access, invitations, outbox } = this.options
+    const { access, invitations, events } = this.options
     const { userId } = caller
     await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, context) => {
       const { group, now } = context
@@ -60,7 +60,7 @@ export class GroupInvitationService {
       if (!invitation || !isNamed) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
       await invitations.answer(tx, group, [userId], { status: 'rejected', now })
-      outbox.append(tx, {
+      events.append(tx, group, {
         ...groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
         also: { invitees: [userId] },
       })
@@ -115,9 +115,9 @@ export class GroupInvitationService {
     context: LockedGroupContext,
     { inviteeId, inviterId }: Invitation,
   ): Promise<void> {
-    const { memberships, outbox } = this.options
+    const { memberships, events } = this.options
     requireNoRefusal(await memberships.add(tx, context, [inviteeId], { isOwnWill: false }))
-    outbox.append(tx, {
+    events.append(tx, context.group, {
       ...groupEvent(context.group, 'invitation_accepted', context.caller.actorId, [inviterId]),
       also: { invitees: [inviteeId] },
     })

@@ -1,11 +1,11 @@
 import { AppError, applyApproval, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { requireNoRefusal } from '../../item-outcome.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
 import type { GroupStore } from '../core/group-store.js'
@@ -23,7 +23,7 @@ export interface JoinRequestServiceOptions {
   readonly access: GroupAccess
   readonly memberships: MembershipService
   readonly invitations: GroupInvitationService
-  readonly outbox: Outbox
+  readonly events: GroupEvents
 }
 
 /** Handles join requests and their answers. */
@@ -66,7 +66,7 @@ export class JoinRequestService {
     applicantId: Int64,
     isApproved: boolean,
   ): Promise<void> {
-    const { access, joinRequests, admissions, memberships, outbox } = this.options
+    const { access, joinRequests, admissions, memberships, events } = this.options
     await access.change(caller, groupId, 'add', { userIds: [applicantId] }, async (tx, context) => {
       const { group, now } = context
       const joinRequest = await joinRequests.find(tx, group, applicantId)
@@ -77,7 +77,7 @@ export class JoinRequestService {
       else await joinRequests.answer(tx, group, [applicantId], { status: 'rejected', now })
       const kind = isApproved ? 'request_accepted' : 'request_declined'
       const also = await admissions.managersOf(tx, group)
-      outbox.append(tx, { ...groupEvent(group, kind, caller.actorId, [applicantId]), also })
+      events.append(tx, group, { ...groupEvent(group, kind, caller.actorId, [applicantId]), also })
     })
   }
 
@@ -117,7 +117,7 @@ export class JoinRequestService {
     applicantId: Int64,
     reason: string,
   ): Promise<void> {
-    const { groups, joinRequests, admissions, outbox } = this.options
+    const { groups, joinRequests, admissions, events } = this.options
     const { group_application_days: days } = await readAppSettings(tx, group.appId)
     const before = await joinRequests.find(tx, group, applicantId)
     await joinRequests.put(tx, group, {
@@ -130,7 +130,10 @@ export class JoinRequestService {
     // A repeated request makes no second event.
     if (!before || !isAdmissionOpen(before, now)) {
       const also = await admissions.managersOf(tx, group)
-      outbox.append(tx, { ...groupEvent(group, 'applied', caller.actorId, [], { reason }), also })
+      events.append(tx, group, {
+        ...groupEvent(group, 'applied', caller.actorId, [applicantId], { reason }),
+        also,
+      })
     }
   }
 }

@@ -1,15 +1,15 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import { type GroupAnnouncement, groupEvent } from '../core/group-model.js'
 import type { AnnouncementStore } from './announcement-store.js'
 
 export interface AnnouncementServiceOptions {
   readonly access: GroupAccess
   readonly announcements: AnnouncementStore
-  readonly outbox: Outbox
+  readonly events: GroupEvents
   readonly ids: IdGenerator
 }
 
@@ -94,8 +94,9 @@ export class AnnouncementService {
     what: { readonly is_deleted: boolean },
   ): void {
     const content = { announcement_id, title, ...what }
-    this.options.outbox.append(
+    this.options.events.append(
       tx,
+      group,
       groupEvent(group, 'announcement_updated', caller.actorId, [], content),
     )
   }

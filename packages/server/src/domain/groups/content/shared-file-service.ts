@@ -1,7 +1,6 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import {
   type GroupAccess,
@@ -10,13 +9,14 @@ import {
   isBelow,
   lowestRole,
 } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import { type GroupFile, groupEvent } from '../core/group-model.js'
 import type { SharedFileStore } from './shared-file-store.js'
 
 export interface SharedFileServiceOptions {
   readonly access: GroupAccess
   readonly files: SharedFileStore
-  readonly outbox: Outbox
+  readonly events: GroupEvents
   readonly ids: IdGenerator
 }
 
@@ -121,7 +121,7 @@ export class SharedFileService {
     const events = files.map(({ fileId, name }) =>
       groupEvent(group, kind, caller.actorId, [], { file_id: fileId, name }),
     )
-    this.options.outbox.append(tx, ...events)
+    this.options.events.append(tx, group, ...events)
   }
 }
 

@@ -6,7 +6,7 @@ import type { MemberStore } from '../membership/member-store.js'
 import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
-/** Groups with all columns of their rows. */
+/** Groups with all columns of their rows; the version may be an older one. */
 export const groupCache: CacheDefinition<GroupKey, Group> = {
   name: 'groups',
   maxEntries: 20_000,

@@ -59,6 +59,8 @@ export interface Group extends GroupKey {
   readonly banExpiresAt: number
   readonly createdAt: number
   readonly updatedAt: number
+  /** Number of changes that all members see; a cached group has an older one. */
+  readonly version: number
   /** Time of the newest change of each list of the group, ms. */
   readonly versions: Readonly<Record<GroupList, number>>
 }
@@ -140,7 +142,7 @@ export function nextUpdate({ updatedAt }: Group, now: number): number {
 }
 
 /**
- * Returns a group event of rule K14.
+ * Returns a group event of rule K14, without a version until it is appended.
  * @param userIds none: the whole group
  */
 export function groupEvent<K extends GroupEventKind>(
@@ -150,7 +152,7 @@ export function groupEvent<K extends GroupEventKind>(
   userIds: readonly Int64[],
   ...[details]: OptionalWhenEmpty<GroupEventDetails<K>>
 ): Event {
-  const all = { group_id: groupId, ...details } as unknown as EventDetails<`group.${K}`>
+  const all = { group_id: groupId, version: 0, ...details } as unknown as EventDetails<`group.${K}`>
   return actorEvent<`group.${K}`>(
     `group.${kind}`,
     { appId, actorId, userIds },
@@ -164,5 +166,5 @@ export type GroupEventKind =
 /** Payload of a kind without the actor, the users and the group. */
 export type GroupEventDetails<K extends GroupEventKind> = Omit<
   EventDetails<`group.${K}`>,
-  'group_id'
+  'group_id' | 'version'
 >

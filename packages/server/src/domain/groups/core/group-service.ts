@@ -2,7 +2,6 @@ import { AppError, type AppSettings, groupStatus, type Int64, memberRole } from 
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { requireName } from '../../names.js'
@@ -12,6 +11,7 @@ import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { MuteGapStore } from '../membership/mute-gap-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
+import type { GroupEvents } from './group-events.js'
 import {
   countBans,
   type Group,
@@ -32,7 +32,7 @@ export interface GroupServiceOptions {
   readonly apps: AppService
   readonly access: GroupAccess
   readonly inviter: GroupInviter
-  readonly outbox: Outbox
+  readonly events: GroupEvents
   readonly ids: IdGenerator
   readonly clock: Clock
 }
@@ -77,7 +77,7 @@ export class GroupService {
       members,
       users: locker,
       inviter,
-      outbox,
+      events,
       ids,
       clock,
       access,
@@ -115,10 +115,10 @@ export class GroupService {
       await members.insert(tx, [
         { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
       ])
-      outbox.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
       const member = await members.find(tx, key, ownerId)
       const group = await groups.find(tx, key)
       if (!group || !member) throw new Error('a new group has vanished')
+      events.append(tx, group, groupEvent(key, 'created', ownerId, [ownerId]))
       const context = {
         caller,
         group,
@@ -127,9 +127,13 @@ export class GroupService {
         now,
         users,
       }
-      if (invitedIds.length === 0) return { group, member }
+      const created = (stored: Group) => ({
+        group: { ...stored, version: events.versionOf(tx, group) },
+        member,
+      })
+      if (invitedIds.length === 0) return created(group)
       await inviter.bring(tx, context, invitedIds, { isInvitation: true, reason: '' })
-      return { group: (await groups.find(tx, key)) ?? group, member }
+      return created((await groups.find(tx, key)) ?? group)
     })
   }
 
@@ -167,7 +171,7 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, muteGaps, admissions, outbox } = this.options
+    const { access, groups, muteGaps, admissions, events } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       await groups.update(tx, group, {
         status: groupStatus.dissolved,
@@ -175,7 +179,7 @@ export class GroupService {
       })
       await muteGaps.deleteOfGroup(tx, group)
       await admissions.closeAll(tx, group.appId, [groupId], now)
-      outbox.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
+      events.append(tx, group, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }
 
@@ -203,7 +207,7 @@ export class GroupService {
   }
 
   async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {
-    const { groups, members, outbox } = this.options
+    const { groups, members, events } = this.options
     await this.#requireFewOwned(
       tx,
       group.appId,
@@ -218,7 +222,13 @@ export class GroupService {
     await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
       bans: -bans,
     })
-    outbox.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
+    events.append(
+      tx,
+      group,
+      groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId], {
+        former_owner_id: group.ownerId,
+      }),
+    )
   }
 
   /** Checks the limit of groups under a lock, so that it is exact. */

@@ -7,13 +7,13 @@ import {
   pushMode,
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { requireName } from '../../names.js'
 import type { GroupConversations } from '../membership/group-conversations.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
 import type { MuteGapStore } from '../membership/mute-gap-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
+import type { GroupEvents } from './group-events.js'
 import {
   banEnd,
   type Group,
@@ -32,7 +32,7 @@ export interface GroupSettingsServiceOptions {
   readonly members: MemberStore
   readonly muteGaps: MuteGapStore
   readonly conversations: GroupConversations
-  readonly outbox: Outbox
+  readonly events: GroupEvents
 }
 
 type PropertyValue = string | number | boolean
@@ -124,7 +124,7 @@ export class GroupSettingsService {
 
   /** @throws AppError invalid_parameter, group_not_found, not_group_member */
   async setDisplayName(caller: UserCaller, groupId: Int64, name: string): Promise<void> {
-    const { access, groups, members, outbox } = this.options
+    const { access, groups, members, events } = this.options
     requireName(name, 'value')
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
       if (member?.displayName === name) return
@@ -135,7 +135,7 @@ export class GroupSettingsService {
         member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'],
         now,
       )
-      outbox.append(tx, propertyEvent(group, caller, [caller.userId], 'display_name', name))
+      events.append(tx, group, propertyEvent(group, caller, [caller.userId], 'display_name', name))
     })
   }
 
@@ -150,7 +150,7 @@ export class GroupSettingsService {
 
   /** @throws AppError group_not_found, not_group_member */
   async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    const { access, outbox } = this.options
+    const { access, events } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       const before = member?.muteMode
       if (before === mode) return
@@ -159,8 +159,9 @@ export class GroupSettingsService {
       const marks = isAboutReceiving ? await this.#unreadMarks(tx, key, mode) : {}
       await this.#writeOwn(tx, caller, group, { msg_mute_mode: mode }, marks)
       if (before !== muteMode.none && mode !== muteMode.none) return
-      outbox.append(
+      events.append(
         tx,
+        group,
         groupEvent(group, mode === muteMode.none ? 'unmuted' : 'muted', caller.actorId, [
           caller.userId,
         ]),
@@ -183,12 +184,12 @@ export class GroupSettingsService {
     property: PropertyName,
     value: PropertyValue,
   ): Promise<void> {
-    const { groups, outbox } = this.options
+    const { groups, events } = this.options
     if (properties[property].of(group) === value) return
     const column = property === 'ban_expire_time' ? 'ban_expires_at' : property
     const stored = typeof value === 'boolean' ? Number(value) : value
     await groups.update(tx, group, { [column]: stored, updated_at: nextUpdate(group, now) })
-    outbox.append(tx, propertyEvent(group, caller, [], property, value))
+    events.append(tx, group, propertyEvent(group, caller, [], property, value))
   }
 
   /**
@@ -212,14 +213,15 @@ export class GroupSettingsService {
   async #writeOwn(
     tx: Tx,
     caller: UserCaller,
-    group: GroupKey,
+    group: Group,
     setting: OwnSetting,
     marks: MemberChanges = {},
   ): Promise<void> {
-    const { members, outbox } = this.options
+    const { members, events } = this.options
     await members.update(tx, group, [caller.userId], { ...setting, ...marks })
-    outbox.append(
+    events.append(
       tx,
+      group,
       groupEvent(group, 'message_setting', caller.actorId, [caller.userId], {
         setting,
       }),

@@ -1,12 +1,14 @@
 import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
+import type { LastStatement } from '../../../db/procedure.js'
 import type { GroupsTable } from '../../../db/schema.js'
 import { chunksOf, paddedForPlanCache } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { VersionedGroup } from './group-events.js'
 import type { Group, GroupKey, GroupList } from './group-model.js'
 
 export type GroupChanges = Omit<
@@ -41,6 +43,12 @@ const findGroups: BulkSelect = {
   columns: 't.*',
 }
 const lockGroups: BulkSelect = { ...findGroups, lock: 'for update' }
+const setVersions: BulkUpdate = {
+  module: import.meta.url,
+  table: 'groups',
+  set: { version: 'bigint' },
+  keys: { app_id: 'text', group_id: 'bigint' },
+}
 
 /** Rows of groups. */
 export class GroupStore {
@@ -122,6 +130,14 @@ export class GroupStore {
   async update(tx: Tx, group: GroupKey, changes: GroupChanges): Promise<void> {
     this.#cache.forget(tx, group)
     await tx.updateTable('groups').set(changes).where(isGroup(group)).execute()
+  }
+
+  /** Returns the statement that stores the versions of locked groups with the commit. */
+  setVersions(groups: readonly VersionedGroup[]): LastStatement {
+    return {
+      statement: setVersions,
+      rows: groups.map(({ appId, groupId, version }) => [version, appId, groupId]),
+    }
   }
 
   /**
@@ -302,6 +318,7 @@ export function toGroup(row: Selectable<GroupsTable>): Group {
     banExpiresAt: row.ban_expires_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    version: row.version,
     versions: {
       members: row.members_changed_at,
       bans: row.bans_changed_at,

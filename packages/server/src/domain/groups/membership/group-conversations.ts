@@ -4,6 +4,8 @@ import type { GroupKey } from '../core/group-model.js'
 /** The end of a group's conversation; 0 before the first message. */
 export interface ConversationEnd {
   readonly seq: number
+  /** The number of the last change of its log. */
+  readonly change: number
   readonly lastMessageId: number
 }
 

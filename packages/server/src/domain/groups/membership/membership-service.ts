@@ -6,6 +6,7 @@ import { readAppSettings } from '../../apps/app-settings.js'
 import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import {
   countBans,
   type GroupKey,
@@ -30,6 +31,7 @@ export interface MembershipServiceOptions {
   readonly admissions: OpenAdmissions
   readonly conversations: GroupConversations
   readonly pins: GroupPins
+  readonly events: GroupEvents
   readonly outbox: Outbox
 }
 
@@ -135,7 +137,7 @@ export class MembershipService {
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
-    const { groups, members, muteGaps, removals, pins, outbox } = this.options
+    const { groups, members, muteGaps, removals, pins, events, outbox } = this.options
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
@@ -150,9 +152,10 @@ export class MembershipService {
         bans: -bans,
       }),
     ])
-    if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
+    if (kind !== 'blocked')
+      events.append(tx, group, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
-      outbox.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
+      events.append(tx, group, groupEvent(group, 'absence', caller.actorId, userIds))
     if (pinning.length > 0) {
       const about = { appId: group.appId, actorId: caller.actorId, userIds: pinning }
       const pin = { conversation_id: group.groupId }
@@ -164,9 +167,9 @@ export class MembershipService {
     tx: Tx,
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
-    { former, end: { seq, lastMessageId }, isAdded }: Newcomers,
+    { former, end: { seq, change, lastMessageId }, isAdded }: Newcomers,
   ): Promise<void> {
-    const { groups, members, removals, admissions, outbox } = this.options
+    const { groups, members, removals, admissions, events } = this.options
     if (userIds.length === 0) return
     const banOf = (userId: Int64) => {
       const end = former.get(userId)?.banExpiresAt ?? 0
@@ -201,8 +204,15 @@ export class MembershipService {
         bans: bansKept,
       }),
     ])
-    outbox.append(tx, { ...groupEvent(group, 'joined', caller.actorId, userIds), also })
+    events.append(tx, group, {
+      ...groupEvent(group, 'joined', caller.actorId, userIds, {
+        change,
+        seq,
+        joined_msg_id: lastMessageId,
+      }),
+      also,
+    })
     if (group.type === groupType.chatroom)
-      outbox.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
+      events.append(tx, group, groupEvent(group, 'presence', caller.actorId, userIds))
   }
 }

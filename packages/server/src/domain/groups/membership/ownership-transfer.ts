@@ -2,9 +2,9 @@ import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
 import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
+import type { GroupEvents } from '../core/group-events.js'
 import { type Group, groupEvent } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
@@ -13,7 +13,7 @@ export interface OwnershipTransferOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly admissions: OpenAdmissions
-  readonly outbox: Outbox
+  readonly events: GroupEvents
   readonly clock: Clock
 }
 
@@ -47,15 +47,15 @@ export class OwnershipTransfer {
     const left = locked.filter(
       ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
     )
-    const events = left.flatMap((group) =>
-      transferEvents(group, {
+    for (const group of left) {
+      const events = transferEvents(group, {
         user,
         actorId,
         heirId: heirs.get(group.groupId),
         isDissolved: emptied.has(group.groupId),
-      }),
-    )
-    this.options.outbox.append(tx, ...events)
+      })
+      this.options.events.append(tx, group, ...events)
+    }
   }
 }
 
@@ -68,14 +68,14 @@ function transferEvents(
     isDissolved,
   }: { user: UserKey; actorId: Int64; heirId: Int64 | undefined; isDissolved: boolean },
 ): Event[] {
-  const event = (
-    kind: 'left' | 'absence' | 'owner_assigned' | 'destroyed',
-    userIds: readonly Int64[],
-  ) => groupEvent(group, kind, actorId, userIds)
+  const event = (kind: 'left' | 'absence' | 'destroyed', userIds: readonly Int64[]) =>
+    groupEvent(group, kind, actorId, userIds)
   return [
     event('left', [userId]),
     ...(group.type === groupType.chatroom ? [event('absence', [userId])] : []),
-    ...(heirId === undefined ? [] : [event('owner_assigned', [heirId])]),
+    ...(heirId === undefined
+      ? []
+      : [groupEvent(group, 'owner_assigned', actorId, [heirId], { former_owner_id: userId })]),
     ...(isDissolved ? [event('destroyed', [])] : []),
   ]
 }

@@ -1,7 +1,6 @@
 import { type ErrorName, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import {
@@ -11,6 +10,7 @@ import {
   type LockedGroupContext,
   mayActOn,
 } from '../core/group-access.js'
+import type { GroupEvents } from '../core/group-events.js'
 import {
   banEnd,
   countBans,
@@ -33,7 +33,7 @@ export interface GroupModerationServiceOptions {
   readonly blocks: BlockStore
   readonly admissions: OpenAdmissions
   readonly memberships: MembershipService
-  readonly outbox: Outbox
+  readonly events: GroupEvents
 }
 
 /** Maximum number of admins, since their list has no pages. */
@@ -198,14 +198,14 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
-    const { access, groups, blocks, outbox } = this.options
+    const { access, groups, blocks, events } = this.options
     return access.change(caller, groupId, 'unblock', {}, async (tx, { group, now }) => {
       const isKept = await blocks.findMany(tx, group, userIds)
       const removed = userIds.filter((userId) => isKept.has(userId))
       if (removed.length > 0) {
         await blocks.delete(tx, group, removed)
         await groups.touch(tx, group, ['blocks'], now, { blocks: -removed.length })
-        outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
+        events.append(tx, group, groupEvent(group, 'unblocked', caller.actorId, removed))
       }
       return userIds.map(() => null)
     })
@@ -217,11 +217,12 @@ export class GroupModerationService {
     { group, caller, now }: GroupContext,
     strangers: readonly Int64[],
   ): Promise<Int64[]> {
-    const { removals, outbox } = this.options
+    const { removals, events } = this.options
     const former = await removals.findMany(tx, group, strangers)
     const freed = strangers.filter((userId) => isBanned(former.get(userId)?.banExpiresAt ?? 0, now))
     await removals.forgetBans(tx, group, freed)
-    if (freed.length > 0) outbox.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
+    if (freed.length > 0)
+      events.append(tx, group, groupEvent(group, 'unbanned', caller.actorId, freed))
     return freed
   }
 
@@ -231,14 +232,14 @@ export class GroupModerationService {
     userIds: readonly Int64[],
     known: readonly Member[],
   ): Promise<void> {
-    const { groups, blocks, admissions, memberships, outbox } = this.options
+    const { groups, blocks, admissions, memberships, events } = this.options
     const { group, caller, now } = context
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
     const also = await admissions.close(tx, group, userIds, now)
     await groups.touch(tx, group, ['blocks'], now, { blocks: userIds.length })
-    outbox.append(tx, { ...groupEvent(group, 'blocked', caller.actorId, userIds), also })
+    events.append(tx, group, { ...groupEvent(group, 'blocked', caller.actorId, userIds), also })
   }
 
   /** Checks each user and applies `work` to the members that the caller may act on. */
@@ -274,7 +275,7 @@ export class GroupModerationService {
     changed: readonly Member[],
     { changes, lists, event }: MemberChange,
   ) {
-    const { groups, members, outbox } = this.options
+    const { groups, members, events } = this.options
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
     const { ban_expires_at: end } = changes
@@ -284,7 +285,7 @@ export class GroupModerationService {
       members.update(tx, group, userIds, changes),
       groups.touch(tx, group, lists, now, { bans }),
     ])
-    outbox.append(tx, event(userIds))
+    events.append(tx, group, event(userIds))
   }
 }
 

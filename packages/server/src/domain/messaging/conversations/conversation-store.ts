@@ -1,8 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
-import { sql } from '../../../db/kysely.js'
+import { type Selectable, sql } from '../../../db/kysely.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
+import type { ConversationsTable } from '../../../db/schema.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -18,6 +19,9 @@ import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions
 import { isConversation, joinedConversations, ofConversation } from './conversation-sql.js'
 
 type PartyRow = { readonly [Name in 'seq' | `${'low' | 'high'}_${ReceiptPosition}`]: number }
+
+const endColumns = ['seq', 'alterations', 'last_msg_id'] as const
+const noEnd = { seq: 0, alterations: 0, last_msg_id: 0 }
 
 /** The removed beginning of a conversation's log, and the columns that the next removal needs. */
 export interface RemovedRange {
@@ -88,7 +92,7 @@ export class ConversationStore {
       .updateTable('conversations')
       .set(Object.assign({}, ...moved))
       .where(isConversation(conversation))
-      .returning(['seq', 'last_msg_id'])
+      .returning(endColumns)
       .executeTakeFirst()
     return row ? toEnd(row) : null
   }
@@ -232,10 +236,13 @@ export class ConversationStore {
 function selectEnd(tx: Tx, { appId, groupId }: GroupKey) {
   return tx
     .selectFrom('conversations')
-    .select(['seq', 'last_msg_id'])
+    .select(endColumns)
     .where(isConversation({ appId, lowId: groupId, highId: groupId }))
 }
 
-function toEnd(row: { seq: number; last_msg_id: number } | undefined): ConversationEnd {
-  return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
+function toEnd(
+  row: Pick<Selectable<ConversationsTable>, (typeof endColumns)[number]> | undefined,
+): ConversationEnd {
+  const { seq, alterations, last_msg_id: lastMessageId } = row ?? noEnd
+  return { seq, change: seq + alterations, lastMessageId }
 }

@@ -2,7 +2,6 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { sql } from '../../../db/kysely.js'
-import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   type BroadcastReader,
@@ -94,7 +93,10 @@ export class BroadcastPositionStore {
   }
 
   /** Hides the present broadcasts of a sender. @returns their end; null when there is none for the user */
-  async hide(tx: Tx, reader: BroadcastReader): Promise<ConversationEnd | null> {
+  async hide(
+    tx: Tx,
+    reader: BroadcastReader,
+  ): Promise<Pick<BroadcastPositions, 'end' | 'lastMessageId'> | null> {
     const positions = await this.find(tx, reader)
     if (!positions) return null
     const { end, lastMessageId } = positions
@@ -109,7 +111,7 @@ export class BroadcastPositionStore {
       .where('user_id', '=', reader.userId)
       .where('sender_id', '=', reader.senderId)
       .execute()
-    return { seq: end, lastMessageId }
+    return positions
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

@@ -50,7 +50,10 @@ export class ConversationDeletionService {
       if (end) this.#announce(tx, reader, conversation, end)
       const ofBroadcasts = await broadcastPositions.hide(tx, { ...reader, senderId: peerId })
       if (ofBroadcasts)
-        this.#announce(tx, reader, broadcastStream(reader.appId, peerId), ofBroadcasts)
+        this.#announce(tx, reader, broadcastStream(reader.appId, peerId), {
+          ...ofBroadcasts,
+          seq: ofBroadcasts.end,
+        })
       return end !== null || ofBroadcasts !== null
     })
     if (!isHidden) await finder.requireParty(conversation, reader.userId)
@@ -73,7 +76,7 @@ export class ConversationDeletionService {
     tx: Tx,
     { appId, userId }: UserKey,
     conversation: Conversation,
-    { seq, lastMessageId }: ConversationEnd,
+    { seq, lastMessageId }: Pick<ConversationEnd, 'seq' | 'lastMessageId'>,
   ): void {
     const about = { appId, actorId: userId, userIds: [userId] }
     const details = {
