@@ -54,6 +54,13 @@ describe('loadConfig', () => {
           stallMs: 15_000,
         },
       },
+      gateway: {
+        connections: 18_000,
+        addressConnections: 9_000,
+        unopened: 2_000,
+        userSessions: 32,
+        pingMs: 25_000,
+      },
       log: { level: 'info' },
       checkAnswers: false,
       rateLimit: {

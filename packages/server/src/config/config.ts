@@ -53,6 +53,16 @@ export interface ServerConfig {
     readonly keepAliveMs: number
     readonly bounds: HttpBounds
   }
+  readonly gateway: {
+    readonly connections: number
+    readonly addressConnections: number
+    /** Connections that have not sent session.open. */
+    readonly unopened: number
+    /** Open sessions of one user. */
+    readonly userSessions: number
+    /** The interval of heartbeats. */
+    readonly pingMs: number
+  }
   /** Every answer is checked against the contract; for development and tests. */
   readonly checkAnswers: boolean
   readonly log: { readonly level: OptionValues['logLevel'] }
@@ -220,6 +230,13 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
         bodyBytes: values.bodyBytes,
         stallMs: values.stallSeconds * 1000,
       },
+    },
+    gateway: {
+      connections: values.gatewayConnections,
+      addressConnections: values.gatewayAddressConnections,
+      unopened: values.gatewayUnopened,
+      userSessions: values.gatewayUserSessions,
+      pingMs: values.gatewayPingSeconds * 1000,
     },
     checkAnswers: values.checkAnswers,
     log: { level: values.logLevel },

@@ -19,6 +19,8 @@ import { migrate } from '../db/migrations/migrate.js'
 import { loginClasses } from '../domain/login/login-queue.js'
 import { TransientPoint } from '../delivery/transient-delivery.js'
 import { JobQueue } from '../jobs/job-queue.js'
+import type { Delivery } from '../delivery/delivery.js'
+import { UnsyncedDelivery } from '../delivery/unsynced-delivery.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
 import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
@@ -56,6 +58,7 @@ export interface Context {
   readonly clock: Clock
   readonly idClock: IdClock
   readonly sessions: SessionRegistry
+  readonly delivery: Delivery
   readonly stores: Stores
   readonly handOver: HandOverPoint
   readonly epoch: Epoch
@@ -225,6 +228,7 @@ function buildContext(
   const stores = createStores({ database, clock, caches })
   const sessions = new SessionRegistry()
   const transient = new TransientPoint()
+  const delivery: Delivery = new UnsyncedDelivery()
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
   const handOver = new HandOverPoint()
@@ -253,6 +257,7 @@ function buildContext(
       jobs,
       sessions,
       transient,
+      delivery,
       ids,
       clock,
       budget,
@@ -300,8 +305,20 @@ function buildContext(
   metrics.watchCircuits(() => providers.openCircuits())
   metrics.watchCertificates(() => services.push.certificateExpiry.list())
   return {
-    ...{ config, database, bus, clock, idClock, sessions, stores, handOver, domains, services },
-    epoch,
+    ...{
+      config,
+      database,
+      bus,
+      clock,
+      idClock,
+      sessions,
+      delivery,
+      stores,
+      handOver,
+      epoch,
+      domains,
+      services,
+    },
     ...{ executor, limits, metrics, providers },
   }
 }

@@ -29,6 +29,7 @@ import { pushReportHandlers } from '../api/push/reports.js'
 import { pushTaskHandlers } from '../api/push/tasks.js'
 import { realtimeHandlers } from '../api/realtime/realtime.js'
 import { secretHandlers } from '../api/secrets/operator.js'
+import { sessionHandlers } from '../api/sessions/sessions.js'
 import { userAdministrationHandlers } from '../api/users/administration.js'
 import { deletionHandlers } from '../api/users/deletion.js'
 import { nameHandlers } from '../api/users/names.js'
@@ -52,6 +53,7 @@ export function createHandlers({
   presence,
   push,
   secrets,
+  sessions,
   users,
 }: Services): readonly Handler[] {
   return [
@@ -89,6 +91,7 @@ export function createHandlers({
     appHandlers(apps),
     integrityHandlers(integrity),
     secretHandlers(secrets),
+    sessionHandlers(sessions),
     operatorPushHandlers(push),
     operatorUserHandlers(users),
     operatorTaskHandlers({

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.js'
 import type { Epoch } from '../db/epoch.js'
+import type { Delivery } from '../delivery/delivery.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
@@ -26,6 +27,7 @@ export interface Infrastructure {
   readonly sessions: SessionRegistry
   /** Sends events that are not stored. */
   readonly transient: TransientPoint
+  readonly delivery: Delivery
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly budget: EventLoopBudget

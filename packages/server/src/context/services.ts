@@ -19,6 +19,7 @@ import { createMessaging } from './domains/messaging.js'
 import { createPresence } from './domains/presence.js'
 import { createPush } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
+import { createSessions } from './domains/sessions.js'
 import { createAccounts, createUsers } from './domains/users.js'
 import type { Infrastructure } from './infrastructure.js'
 import { loadSecretKeys } from './secret-key.js'
@@ -118,6 +119,7 @@ export function createDomains(
     secretBox,
     keyFile,
   })
+  const sessions = createSessions(infrastructure, { config, devices: deviceService, tokens })
   const integrity = createIntegrity(infrastructure, {
     secrets: secret.services.secretService,
     expiry: certificateExpiry,
@@ -135,6 +137,7 @@ export function createDomains(
     presence,
     push,
     secrets: secret,
+    sessions,
     users,
   } satisfies Record<string, Domain<object>>
 }

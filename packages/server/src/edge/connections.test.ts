@@ -57,6 +57,8 @@ function setUp(bounds: Partial<ConnectionBounds> = {}) {
   return { connections, closed, open }
 }
 
+const use = { closeAtBound() {} }
+
 const asSocket = (socket: FakeSocket) => socket as unknown as Socket
 
 describe('Connections at their bound', () => {
@@ -71,36 +73,44 @@ describe('Connections at their bound', () => {
   it('keep a connection in long use, which has no request in progress', () => {
     const { connections, open } = setUp()
     const [upgraded, idle] = [open(), open()]
-    expect(connections.beginLongUse(asSocket(upgraded))).toBe(true)
+    expect(connections.beginLongUse(asSocket(upgraded), use)).toBe(true)
     open()
     expect([upgraded.isDestroyed, idle.isDestroyed]).toEqual([false, true])
   })
 
   it('refuse a new connection, and its long use, when all others are in use', () => {
     const { connections, closed, open } = setUp()
-    for (const socket of [open(), open()]) connections.beginLongUse(asSocket(socket))
+    for (const socket of [open(), open()]) connections.beginLongUse(asSocket(socket), use)
     const surplus = open()
     expect(closed).toEqual(['connections'])
     expect(connections.count).toBe(2)
-    expect(connections.beginLongUse(asSocket(surplus))).toBe(false)
+    expect(connections.beginLongUse(asSocket(surplus), use)).toBe(false)
     expect(connections.requestArrived(asSocket(surplus), () => {})).toBe(false)
     connections.destroyAll()
     expect(surplus.isDestroyed).toBe(true)
     expect(connections.count).toBe(0)
   })
 
-  it('close a connection in long use whose client does not read', () => {
+  it('let the transport close a connection in long use whose client does not read', () => {
     const { connections, closed, open } = setUp()
     const socket = open()
-    connections.beginLongUse(asSocket(socket))
+    let closing = 0
+    const use = { closeAtBound: () => void closing++ }
+    expect(connections.beginLongUse(asSocket(socket), use)).toBe(true)
     connections.hold(asSocket(socket), 500)
     expect(connections.unreadBytes).toBe(500)
-    connections.sweep(performance.now() + 2_000)
-    expect([socket.isDestroyed, closed, connections.unreadBytes]).toEqual([
-      true,
-      ['unread_stalled'],
-      0,
-    ])
+    connections.sweep(performance.now() + 1_900)
+    expect(closing).toBe(0)
+    for (let i = 0; i < 2; i++) connections.sweep(performance.now() + 2_100)
+    expect([closing, closed, connections.unreadBytes]).toEqual([1, ['unread_stalled'], 0])
+    expect([connections.count, socket.isDestroyed]).toEqual([1, false])
+  })
+
+  it('refuse the long use of a connection with a request in progress', () => {
+    const { connections, open } = setUp()
+    const socket = open()
+    connections.requestArrived(asSocket(socket), () => {})
+    expect(connections.beginLongUse(asSocket(socket), use)).toBe(false)
   })
 })
 

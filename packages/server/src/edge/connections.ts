@@ -26,6 +26,12 @@ export interface ConnectionsOptions {
   isProxy(address: string): boolean
 }
 
+/** A transport that keeps a connection open without requests. */
+export interface LongUse {
+  /** The client does not read, and a bound is reached; the transport closes the connection. */
+  closeAtBound(): void
+}
+
 /** The state of one connection. */
 interface HeldConnection extends UnreadOf {
   /** The unit that limits by address count; null: not counted. */
@@ -36,7 +42,9 @@ interface HeldConnection extends UnreadOf {
   readonly waiting: (() => void)[]
   /** When the last answer was out, as performance.now() of the sweep before. */
   usedAt: number
-  isInLongUse: boolean
+  /** null while the connection serves requests. */
+  longUse: LongUse | null
+  stallFactor: number
 }
 
 /** Connections beyond the bounds that stay open until their call is refused. */
@@ -44,6 +52,8 @@ export const surplusConnections = 32
 const surplusMs = 2_000
 /** The share of the connections that file transfers may take. */
 const shareOfFiles = 0.25
+/** A connection in long use is often that of a phone, so it gets twice the time to read. */
+const longUseStallFactor = 2
 /** The share of all connections that makes room at once, since finding idle ones is a walk over all. */
 const shareThatGoes = 0.01
 
@@ -115,7 +125,8 @@ export class Connections {
       open: 0,
       waiting: [],
       usedAt: this.#now,
-      isInLongUse: false,
+      longUse: null,
+      stallFactor: 1,
       unreadBytes: 0,
       takenBytes: 0,
       progressAt: 0,
@@ -140,13 +151,19 @@ export class Connections {
 
   /**
    * Keeps an open connection, such as a WebSocket, from being closed as idle until it ends.
-   * @returns false when the connection is beyond the bounds or closed: the transport refuses it and closes it
+   * @returns false when the connection is beyond the bounds, closed, or still busy with requests: the transport refuses it and closes it
    */
-  beginLongUse(socket: Socket): boolean {
+  beginLongUse(socket: Socket, use: LongUse): boolean {
     const connection = this.#all.get(socket)
-    if (!connection) return false
-    connection.isInLongUse = true
+    if (!connection || connection.open > 0 || connection.waiting.length > 0) return false
+    connection.longUse = use
+    connection.stallFactor = longUseStallFactor
     return true
+  }
+
+  /** The most connections that the settings and the descriptors of the process allow for. */
+  get limit(): number {
+    return this.#limit.connections
   }
 
   /**
@@ -270,7 +287,7 @@ export class Connections {
   #makeRoom(): boolean {
     const idle = new Map<string | null, HeldConnection[]>()
     for (const connection of this.#all.values()) {
-      if (connection.open > 0 || connection.isInLongUse) continue
+      if (connection.open > 0 || connection.longUse) continue
       const ofNetwork = idle.get(connection.network)
       if (ofNetwork) ofNetwork.push(connection)
       else idle.set(connection.network, [connection])
@@ -287,9 +304,16 @@ export class Connections {
     socket.destroy()
   }
 
-  #close({ socket }: HeldConnection, reason: CloseReason): void {
-    this.#forget(socket)
-    this.#destroy(socket, reason)
+  #close({ socket, longUse }: HeldConnection, reason: CloseReason): void {
+    if (longUse === null) {
+      this.#forget(socket)
+      this.#destroy(socket, reason)
+      return
+    }
+    // It stays counted until it is closed, and its bytes do not count again.
+    this.#unread.forget(this.#all.get(socket) as HeldConnection)
+    this.options.observer.closed(reason)
+    longUse.closeAtBound()
   }
 
   #forget(socket: Socket): void {

@@ -4,6 +4,7 @@ import { UnreadBytes, type UnreadOf } from './unread-bytes.js'
 
 /** A connection whose client takes what the test says. */
 class Reader implements UnreadOf {
+  stallFactor = 1
   unreadBytes = 0
   takenBytes = 0
   progressAt = 0

@@ -11,6 +11,8 @@ export interface UnreadBounds {
 /** The unread bytes of a connection. */
 export interface UnreadOf {
   readonly socket: Socket
+  /** Multiplies the time for which bytes may be unread. */
+  readonly stallFactor: number
   unreadBytes: number
   /** All bytes that the client had taken at the last look. */
   takenBytes: number
@@ -82,7 +84,8 @@ export class UnreadBytes<Connection extends UnreadOf> {
     for (const connection of this.#behind) {
       // A file has its own time limit.
       if (isBoundToProgress(connection.socket)) continue
-      const limitMs = stallMs + connection.socket.writableLength / slowestBytesPerMs
+      const limitMs =
+        stallMs * connection.stallFactor + connection.socket.writableLength / slowestBytesPerMs
       if (idleMs(connection, now) > limitMs) this.close(connection, 'unread_stalled')
     }
   }

@@ -18,6 +18,7 @@ import { answerMalformed, answerStalled, requestTimedOut } from './malformed.js'
 import type { Responses } from './responses.js'
 import { type RouteFamily, Router } from './routes/router.js'
 import { originForm } from './target.js'
+import { acceptUpgrades, type UpgradeTarget, WebSocketOnlyMessage } from './upgrades.js'
 
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
@@ -25,6 +26,8 @@ export interface HttpServerOptions {
   readonly edge: Edge
   /** The time for which a connection without a request is kept. */
   readonly keepAliveMs: number
+  /** Takes WebSockets; null: the server takes none. */
+  readonly upgrades: UpgradeTarget | null
   /** Reports what a route threw that is no AppError; operations report their failures through the executor. */
   onError(error: unknown): void
 }
@@ -46,6 +49,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       connectionsCheckingInterval: checkIntervalMs,
       keepAliveTimeout: keepAliveMs,
       requireHostHeader: false,
+      IncomingMessage: WebSocketOnlyMessage,
     },
     answer,
   )
@@ -53,6 +57,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   Object.assign(server, { httpAllowHalfOpen: true })
   edge.accept(server, (socket) => answerStalled(socket, responses.nextRequestId()))
   server.on('checkExpectation', answer)
+  if (options.upgrades !== null) acceptUpgrades(server, options.upgrades, options)
   return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // A request that this event does not end continues.
     if (error.code === requestTimedOut && isBoundToProgress(socket)) return

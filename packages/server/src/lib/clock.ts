@@ -5,7 +5,8 @@ export interface Clock {
 }
 
 export const minuteMs = 60_000
-export const dayMs = 24 * 3_600_000
+export const hourMs = 3_600_000
+export const dayMs = 24 * hourMs
 
 /** The end of a validity of some days that starts now, milliseconds since 1970. */
 export function runsOutAt(now: number, days: number): number {

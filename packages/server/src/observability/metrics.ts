@@ -162,6 +162,36 @@ export class Metrics {
     closed: (reason: string) => this.#closedConnections.inc({ reason }),
     refused: (reason: string) => this.#refusedRequests.inc({ reason }),
   }
+  readonly #gatewayFrames = new Counter({
+    name: 'hermod_gateway_frames_total',
+    help: 'Frames of WebSocket clients, pings and pongs included.',
+    registers: [this.#registry],
+  })
+  readonly #gatewayRefusals = new Counter({
+    name: 'hermod_gateway_refused_total',
+    help: 'Handshakes and frames of WebSocket clients that were refused before a call began, by the name of the error.',
+    labelNames: ['error'] as const,
+    registers: [this.#registry],
+  })
+  readonly #gatewayOpens = new Histogram({
+    name: 'hermod_gateway_open_duration_seconds',
+    help: 'Time from the frame session.open to its answer, of sessions that were opened.',
+    buckets: requestBuckets,
+    registers: [this.#registry],
+  })
+  readonly #gatewayCloses = new Counter({
+    name: 'hermod_gateway_closed_total',
+    help: 'WebSocket connections that have ended, by close code; 1006: the connection was cut.',
+    labelNames: ['code'] as const,
+    registers: [this.#registry],
+  })
+  /** Observes the connections of the gateway. */
+  readonly gateway = {
+    received: () => this.#gatewayFrames.inc(),
+    refused: (error: string) => this.#gatewayRefusals.inc({ error }),
+    opened: (seconds: number) => this.#gatewayOpens.observe(seconds),
+    closed: (code: number) => this.#gatewayCloses.inc({ code }),
+  }
   /** Children by label: a look-up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -265,6 +295,29 @@ export class Metrics {
         'Memory of request bodies that are on their way.',
         ({ bodyBytes }) => bodyBytes,
       ],
+    ])
+  }
+
+  /** @param read returns the current figures */
+  watchGateway(
+    read: () => {
+      readonly connections: number
+      readonly unopened: number
+      readonly sessions: number
+    },
+  ): void {
+    this.#gaugesOf(read, [
+      [
+        'hermod_gateway_connections',
+        'Open WebSocket connections.',
+        ({ connections }) => connections,
+      ],
+      [
+        'hermod_gateway_unopened_connections',
+        'WebSocket connections that have not sent session.open.',
+        ({ unopened }) => unopened,
+      ],
+      ['hermod_gateway_sessions', 'Open sessions.', ({ sessions }) => sessions],
     ])
   }
 

@@ -5,11 +5,13 @@ import type { ListenOptions } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
+import { gatewayPath } from '@hermod/protocol/gateway'
 import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.js'
 import type { ServerConfig } from '../../config/config.js'
 import { connectionLimit } from '../../edge/descriptors.js'
 import { Edge } from '../../edge/edge.js'
 import type { BoundsObserver } from '../../edge/observer.js'
+import { Gateway } from '../../gateway/gateway.js'
 import { createOperationServer } from '../../http/operation-server.js'
 import { assetRoutes } from '../../http/routes/assets.js'
 import { pageRoutes, servicePages } from '../../http/routes/pages.js'
@@ -35,7 +37,10 @@ const operatorConnections = 16
 
 /** The listeners: HTTP for callers, and a socket in the data folder for the operator. */
 export function startTransports(
-  context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services'>,
+  context: Pick<
+    Context,
+    'clock' | 'delivery' | 'epoch' | 'executor' | 'limits' | 'metrics' | 'services' | 'sessions'
+  >,
   {
     config,
     log,
@@ -72,6 +77,23 @@ export function startTransports(
     limits.requestArrived(addressOf(request))
     connections.requireRoom(request.socket)
   }
+  const gateway = new Gateway({
+    edge,
+    executor,
+    delivery: context.delivery,
+    sessions: context.sessions,
+    limits,
+    observer: context.metrics.gateway,
+    bounds: { ...config.gateway, waitingBytes: bounds.bodyBytes },
+    pingMs: config.gateway.pingMs,
+    clock: context.clock,
+    requireApp: (appId) => context.services.apps.apps.requireActive(appId),
+    onError: (error) => log.error({ err: error }, 'gateway failed'),
+  })
+  context.epoch.subscribe(
+    () => void gateway.closeAll('epochChanged', 'the database has another history'),
+  )
+  context.metrics.watchGateway(() => ({ ...gateway.figures, sessions: context.sessions.count }))
   const pages = servicePages({
     executor,
     metrics: context.metrics,
@@ -87,6 +109,10 @@ export function startTransports(
     principal: null,
     statusMode,
     keepAliveMs,
+    upgrades: {
+      path: gatewayPath,
+      upgrade: (request, socket, head) => gateway.upgrade(request, socket, head),
+    },
     onError,
     families: (responses) => [
       receiptRoutes({
@@ -132,6 +158,7 @@ export function startTransports(
     chmodSync(socketPath, 0o600)
     const url = await listen(server, { host: config.http.host, port: config.http.port })
     listening.push({ server, edge })
+    parts.add(gateway, (each) => each.stop())
     parts.add(executor, () => executor.drain())
     return { url, stop: () => parts.stop() }
   })

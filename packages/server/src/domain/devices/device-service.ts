@@ -38,6 +38,8 @@ interface DeviceUse {
   readonly userAgent: string
   /** The push token to bind; without it the device keeps its own token or gets a new one. */
   readonly pushToken?: string
+  /** A value of `platform` of the protocol; a login does not say it. */
+  readonly platform?: number
 }
 
 const maxUserAgentLength = 512
@@ -70,7 +72,7 @@ export class DeviceService {
       device_guid: deviceGuid,
       created_at: now,
       last_used_at: now,
-      platform: platform.unknown,
+      platform: use.platform ?? platform.unknown,
     }
     await store.insert(tx, {
       ...row,
@@ -161,12 +163,15 @@ export class DeviceService {
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
     // Before the device, since the user is always locked first.
-    if (userAgent !== device.user_agent) await users.touchDevices(tx, use, now)
+    const platform = use.platform ?? device.platform
+    if (userAgent !== device.user_agent || platform !== device.platform)
+      await users.touchDevices(tx, use, now)
     const reopened = await store.update(tx, {
       ...device,
       user_agent: userAgent,
       push_token: pushToken,
       last_used_at: now,
+      platform,
     })
     if (!reopened) return null
     const { device_sn: deviceSn, credential_epoch: credentialEpoch } = reopened
@@ -201,6 +206,7 @@ export class DeviceService {
   }
 }
 
-function shortUserAgent({ userAgent }: DeviceUse): string {
+/** The part of a user agent that is stored. */
+export function shortUserAgent({ userAgent }: Pick<DeviceUse, 'userAgent'>): string {
   return userAgent.slice(0, maxUserAgentLength)
 }

@@ -59,6 +59,7 @@ export class DeviceStore {
         user_agent: device.user_agent,
         push_token: device.push_token,
         last_used_at: device.last_used_at,
+        platform: device.platform,
       })
       .where('app_id', '=', device.app_id)
       .where('user_id', '=', device.user_id)

@@ -171,6 +171,14 @@ export class TokenService {
       .then((token) => this.#check(token))
   }
 
+  /** @returns when the token ends, milliseconds since 1970; null for an unknown token */
+  async findExpiry(key: TokenKey): Promise<number | null> {
+    const { database, store, tokenCache } = this.options
+    const read = () => database.read((db) => store.find(db, key.appId, key.tokenHash))
+    const token = tokenCache.get(key) ?? (await tokenCache.load(key, read))
+    return token?.expiresAt ?? null
+  }
+
   #check(token: UserToken | null): UserToken | 'expired' | null {
     if (!token) return null
     return token.isRevoked || token.expiresAt <= this.options.clock.now() ? 'expired' : token
@@ -209,13 +217,16 @@ export class TokenService {
   /**
    * Ties the token to the device, unless it has one. Holds the token until the transaction ends, so that a call that ends it comes before
    * or after.
+   * @returns the serial number of the token's device
    * @throws AppError token_expired when a concurrent call has ended it
    */
-  async tieToDevice(tx: Tx, { appId, deviceSn }: DeviceKey, tokenHash: string): Promise<void> {
+  async tieToDevice(tx: Tx, { appId, deviceSn }: DeviceKey, tokenHash: string): Promise<number> {
     const { store } = this.options
     const token = await store.lockNoKeyUpdate(tx, appId, tokenHash)
     if (!token || token.isRevoked) throw new AppError('token_expired')
-    if (token.deviceSn === null) await store.setDevice(tx, appId, tokenHash, deviceSn)
+    if (token.deviceSn !== null) return token.deviceSn
+    await store.setDevice(tx, appId, tokenHash, deviceSn)
+    return deviceSn
   }
 
   async revokeOfDevices(

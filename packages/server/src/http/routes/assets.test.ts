@@ -50,6 +50,7 @@ beforeAll(async () => {
   server = createHttpServer({
     responses,
     edge,
+    upgrades: null,
     keepAliveMs: 620_000,
     onError,
     families: [

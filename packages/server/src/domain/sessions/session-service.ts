@@ -1,0 +1,96 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Epoch } from '../../db/epoch.js'
+import type { Delivery, SyncState } from '../../delivery/delivery.js'
+import type { Clock } from '../../lib/clock.js'
+import type { IdGenerator } from '../../lib/ids/ids.js'
+import type { SessionRegistry } from '../../sessions/registry.js'
+import type { ClientConnection, Session } from '../../sessions/session.js'
+import type { ConnectingClient, DeviceConnections } from '../devices/device-connections.js'
+import type { TokenService } from '../login/token-service.js'
+
+export interface SessionServiceOptions {
+  readonly devices: Pick<DeviceConnections, 'connect'>
+  readonly tokens: Pick<TokenService, 'findExpiry'>
+  readonly sessions: Pick<SessionRegistry, 'add' | 'ofUser'>
+  readonly delivery: Pick<Delivery, 'enter'>
+  readonly ids: Pick<IdGenerator, 'next'>
+  readonly clock: Clock
+  /** Open sessions of one user. */
+  readonly sessionsPerUser: number
+  readonly epoch: Pick<Epoch, 'current'>
+}
+
+/** The owner of a session, by its token. */
+export interface SessionOwner {
+  readonly appId: string
+  readonly userId: Int64
+  /** null with an Admin token, whose sessions have no device. */
+  readonly tokenHash: string | null
+  /** null when the token is tied to no device. */
+  readonly deviceSn: number | null
+}
+
+/** The client that opens a session. */
+export interface OpeningClient extends Omit<ConnectingClient, 'deviceGuid'> {
+  /** Absent: the session has no device. */
+  readonly deviceGuid?: string | undefined
+  /** null: the client has nothing. */
+  readonly pos: string | null
+}
+
+/** A session that has entered delivery. */
+export interface EnteredSession {
+  readonly session: Session
+  readonly epoch: string
+  /** Milliseconds since 1970. */
+  readonly openedAt: number
+  readonly state: SyncState
+}
+
+/** Opens the sessions of connections. */
+export class SessionService {
+  constructor(private readonly options: SessionServiceOptions) {}
+
+  /** @throws AppError no_permission, token_expired, session_limit_reached, unavailable when the connection is closed */
+  async open(
+    owner: SessionOwner,
+    client: OpeningClient,
+    connection: ClientConnection,
+  ): Promise<EnteredSession> {
+    const { ids, tokens, sessions, delivery, clock, epoch } = this.options
+    const { appId, userId, tokenHash } = owner
+    const deviceSn = await this.#deviceOf(owner, client)
+    const expiresAt = tokenHash === null ? null : await tokens.findExpiry({ appId, tokenHash })
+    const id = await ids.next()
+    const session: Session = {
+      ...{ id, appId, userId, deviceSn, tokenHash, link: connection },
+      phase: 'entering',
+      hasMissed: false,
+    }
+    this.#requireRoom(session)
+    connection.bind(session, expiresAt)
+    if (!sessions.add(session)) throw new AppError('unavailable', 'a later session has replaced it')
+    const state = await delivery.enter(session, client.pos)
+    return { session, epoch: epoch.current, openedAt: clock.now(), state }
+  }
+
+  async #deviceOf(owner: SessionOwner, client: OpeningClient): Promise<number | null> {
+    const { tokenHash } = owner
+    const { deviceGuid, platform, userAgent } = client
+    if (tokenHash === null || deviceGuid === undefined || deviceGuid === '') return null
+    return this.options.devices.connect(
+      { ...owner, tokenHash },
+      { deviceGuid, platform, userAgent },
+    )
+  }
+
+  /** The session that this one replaces does not count. */
+  #requireRoom({ appId, userId, deviceSn }: Session): void {
+    const { sessions, sessionsPerUser } = this.options
+    const others = sessions
+      .ofUser(appId, userId)
+      .filter((each) => deviceSn === null || each.deviceSn !== deviceSn)
+    if (others.length >= sessionsPerUser)
+      throw new AppError('session_limit_reached', `at most ${sessionsPerUser}`)
+  }
+}

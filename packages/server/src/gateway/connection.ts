@@ -1,0 +1,265 @@
+import type { Socket } from 'node:net'
+import { AppError, type CloseName, closeCodes } from '@hermod/protocol'
+import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
+import type { Edge } from '../edge/edge.js'
+import type { ClientConnection, Session } from '../sessions/session.js'
+import { closeOfRefusal, closingText, failureText } from './answers.js'
+import { type CallFrame, readFrame } from './client-frame.js'
+import type { ClientSocket, SocketEvents } from './client-socket.js'
+import { idleFrames, idleFramesMs, maxUnopenedBytes, maxUnreadBytes } from './limits.js'
+import type { GatewayObserver } from './observer.js'
+import type { PendingCalls } from './pending-calls.js'
+import type { WheelEntry } from './timer-wheel.js'
+
+/** The credentials of session.open, with which every call is checked again. */
+export interface ConnectionCredentials {
+  readonly appId: string | undefined
+  readonly accessToken: string | undefined
+  readonly userId: string | undefined
+}
+
+/** What the upgrade request says about the client. */
+export interface ConnectionSource {
+  readonly address: string
+  /** The unit that limits by address count. */
+  readonly network: string
+  readonly baseUrl: string
+}
+
+/** `waiting`: for session.open; `opening`: it is in progress. */
+export type ConnectionState = 'waiting' | 'opening' | 'open' | 'closing'
+
+/** The parts that all connections share; the gateway implements it. */
+export interface ConnectionHost {
+  readonly edge: Pick<Edge, 'connections'>
+  readonly observer: GatewayObserver
+  /** Connections with bytes that the client has not read. */
+  readonly unread: Set<Connection>
+  /** Opens the session. */
+  open(connection: Connection, frame: CallFrame): void
+  /** Runs a call. */
+  call(connection: Connection, frame: CallFrame): void
+  /** The connection is corked: it is flushed at the end of the turn. */
+  corked(connection: Connection): void
+  /** The client has read. */
+  drained(connection: Connection): void
+  /** The connection takes and sends no more frames. */
+  closing(connection: Connection): void
+  ended(connection: Connection, code: number): void
+}
+
+/**
+ * One WebSocket: its state, its frames and its bytes. An idle one holds no timer, no closure and no promise, so many of them are cheap.
+ */
+export class Connection implements ClientConnection, SocketEvents, WheelEntry {
+  state: ConnectionState = 'waiting'
+  session: Session | null = null
+  credentials: ConnectionCredentials | null = null
+  userAgent = ''
+  /** null while no call is in progress. */
+  calls: PendingCalls | null = null
+  wheelSlot = 0
+  heardAt: number
+  /** When the connection was made, as performance.now(). */
+  readonly connectedAt: number
+  /** When the token ends, milliseconds since 1970; null: not known. */
+  expiresAt: number | null = null
+  /** The close code of credentials that were refused in a call; the next heartbeat closes with it. */
+  refusedWith: CloseName | null = null
+  closeCode = 0
+  #unreadBytes = 0
+  #unopenedBytes = 0
+  #idleFrames = 0
+  #idleFramesFrom = 0
+  /** The socket's writes wait for the end of the turn. */
+  #isCorked = false
+  #isPaused = false
+  #resumedAt = 0
+
+  constructor(
+    readonly host: ConnectionHost,
+    readonly websocket: ClientSocket,
+    readonly socket: Socket,
+    readonly source: ConnectionSource,
+  ) {
+    this.connectedAt = performance.now()
+    this.heardAt = this.connectedAt
+  }
+
+  get isBehind(): boolean {
+    return this.socket.writableLength > maxUnreadBytes
+  }
+
+  /** The time for which nothing has come while the gateway was reading. @param now as performance.now() */
+  silentMs(now: number): number {
+    return this.#isPaused ? 0 : now - Math.max(this.heardAt, this.#resumedAt)
+  }
+
+  write(frames: Buffer): void {
+    if (this.state === 'closing') return
+    this.socket.write(frames)
+    if (!this.#isCorked && this.socket.writableLength > 0) this.host.unread.add(this)
+  }
+
+  /** Writes an answer; all answers of a turn go out in one write. */
+  answer(text: string): void {
+    this.#cork()
+    this.write(textFrame(text))
+  }
+
+  fail(id: string, error: AppError): void {
+    this.host.observer.refused(error.errorName)
+    this.answer(failureText(id, error))
+  }
+
+  ping(): void {
+    this.write(pingFrame)
+  }
+
+  /** Writes a ping and a frame together. */
+  beat(frame: Buffer): void {
+    this.#cork()
+    this.write(pingFrame)
+    this.write(frame)
+  }
+
+  /** Sends what {@link answer} has kept. */
+  flush(): void {
+    this.#isCorked = false
+    this.socket.uncork()
+    if (this.socket.writableLength > 0) this.host.unread.add(this)
+  }
+
+  bind(session: Session, expiresAt: number | null): void {
+    if (this.state === 'closing') throw new AppError('unavailable', 'the connection is closed')
+    this.session = session
+    this.expiresAt = expiresAt
+  }
+
+  /** Counts bytes as they arrive. */
+  heard(bytes: number): void {
+    this.heardAt = performance.now()
+    if (this.state === 'open') return
+    this.#unopenedBytes += bytes
+    if (this.#unopenedBytes > maxUnopenedBytes)
+      this.close('badFrame', `more than ${maxUnopenedBytes} bytes before the session is open`)
+  }
+
+  received(bytes: Buffer, isBinary: boolean): void {
+    if (this.state === 'closing') return
+    this.host.observer.received()
+    const frame = readFrame(bytes, isBinary)
+    if (frame.kind === 'bad') this.close('badFrame', frame.reason)
+    else if (frame.kind === 'idle') this.#countIdle()
+    else if (this.state === 'waiting') this.#first(frame)
+    else if (frame.op === 'session.open') this.#openedTwice(frame)
+    else this.host.call(this, frame)
+  }
+
+  receivedIdle(): void {
+    if (this.state === 'closing') return
+    this.host.observer.received()
+    this.#countIdle()
+  }
+
+  pinged(payload: Buffer): void {
+    this.receivedIdle()
+    // A client that does not read gets no more of them (RFC 6455, section 5.5.3).
+    if (!this.isBehind) this.write(pongFrame(payload))
+  }
+
+  /** Reads nothing until {@link resume}. */
+  pause(): void {
+    this.#isPaused = true
+    this.websocket.pause()
+  }
+
+  resume(): void {
+    if (!this.#isPaused || this.isBehind) return
+    this.#isPaused = false
+    this.#resumedAt = performance.now()
+    this.websocket.resume()
+  }
+
+  /**
+   * Tells the bytes that the client has not read to the bounds of all connections.
+   * @returns whether there are any
+   */
+  countUnread(): boolean {
+    const unread = this.socket.writableLength
+    const added = unread - this.#unreadBytes
+    this.#unreadBytes = unread
+    const { connections } = this.host.edge
+    if (added > 0) connections.hold(this.socket, added)
+    else if (added < 0) connections.release(this.socket, -added)
+    if (this.isBehind) this.pause()
+    else if (added < 0) this.host.drained(this)
+    return unread > 0
+  }
+
+  /** The client reads too slowly; see {@link LongUse}. */
+  closeAtBound(): void {
+    this.close('slowReader', 'the client does not read')
+  }
+
+  close(code: CloseName, reason: string, retryAfterMs?: number): void {
+    if (this.state === 'closing') return
+    this.answer(closingText(code, reason, retryAfterMs))
+    this.closeCode = closeCodes[code]
+    this.state = 'closing'
+    this.host.closing(this)
+    // The closing handshake needs the frames of the client.
+    this.websocket.resume()
+    this.websocket.close(this.closeCode, reason.slice(0, 100))
+  }
+
+  broken(): void {
+    if (this.state === 'closing') return
+    this.state = 'closing'
+    this.host.closing(this)
+  }
+
+  /** The connection is gone. */
+  ended(code: number): void {
+    if (this.state !== 'closing') this.broken()
+    this.host.ended(this, this.closeCode === 0 ? code : this.closeCode)
+  }
+
+  #first(frame: CallFrame): void {
+    if (frame.op === 'session.open') {
+      this.host.open(this, frame)
+      return
+    }
+    this.fail(frame.id, new AppError('token_missing', 'the first call is session.open'))
+    this.close('notOpened', 'the first call is session.open')
+  }
+
+  #openedTwice(frame: CallFrame): void {
+    this.fail(frame.id, new AppError('no_permission', 'the session is open'))
+    this.close('openedTwice', 'session.open came twice')
+  }
+
+  /** Answers a session.open that failed, and closes. */
+  refuse(id: string, error: AppError): void {
+    this.fail(id, error)
+    this.close(closeOfRefusal(error), error.message, error.options.retryAfterSeconds)
+  }
+
+  /** Bounds frames that no limit of calls counts. */
+  #countIdle(): void {
+    const now = this.heardAt
+    if (now - this.#idleFramesFrom > idleFramesMs) {
+      this.#idleFramesFrom = now
+      this.#idleFrames = 0
+    }
+    if (++this.#idleFrames > idleFrames)
+      this.close('tooManyRequests', `more than ${idleFrames} frames without a call in 10 s`)
+  }
+
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.socket.cork()
+    this.host.corked(this)
+  }
+}

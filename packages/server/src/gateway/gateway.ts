@@ -1,0 +1,303 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { setImmediate, setTimeout as pause } from 'node:timers/promises'
+import { AppError, type CloseName, openSession } from '@hermod/protocol'
+import type { Delivery } from '../delivery/delivery.js'
+import type { Edge } from '../edge/edge.js'
+import { Slots } from '../lib/concurrency/slots.js'
+import { createRequestIds } from '../lib/ids/request-ids.js'
+import type { CallLimits } from '../pipeline/call-limits.js'
+import { asEnvelope, type Executor } from '../pipeline/executor.js'
+import type { SessionRegistry } from '../sessions/registry.js'
+import { Admission } from './admission.js'
+import { successText } from './answers.js'
+import { CallRunner, dataOf, headerText } from './calls.js'
+import type { CallFrame } from './client-frame.js'
+import { createSocketServer, listen } from './client-socket.js'
+import { Connection, type ConnectionHost } from './connection.js'
+import { requireHandshake } from './handshake.js'
+import { closeTimeoutMs, openTimeoutMs, parallelOpens, silenceMs, tickMs } from './limits.js'
+import type { GatewayObserver } from './observer.js'
+import { OpenRate } from './open-rate.js'
+import { TimerWheel } from './timer-wheel.js'
+
+export interface GatewayOptions {
+  readonly edge: Pick<Edge, 'connections' | 'origins' | 'addressOf' | 'baseUrlOf'>
+  readonly executor: Executor
+  readonly delivery: Delivery
+  readonly sessions: Pick<SessionRegistry, 'remove'>
+  readonly limits: Pick<CallLimits, 'requestArrived'>
+  readonly observer: GatewayObserver
+  readonly bounds: GatewayBounds
+  /** The interval of heartbeats. */
+  readonly pingMs: number
+  /** Milliseconds since 1970. */
+  readonly clock: { now(): number }
+  /** @throws AppError app_not_found, app_inactive */
+  requireApp(appId: string): unknown
+  /** Reports a failure of the gateway itself. */
+  onError(error: unknown): void
+}
+
+export interface GatewayBounds {
+  /** WebSocket connections. */
+  readonly connections: number
+  readonly addressConnections: number
+  /** Connections that have not sent session.open. */
+  readonly unopened: number
+  /** Bytes of frames whose calls wait. */
+  readonly waitingBytes: number
+}
+
+/** Connections that are closed in one turn of the event loop. */
+const closedPerTurn = 200
+
+/**
+ * The WebSocket transport: `GET /gateway`. It turns upgrade requests into connections, opens their sessions, runs their calls through the
+ * pipeline, and keeps their time with one timer.
+ */
+export class Gateway implements ConnectionHost {
+  readonly unread = new Set<Connection>()
+  readonly #connections = new Set<Connection>()
+  readonly #sockets = createSocketServer()
+  readonly #admission: Admission
+  readonly #calls: CallRunner
+  readonly #nextRequestId = createRequestIds()
+  readonly #wheel: TimerWheel<Connection>
+  readonly #opening = new Slots({
+    parallel: parallelOpens,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    full: () => new AppError('unavailable'),
+  })
+  readonly #openRate = new OpenRate()
+  readonly #timer: NodeJS.Timeout
+  #tickedAt = performance.now()
+  #corked: Connection[] = []
+  readonly #throttled = new Set<Connection>()
+  #isStopping = false
+
+  constructor(private readonly options: GatewayOptions) {
+    const { bounds, executor, pingMs, edge } = options
+    this.#admission = new Admission(bounds, edge.connections.limit)
+    this.#calls = new CallRunner({
+      executor,
+      nextRequestId: this.#nextRequestId,
+      maxWaitingBytes: bounds.waitingBytes,
+      throttle: (connection) => this.#throttle(connection),
+    })
+    this.#wheel = new TimerWheel(Math.max(1, Math.round(pingMs / tickMs)))
+    this.#timer = setInterval(() => this.#tick(), tickMs).unref()
+  }
+
+  get edge(): Pick<Edge, 'connections'> {
+    return this.options.edge
+  }
+
+  get observer(): GatewayObserver {
+    return this.options.observer
+  }
+
+  /** The number of connections, with and without a session. */
+  get figures(): { readonly connections: number; readonly unopened: number } {
+    return { connections: this.#connections.size, unopened: this.#admission.unopened }
+  }
+
+  /**
+   * Turns the socket of an upgrade request into a WebSocket.
+   * @param head bytes after the request
+   * @throws AppError that the request is answered with
+   */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const { edge, limits } = this.options
+    if (this.#isStopping || this.options.executor.isDraining)
+      throw new AppError('unavailable', 'shutting down')
+    try {
+      const address = edge.addressOf(request)
+      limits.requestArrived(address)
+      requireHandshake(request, edge.origins)
+      const network = this.#admission.requireRoom(address)
+      const source = { address, network, baseUrl: edge.baseUrlOf(request) }
+      this.#sockets.handleUpgrade(request, socket, head, (websocket) => {
+        const connection = new Connection(this, websocket, socket, source)
+        listen(websocket, socket, connection)
+        this.#connections.add(connection)
+        this.#admission.add(connection)
+        if (!edge.connections.beginLongUse(socket, connection))
+          connection.close('overloaded', 'too many connections')
+      })
+    } catch (error) {
+      if (error instanceof AppError) this.observer.refused(error.errorName)
+      throw error
+    }
+  }
+
+  open(connection: Connection, frame: CallFrame): void {
+    connection.state = 'opening'
+    this.#admission.opens(connection)
+    this.#open(connection, frame).catch((error: unknown) => {
+      this.options.onError(error)
+      connection.refuse(frame.id, new AppError('internal_error'))
+    })
+  }
+
+  async #open(connection: Connection, frame: CallFrame): Promise<void> {
+    const { executor, delivery } = this.options
+    const { address, baseUrl } = connection.source
+    const startedAt = performance.now()
+    const data = readData(frame)
+    if (data instanceof AppError) return connection.refuse(frame.id, data)
+    const { app_id: appId, access_token: accessToken, user_id: userId, user_agent: agent } = data
+    connection.credentials = {
+      appId: headerText(appId),
+      accessToken: headerText(accessToken),
+      userId: headerText(userId),
+    }
+    connection.userAgent = typeof agent === 'string' ? agent : ''
+    const reply = await this.#opening.run(() =>
+      executor.execute(
+        openSession,
+        {
+          requestId: this.#nextRequestId(),
+          address,
+          baseUrl,
+          userAgent: connection.userAgent,
+          query: {},
+          body(arrived) {
+            arrived(frame.bytes)
+            return data
+          },
+          credentials: { ...connection.credentials, groupId: headerText(frame.groupId) } as never,
+        },
+        asEnvelope,
+        { admit() {}, context: { connection } },
+      ),
+    )
+    if ((connection.state as string) === 'closing') return
+    if (reply.kind === 'failure') return connection.refuse(frame.id, reply.error)
+    const seconds = (performance.now() - startedAt) / 1_000
+    connection.state = 'open'
+    this.#wheel.add(connection)
+    connection.answer(successText(frame.id, reply.encoded))
+    if (connection.session) delivery.begin(connection.session)
+    this.#openRate.opened(seconds)
+    this.observer.opened(seconds)
+    this.#calls.resume(connection)
+  }
+
+  call(connection: Connection, frame: CallFrame): void {
+    this.#calls.receive(connection, frame)
+  }
+
+  corked(connection: Connection): void {
+    if (this.#corked.push(connection) > 1) return
+    void setImmediate().then(() => {
+      const corked = this.#corked
+      this.#corked = []
+      for (const each of corked) each.flush()
+    })
+  }
+
+  drained(connection: Connection): void {
+    if (connection.isBehind) return
+    if (!this.#throttled.has(connection)) connection.resume()
+    if (connection.session) this.options.delivery.drained(connection.session)
+    this.#calls.resume(connection)
+  }
+
+  closing(connection: Connection): void {
+    const { session } = connection
+    this.#admission.opens(connection)
+    this.#wheel.remove(connection)
+    this.#calls.drop(connection)
+    if (session === null) return
+    this.options.sessions.remove(session)
+    this.options.delivery.leave(session)
+  }
+
+  ended(connection: Connection, code: number): void {
+    this.#connections.delete(connection)
+    this.#admission.remove(connection)
+    this.#throttled.delete(connection)
+    this.unread.delete(connection)
+    this.observer.closed(code)
+  }
+
+  /**
+   * Closes all connections: first every client gets its close frame with a time to come back, then those that do not answer are cut off.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.closeAll('shutdown', 'shutdown')
+    const deadline = performance.now() + closeTimeoutMs
+    while (this.#connections.size > 0 && performance.now() < deadline) await pause(20)
+    clearInterval(this.#timer)
+    for (const { websocket } of this.#connections) websocket.terminate()
+  }
+
+  /** Sends a close frame with a time to come back on every connection, some in each turn of the event loop. */
+  async closeAll(code: CloseName, reason: string): Promise<void> {
+    const returns = this.#openRate.returnTimes(this.#connections.size)
+    let closed = 0
+    for (const connection of [...this.#connections]) {
+      connection.close(code, reason, returns.next().value ?? undefined)
+      if (++closed % closedPerTurn === 0) await setImmediate()
+    }
+  }
+
+  #throttle(connection: Connection): void {
+    connection.pause()
+    this.#throttled.add(connection)
+  }
+
+  #tick(): void {
+    const now = performance.now()
+    const ticks = Math.floor((now - this.#tickedAt) / tickMs)
+    this.#tickedAt += ticks * tickMs
+    for (const connection of this.#admission.unopenedSince(now - openTimeoutMs))
+      connection.close('openTimeOut', `session.open has not come within ${openTimeoutMs / 1_000} s`)
+    for (const connection of this.#throttled) {
+      this.#throttled.delete(connection)
+      connection.resume()
+    }
+    for (const connection of this.unread)
+      if (!connection.countUnread()) this.unread.delete(connection)
+    this.#wheel.turn(ticks, (connection) => this.#beat(connection, now))
+  }
+
+  /** The heartbeat of a connection with a session. */
+  #beat(connection: Connection, now: number): void {
+    const { session, expiresAt, refusedWith } = connection
+    const { pingMs, clock, delivery } = this.options
+    if (session === null) return
+    if (connection.silentMs(now) > 2 * pingMs + silenceMs)
+      connection.close('noPong', 'nothing has come for two heartbeats')
+    else if (expiresAt !== null && expiresAt <= clock.now())
+      connection.close('tokenExpired', 'the token has expired')
+    else if (refusedWith !== null) connection.close(refusedWith, 'the token is no longer valid')
+    else {
+      connection.beat(delivery.heartbeat(session))
+      this.#checkApp(connection, session.appId)
+    }
+  }
+
+  #checkApp(connection: Connection, appId: string): void {
+    const refuse = (error: unknown) => {
+      if (error instanceof AppError && !error.entry.retryable)
+        connection.close('unknownApplication', error.message)
+    }
+    try {
+      const found = this.options.requireApp(appId)
+      if (found instanceof Promise) found.catch(refuse)
+    } catch (error) {
+      refuse(error)
+    }
+  }
+}
+
+function readData(frame: CallFrame): Readonly<Record<string, unknown>> | AppError {
+  try {
+    return dataOf(frame)
+  } catch (error) {
+    return error as AppError
+  }
+}

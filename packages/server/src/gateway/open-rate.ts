@@ -1,0 +1,34 @@
+/** The share of a measured time in the mean, so that about the last 50 opens count. */
+const share = 0.02
+const slowestPerSecond = 100
+const fastestPerSecond = 1_000
+/** The time that a restart takes at least. */
+const restartMs = 1_000
+const sessionsAtOnce = 32
+
+/** Measures how fast sessions open, and spreads the return of clients after a shutdown over the time that this needs. */
+export class OpenRate {
+  #meanSeconds = 0.01
+
+  /** @param seconds that an open has taken */
+  opened(seconds: number): void {
+    this.#meanSeconds += share * (seconds - this.#meanSeconds)
+  }
+
+  get perSecond(): number {
+    const measured = sessionsAtOnce / Math.max(this.#meanSeconds, 0.001)
+    return Math.min(fastestPerSecond, Math.max(slowestPerSecond, measured / 2))
+  }
+
+  /** Yields the times after which clients come back, in random order, milliseconds. */
+  *returnTimes(clients: number): Generator<number, void> {
+    const intervalMs = 1_000 / this.perSecond
+    const places = Array.from({ length: clients }, (_, place) => place)
+    for (let left = clients; left > 0; left--) {
+      const chosen = Math.floor(Math.random() * left)
+      const place = places[chosen] as number
+      places[chosen] = places[left - 1] as number
+      yield Math.round(restartMs + place * intervalMs)
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import type { Operation } from '@hermod/protocol'
+import type { CallFrame } from './client-frame.js'
+
+/** A call that may begin. */
+export interface ReadyCall {
+  readonly frame: CallFrame
+  readonly operation: Operation
+}
+
+/** The calls of one connection that are in progress or wait. */
+export class PendingCalls {
+  running = 0
+  readonly waiting: ReadyCall[] = []
+}
