@@ -1,31 +1,36 @@
+import { resource } from '../resource.js'
 import { boolean, int32, int64, optional, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
 /** A conversation: its two parties, the smaller ID first; a group is its ID twice. */
-export const eventConversation = Type.Object({
-  low_id: int64({
-    description:
-      '-1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender',
-  }),
-  high_id: int64(),
-  is_group: boolean(),
-})
+export const eventConversation = resource(
+  'Log',
+  'The log of a direct conversation, of a group, or of the broadcasts of a sender.',
+  {
+    low_id: int64({
+      description:
+        'The party with the smaller ID. -1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender.',
+    }),
+    high_id: int64({ description: 'The party with the greater ID; of a group its ID again.' }),
+    is_group: boolean({ description: 'true: both IDs are the group' }),
+  },
+)
 
 const seq = int64({ description: 'Position in the conversation, dense from 1.' })
 
 /** The fields of a message in events and in sync. */
 export const messageFields = {
   conversation: eventConversation,
-  msg_id: int64(),
+  msg_id: int64({ description: 'The message ID.' }),
   seq,
-  sender_id: int64(),
-  sender_device_sn: int32(),
-  content_type: int32(),
+  sender_id: int64({ description: 'The sender; 0 = the system.' }),
+  sender_device_sn: int32({ description: 'The device of the sender; 0 = not known.' }),
+  content_type: int32({ description: 'The kind of content, as in /message/send.' }),
   content: text('As it was sent, or edited last.'),
   attachment: text('As it was sent.'),
   config: text('As it was sent, or edited last.'),
   ext: text('As it was sent, or edited last.'),
-  is_system: boolean(),
+  is_system: boolean({ description: 'true: a system notification' }),
   timestamp: int64({ description: 'When it was sent, milliseconds since 1970.' }),
   edit_timestamp: int64({ description: 'When it was edited last; 0 = never.' }),
   transaction_id: optional(
@@ -66,10 +71,10 @@ export const messageEvents = {
   'message.read_all': payload({}),
   'message.recalled': payload({
     conversation: eventConversation,
-    msg_id: int64(),
+    msg_id: int64({ description: 'The message ID.' }),
     seq,
-    sender_id: int64(),
-    is_system: boolean(),
+    sender_id: int64({ description: 'The sender; 0 = the system.' }),
+    is_system: boolean({ description: 'true: a system notification' }),
     timestamp: int64({ description: 'When it was recalled, milliseconds since 1970.' }),
   }),
   /** The message after the edit. */
@@ -81,5 +86,8 @@ export const messageEvents = {
    * Retention removed the messages up to this one. Sent where one of them may have referred to a
    * file.
    */
-  'message.expired': payload({ conversation: eventConversation, msg_id: int64() }),
+  'message.expired': payload({
+    conversation: eventConversation,
+    msg_id: int64({ description: 'The last removed message.' }),
+  }),
 }

@@ -10,6 +10,7 @@ import * as messaging from './messaging.js'
 import * as push from './push/index.js'
 import * as realtime from './realtime.js'
 import * as secrets from './secrets.js'
+import * as sync from './sync.js'
 import { tags } from './tags.js'
 import * as users from './users/index.js'
 
@@ -25,6 +26,7 @@ export * from './push/index.js'
 export * from './realtime.js'
 export * from './secrets.js'
 export * from './sessions.js'
+export * from './sync.js'
 export { type Tag, tags } from './tags.js'
 export * from './users/index.js'
 
@@ -51,6 +53,7 @@ export const operations: readonly Operation[] = [
   push,
   realtime,
   secrets,
+  sync,
   users,
 ]
   .flatMap((module): Operation[] => Object.values(module))

@@ -7,6 +7,7 @@ export const tags = {
   Contacts: 'Contacts, contact requests and the block list of a user.',
   Messages: 'Sending, receiving and acknowledging messages.',
   Conversations: 'History, unread counts and the list of conversations.',
+  Sync: 'What a client has missed, and the changes of conversations.',
   Push: 'Push notifications and their results.',
   Groups: 'Groups and their information.',
   'Group members': 'Members, admins, bans and the block list of a group.',

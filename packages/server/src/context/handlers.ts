@@ -21,6 +21,7 @@ import { conversationHandlers } from '../api/messaging/conversations.js'
 import { pinHandlers } from '../api/messaging/pins.js'
 import { recallHandlers } from '../api/messaging/recall.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
+import { syncHandlers } from '../api/messaging/sync.js'
 import { pushCertificateHandlers } from '../api/push/certificates.js'
 import { operatorPushHandlers } from '../api/push/operator.js'
 import { operatorTaskHandlers } from '../api/push/operator-tasks.js'
@@ -88,6 +89,7 @@ export function createHandlers({
     sendingHandlers(messaging),
     recallHandlers(messaging),
     conversationHandlers(messaging),
+    syncHandlers(messaging),
     appHandlers(apps),
     integrityHandlers(integrity),
     secretHandlers(secrets),

@@ -34,6 +34,8 @@ import { BroadcastPositionStore } from '../domain/messaging/positions/broadcast-
 import { MemberPositionStore } from '../domain/messaging/positions/member-position-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/positions/receipt-request-store.js'
 import { RetentionWalkStore } from '../domain/messaging/retention/retention-walk-store.js'
+import { HeadStore } from '../domain/messaging/sync/head-store.js'
+import { SyncStore } from '../domain/messaging/sync/sync-store.js'
 import { TransactionStore } from '../domain/messaging/transactions/transaction-store.js'
 import { AudienceStore } from '../domain/push/audience/audience-store.js'
 import { CertificateStore } from '../domain/push/certificates/certificate-store.js'
@@ -124,6 +126,8 @@ export function createStores({
     retentionWalk: new RetentionWalkStore(database),
     sharedFiles: new SharedFileStore(),
     storedMessages: new StoredMessages(database),
+    heads: new HeadStore(database),
+    sync: new SyncStore(database),
     loginNetworks: new LoginNetworkStore(),
     tokens: new TokenStore(database, tokens),
     transactions: new TransactionStore(),

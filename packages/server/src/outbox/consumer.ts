@@ -1,5 +1,5 @@
 import type { Event, EventKind } from '@hermod/protocol/events'
-import type { LogKey } from './log-key.js'
+import type { ChangedLog } from './log-key.js'
 import type { EditKind, RecordedEdit } from './recorded-event.js'
 
 /** An event as a consumer gets it. */
@@ -54,7 +54,7 @@ export interface MessageReader {
   /** Returns the number of messages of a row of kind `message.stored`. */
   count(payload: string): number
   /** Returns the logs that a row of kind `message.stored` has messages of. */
-  logs(payload: string): readonly LogKey[]
+  logs(payload: string): readonly ChangedLog[]
   /**
    * Returns an event for each number of a row of kind `message.stored`, in order within each conversation: the message, or
    * `change.skipped` where it is gone. Rows of earlier versions have no numbers; messages that are gone are left out.

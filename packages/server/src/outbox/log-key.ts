@@ -6,3 +6,9 @@ export interface LogKey {
   readonly highId: Int64
   readonly isGroup: boolean
 }
+
+/** A log with the number of its first change by a row of the outbox. */
+export interface ChangedLog extends LogKey {
+  /** null = the row changes positions only, 0 = the number is not known, because an earlier version has written the row */
+  readonly change: number | null
+}

@@ -50,7 +50,7 @@ describe('recent rows', () => {
 })
 
 describe('concern of a row', () => {
-  const messages = { logs: () => [{ lowId: 1, highId: 2, isGroup: false }] }
+  const messages = { logs: () => [{ lowId: 1, highId: 2, isGroup: false, change: 1 }] }
   const reader = (userId: number, ...groupIds: readonly number[]): ConcernedReader => ({
     userId,
     isMemberOf: (groupId) => groupIds.includes(Number(groupId)),

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Audience, audiences } from './audience.js'
 import type { MessageReader } from './consumer.js'
-import type { LogKey } from './log-key.js'
+import type { ChangedLog, LogKey } from './log-key.js'
 import type { OutboxRow } from './outbox-store.js'
 
 /** The keys by which a row of the outbox concerns users; it holds no content. */
@@ -10,7 +10,7 @@ export interface RowConcern {
   /** Milliseconds since 1970. */
   readonly createdAt: number
   /** The logs whose head may have changed. */
-  readonly logs: readonly LogKey[]
+  readonly logs: readonly ChangedLog[]
   /** The groups that may have changed. */
   readonly groupIds: readonly Int64[]
   readonly userIds: readonly Int64[]
@@ -23,6 +23,7 @@ interface Named {
   readonly actor_id?: Int64
   readonly user_ids?: readonly Int64[]
   readonly group_id?: Int64
+  readonly change?: number
   readonly conversation?: {
     readonly low_id: Int64
     readonly high_id: Int64
@@ -42,14 +43,16 @@ export function concernOf(
 ): RowConcern {
   if (kind === 'message.stored')
     return concern(position, createdAt, { logs: messages.logs(payload), isPrivate: false })
-  const { actor_id, user_ids = none, group_id, conversation } = JSON.parse(payload) as Named
+  const { actor_id, user_ids = none, group_id, conversation, change } = JSON.parse(payload) as Named
   const audience = audiences[kind]
   const isOfDirectLog =
     conversation !== undefined && !conversation.is_group && conversation.low_id !== broadcastLowId
   const actor = actor_id === undefined || audience === 'users' ? none : [actor_id]
   const { low_id: lowId = 0, high_id: highId = 0, is_group: isGroup = false } = conversation ?? {}
   return concern(position, createdAt, {
-    logs: conversation ? [{ lowId, highId, isGroup }] : none,
+    logs: conversation
+      ? [{ lowId, highId, isGroup, change: change ?? (audience === 'log' ? 0 : null) }]
+      : none,
     groupIds: group_id === undefined ? none : [group_id],
     userIds: audience === 'actor' ? actor : [...actor, ...user_ids],
     // A position that one party moves is part of the heads of both.
@@ -87,7 +90,8 @@ export function concerns(row: RowConcern, reader: ConcernedReader): boolean {
   )
 }
 
-function isReader({ lowId, highId, isGroup }: LogKey, reader: ConcernedReader): boolean {
+/** Tests whether the reader has the log. */
+export function isReader({ lowId, highId, isGroup }: LogKey, reader: ConcernedReader): boolean {
   if (isGroup) return reader.isMemberOf(lowId)
   return lowId === broadcastLowId || lowId === reader.userId || highId === reader.userId
 }

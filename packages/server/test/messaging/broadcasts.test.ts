@@ -750,21 +750,23 @@ for (const backend of anyBackend()) {
           const page = await reader.broadcastChangesAfter({ appId, userId: user.id }, system, after)
           return [
             page.end,
-            ...(page.changes?.map((each) => [
-              each.change,
-              each.kind,
-              each.kind === 'recalled' ? each.tombstone.messageId : each.message.content,
-            ]) ?? ['refetch']),
+            ...(page.changes?.flatMap((each) => {
+              if (each.kind === 'skipped') return []
+              const what =
+                each.kind === 'recalled' ? each.tombstone.messageId : each.message.content
+              return [[each.change, each.kind, what]]
+            }) ?? ['refetch']),
           ]
         }
         expect(await of(alice)).toEqual([
           5,
           [2, 'stored', 'two'],
+          [3, 'stored', 'three!'],
           [4, 'edited', 'three!'],
           [5, 'recalled', one],
         ])
         expect(await of(alice, 4)).toEqual([5, [5, 'recalled', one]])
-        expect(await of(late)).toEqual([5, [4, 'edited', 'three!']])
+        expect(await of(late)).toEqual([5, [3, 'stored', 'three!'], [4, 'edited', 'three!']])
         expect(await of(alice, 6)).toEqual([5, 'refetch'])
         await deleteConversation(alice.api, system)
         expect(await of(alice)).toEqual([5])

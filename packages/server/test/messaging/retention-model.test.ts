@@ -350,7 +350,8 @@ class RetentionWorld {
         copy.messages = new Map(due.map(({ id, content }) => [id, content]))
       } else expect(page.next > copy.position || page.next === page.end).toBe(true)
       for (const each of page.changes ?? [])
-        if (each.kind === 'recalled') copy.messages.delete(each.tombstone.messageId)
+        if (each.kind === 'skipped') continue
+        else if (each.kind === 'recalled') copy.messages.delete(each.tombstone.messageId)
         else copy.messages.set(each.message.messageId, each.message.content)
       copy.position = page.next
       if (page.next === page.end) break

@@ -18,9 +18,14 @@ import { MessageService } from '../../domain/messaging/sending/message-service.j
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
 import { TransientMessages } from '../../domain/messaging/sending/transient-messages.js'
+import { HeadContents } from '../../domain/messaging/sync/head-content.js'
+import { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
+import { SyncService } from '../../domain/messaging/sync/sync-service.js'
+import { SyncWalk } from '../../domain/messaging/sync/sync-walk.js'
 import { TransactionSweeper } from '../../domain/messaging/transactions/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
+import type { RecentOutbox } from '../../outbox/recent-rows.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
@@ -35,9 +40,11 @@ export interface MessagingServices {
   readonly history: HistoryService
   readonly positions: PositionWriter
   readonly messageOperations: MessageOperations
+  readonly messageReceipts: MessageReceiptService
   readonly messages: MessageService
   readonly pins: PinService
   readonly recipientRules: RecipientRules
+  readonly sync: SyncService
   readonly writer: MessageWriter
 }
 
@@ -157,6 +164,13 @@ export function createMessaging(
     clock,
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
+  const recent: RecentOutbox = { after: () => null }
+  const changes = new ChangeService({
+    database,
+    store: stores.changes,
+    messageLog: stores.history,
+    finder,
+  })
   const services: MessagingServices = {
     acknowledgements,
     broadcasts: new BroadcastService({
@@ -169,12 +183,7 @@ export function createMessaging(
       clock,
       maxMessageBytes,
     }),
-    changes: new ChangeService({
-      database,
-      store: stores.changes,
-      messageLog: stores.history,
-      finder,
-    }),
+    changes,
     deliveryAcknowledgements: new DeliveryAcknowledgementService({
       database,
       finder,
@@ -213,7 +222,28 @@ export function createMessaging(
       maxTargets,
       acknowledgements,
     }),
+    messageReceipts: new MessageReceiptService({
+      database,
+      finder,
+      messageLog: stores.history,
+      requests: stores.receiptRequests,
+    }),
     recipientRules,
+    sync: new SyncService({
+      database,
+      store: stores.sync,
+      heads: stores.heads,
+      contents: new HeadContents({ database, changes, messageLog: stores.history }),
+      walk: new SyncWalk({
+        database,
+        store: stores.outbox,
+        messages: stores.storedMessages,
+        recent,
+      }),
+      outbox: stores.outbox,
+      lists: stores.conversationLists,
+      broadcastSenders,
+    }),
     pins: new PinService({
       database,
       store: stores.pins,

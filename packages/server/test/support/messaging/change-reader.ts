@@ -10,6 +10,7 @@ import { GroupStore } from '../../../dist/domain/groups/core/group-store.js'
 import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
 import { ConversationFinder } from '../../../dist/domain/messaging/conversations/conversation-finder.js'
 import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
+import { broadcastStream } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
@@ -23,6 +24,9 @@ import { eventsOfRow } from '../../../dist/outbox/row-events.js'
 import type { DataPlace } from '../database/sql.js'
 
 export type { ChangePage }
+
+/** More than the pages of these tests have. */
+const maxBytes = 2 ** 24
 
 /** As a reader is shown it, without the marks of others. */
 export interface KnownMessage {
@@ -42,6 +46,7 @@ export class ChangeReader implements AsyncDisposable {
   readonly statements: Statement[] = []
   readonly #changes: ChangeService
   #eventsFrom = 0
+  readonly #finder: ConversationFinder
 
   constructor({ dataDir, databaseUrl }: DataPlace) {
     const dialect =
@@ -69,6 +74,7 @@ export class ChangeReader implements AsyncDisposable {
       // Changes of broadcasts are read by the sender's ID.
       broadcastSenders: undefined as never,
     })
+    this.#finder = finder
     this.#changes = new ChangeService({
       database,
       store: new ChangeStore(database),
@@ -82,12 +88,13 @@ export class ChangeReader implements AsyncDisposable {
   }
 
   /** As {@link changesAfter}, in any application. */
-  changesOf(
+  async changesOf(
     reader: { readonly appId: string; readonly userId: number },
     peerId: number,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {
-    return this.#changes.changesAfter(reader, peerId, page)
+    const conversation = await this.#finder.get(this.database.reader, reader, peerId)
+    return this.#changes.changesAfter(reader, conversation, { ...page, maxBytes })
   }
 
   broadcastChangesAfter(
@@ -95,7 +102,8 @@ export class ChangeReader implements AsyncDisposable {
     senderId: number,
     after: number,
   ): Promise<ChangePage> {
-    return this.#changes.broadcastChangesAfter(reader, senderId, { after, limit: 100 })
+    const stream = broadcastStream(reader.appId, senderId)
+    return this.#changes.changesAfter(reader, stream, { after, limit: 100, maxBytes })
   }
 
   /** The events of direct conversations of a user with change numbers, as the outbox has them, oldest first. */
@@ -143,6 +151,7 @@ export class Replica {
     const page = await reader.changesAfter(userId, peerId, position, limit)
     if (page.changes === null) throw new Error(`told to refetch at ${position}`)
     for (const each of page.changes) {
+      if (each.kind === 'skipped') continue
       if (each.kind === 'recalled') this.#messages.delete(each.tombstone.messageId)
       else {
         const { messageId: id, content, editedAt } = each.message

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from '../../../db/kysely.js'
 import { epochMs, idsPerMs } from '../../../lib/ids/ids.js'
 import { type ConversationKey, type Party, partyColumn } from '../model/conversation-model.js'
 import type { StoredMessage } from '../model/message-model.js'
-import type { HiddenPosition, ReadPosition } from '../model/reader-positions.js'
+import type { HiddenPosition, ReceiptPosition } from '../model/reader-positions.js'
 
 /** Condition on the key of a row, without an alias. */
 export function isConversation({ appId, lowId, highId }: ConversationKey) {
@@ -41,9 +41,17 @@ export const storedColumns = <Table extends string>(table: Table) =>
   ] as const
 
 /** The column of `c` that belongs to the user of `p`. */
-export const ownColumn = (name: ReadPosition | 'seen_seq' | HiddenPosition): RawBuilder<number> => {
+export const ownColumn = (
+  name: ReceiptPosition | 'seen_seq' | HiddenPosition,
+): RawBuilder<number> => {
   const column = (party: Party) => sql.ref(`c.${partyColumn(party, name)}`)
   return sql<number>`case when c.low_id = p.user_id then ${column('first')} else ${column('second')} end`
+}
+
+/** The column of `c` that belongs to the other party than the user of `p`; in the conversation with oneself to the first one. */
+export const peerColumn = (name: ReceiptPosition): RawBuilder<number> => {
+  const column = (party: Party) => sql.ref(`c.${partyColumn(party, name)}`)
+  return sql<number>`case when c.high_id = p.user_id then ${column('first')} else ${column('second')} end`
 }
 
 /** The newest message that the log of `c` holds, null when it is empty. The log is read only when the last message was recalled. */

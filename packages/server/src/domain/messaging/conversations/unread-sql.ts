@@ -78,7 +78,7 @@ const undeliveredRanges = sql`from group_mute_gaps y where y.app_id = p.app_id a
 const seenInGroup = sql<number>`p.seen_seq`
 const keptInGroup = notRemoved(seenInGroup)
 
-const unreadInGroup: UnreadRange = {
+const unreadOfMember: UnreadRange = {
   seen: seenInGroup,
   end: receivedSeq,
   // Only the first range that ends at or after the position can contain it.
@@ -95,6 +95,16 @@ const unreadInGroup: UnreadRange = {
 /** Chatrooms and dissolved groups have no unread messages. */
 const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}`
 
+/** The exact unread count of one direct conversation `c` of the user of `p`. */
+export const unreadInDirect = sql<number>`${unreadCount(unreadDirect, 'exact')}`
+
+/** The exact unread count of one member `p` of a group `g`; its conversation `c` may be missing. */
+export const unreadInGroup = sql<number>`case when ${receivedSeq} > ${keptInGroup} and ${countsUnread}
+  then ${unreadCount(unreadOfMember, 'exact')} else 0 end`
+
+/** The exact unread count of one broadcast stream `c` whose column `seen` is {@link seenInStream}. */
+export const unreadInStream = sql<number>`c.seq - c.seen - ${recalledAbove(sql`c.seen`, everything)}`
+
 /** Unread counts of direct and group conversations. PostgreSQL plans each subquery at every run, also those that no row evaluates. */
 export function unreadCounts(db: Queryable, param: Param<UserKey>, precision: UnreadPrecision) {
   const direct = joinedConversations(db)
@@ -103,7 +113,7 @@ export function unreadCounts(db: Queryable, param: Param<UserKey>, precision: Un
     .where('p.user_id', '=', param('userId'))
     .where(sql<boolean>`c.seq > ${notRemoved(unreadDirect.seen)}`)
   const groups = joinedGroups(db)
-    .select(['p.group_id as peerId', unreadCount(unreadInGroup, precision).as('unread')])
+    .select(['p.group_id as peerId', unreadCount(unreadOfMember, precision).as('unread')])
     .where('p.app_id', '=', param('appId'))
     .where('p.user_id', '=', param('userId'))
     .where(sql<boolean>`${receivedSeq} > ${keptInGroup}`)
@@ -127,6 +137,6 @@ export function unreadBroadcasts(db: Queryable, param: Param<UserKey>) {
       )
       .selectFrom('streams as c')
       .select('c.high_id as peerId')
-      .select(sql<number>`c.seq - c.seen - ${recalledAbove(sql`c.seen`, everything)}`.as('unread'))
+      .select(unreadInStream.as('unread'))
   )
 }

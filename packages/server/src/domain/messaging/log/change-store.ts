@@ -28,6 +28,7 @@ export interface NewAlteration {
 interface AlterationRow extends Omit<Alteration, 'tombstone'>, Pick<Tombstone, 'messageId'> {
   readonly seq: number | null
   readonly senderId: Int64 | null
+  readonly isSystem: number | null
   readonly recalledBy: Int64 | null
   readonly recalledAt: number | null
 }
@@ -101,6 +102,7 @@ export class ChangeStore {
             ),
             'r.seq',
             'r.sender_id as senderId',
+            'r.is_system as isSystem',
             'r.recalled_by as recalledBy',
             'r.recalled_at as recalledAt',
           ])
@@ -157,12 +159,16 @@ export class ChangeStore {
     page: { readonly after: number; readonly limit: number },
   ): Promise<Alteration[]> {
     const rows = await this.#alterations.all(db, { appId, lowId, highId, ...page })
-    return rows.map(({ seq, senderId, recalledBy, recalledAt, ...row }) => ({
+    return rows.map(({ seq, senderId, isSystem, recalledBy, recalledAt, ...row }) => ({
       ...row,
       tombstone:
-        seq === null || senderId === null || recalledBy === null || recalledAt === null
+        seq === null ||
+        senderId === null ||
+        isSystem === null ||
+        recalledBy === null ||
+        recalledAt === null
           ? null
-          : { messageId: row.messageId, seq, senderId, recalledBy, recalledAt },
+          : { messageId: row.messageId, seq, senderId, isSystem, recalledBy, recalledAt },
     }))
   }
 

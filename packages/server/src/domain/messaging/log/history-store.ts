@@ -134,10 +134,43 @@ function wholeLogOfGroup(db: Queryable, param: Param<Omit<GroupReader, 'userId'>
 
 const halfOfIds = 2 ** 52
 
-/** The position of the newest message with an ID up to this one; 0 when there is none. */
-const seqUpTo = (param: Param<ConversationKey>, id: RawBuilder<unknown>) =>
-  sql<number>`coalesce((select m.seq from messages m where m.app_id = ${param('appId')} and m.low_id = ${param('lowId')}
+/** The tables of a log. Positions ascend with message IDs in each of them. */
+type LogTable = 'messages' | 'recalled_messages'
+
+/** The position of the newest row with an ID up to this one; 0 when there is none. */
+const seqUpTo = (table: LogTable, param: Param<ConversationKey>, id: RawBuilder<unknown>) =>
+  sql<number>`coalesce((select m.seq from ${sql.table(table)} m where m.app_id = ${param('appId')} and m.low_id = ${param('lowId')}
     and m.high_id = ${param('highId')} and m.msg_id <= ${id} order by m.msg_id desc limit 1), 0)`
+
+/** Prepares the search for the greatest ID whose newest row up to it is at most at a position. */
+function placeIn(database: Database, table: LogTable) {
+  return database.prepared<ConversationKey & { seq: number }, { id: number }>((db, param) => {
+    const isBelow = sql`place.seq <= ${param('seq')}`
+    const nextId = sql<number>`case when ${isBelow} then place.id + place.step else place.id end`
+    return db
+      .withRecursive('place(id, step, seq)', (cte) =>
+        cte
+          .selectNoFrom([
+            sql<number>`cast(0 as bigint)`.as('id'),
+            sql<number>`${sql.lit(halfOfIds)}`.as('step'),
+            seqUpTo(table, param, sql.lit(halfOfIds)).as('seq'),
+          ])
+          .unionAll(
+            cte
+              .selectFrom('place')
+              .select([
+                nextId.as('id'),
+                sql<number>`place.step / 2`.as('step'),
+                seqUpTo(table, param, sql`${nextId} + place.step / 2`).as('seq'),
+              ])
+              .where('place.step', '>', 0)
+              .where('place.seq', '<>', param('seq')),
+          ),
+      )
+      .selectFrom('place')
+      .select(sql<number>`max(${nextId})`.as('id'))
+  })
+}
 
 /** Reads the message log, which messaging/sending/store-batch.ts writes. */
 export class HistoryStore {
@@ -152,6 +185,7 @@ export class HistoryStore {
   readonly #groupOne
   readonly #oneBroadcast
   readonly #placeOf
+  readonly #recalledAfter
   readonly #seqOf
 
   constructor(database: Database) {
@@ -213,33 +247,23 @@ export class HistoryStore {
     this.#groupOne = database.prepared<GroupReader & { messageId: number }, HistoryMessage>(
       (db, param) => logOfGroup(db, param).where('m.msg_id', '=', param('messageId')),
     )
-    this.#placeOf = database.prepared<ConversationKey & { seq: number }, { id: number }>(
-      (db, param) => {
-        const isBelow = sql`place.seq <= ${param('seq')}`
-        const nextId = sql<number>`case when ${isBelow} then place.id + place.step else place.id end`
-        return db
-          .withRecursive('place(id, step, seq)', (cte) =>
-            cte
-              .selectNoFrom([
-                sql<number>`cast(0 as bigint)`.as('id'),
-                sql<number>`${sql.lit(halfOfIds)}`.as('step'),
-                seqUpTo(param, sql.lit(halfOfIds)).as('seq'),
-              ])
-              .unionAll(
-                cte
-                  .selectFrom('place')
-                  .select([
-                    nextId.as('id'),
-                    sql<number>`place.step / 2`.as('step'),
-                    seqUpTo(param, sql`${nextId} + place.step / 2`).as('seq'),
-                  ])
-                  .where('place.step', '>', 0)
-                  .where('place.seq', '<>', param('seq')),
-              ),
-          )
-          .selectFrom('place')
-          .select(sql<number>`max(${nextId})`.as('id'))
-      },
+    this.#placeOf = {
+      messages: placeIn(database, 'messages'),
+      recalled_messages: placeIn(database, 'recalled_messages'),
+    }
+    this.#recalledAfter = database.preparedPage<
+      ConversationKey & { afterId: number },
+      Pick<MessagesTable, 'seq'>
+    >((db, param, limit) =>
+      db
+        .selectFrom('recalled_messages')
+        .select('seq')
+        .where('app_id', '=', param('appId'))
+        .where('low_id', '=', param('lowId'))
+        .where('high_id', '=', param('highId'))
+        .where('msg_id', '>', param('afterId'))
+        .orderBy('msg_id')
+        .limit(limit),
     )
     this.#seqOf = database.prepared<
       ConversationKey & { messageId: Int64 },
@@ -295,13 +319,30 @@ export class HistoryStore {
   ): Promise<HistoryMessage[]> {
     const { appId, lowId, highId, isGroup } = conversation
     const { userId, seq, hiddenMessageId, limit } = page
-    const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
+    const place = await this.#placeOf.messages.first(db, { appId, lowId, highId, seq })
     const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
     if (isBroadcastStream({ lowId }))
       return this.#broadcastsAfter.all(db, { appId, senderId: highId, userId, afterId, limit })
     return isGroup
       ? this.#groupAfter.all(db, { appId, groupId: lowId, userId, afterId, limit })
       : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
+  }
+
+  /** Lists positions of recalled messages as {@link listAfter} lists messages. */
+  async listRecalledAfter(
+    db: Queryable,
+    { appId, lowId, highId }: ConversationKey,
+    {
+      seq,
+      hiddenMessageId,
+      limit,
+    }: { readonly seq: number; readonly hiddenMessageId: number; readonly limit: number },
+  ): Promise<number[]> {
+    const key = { appId, lowId, highId }
+    const place = await this.#placeOf.recalled_messages.first(db, { ...key, seq })
+    const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
+    const rows = await this.#recalledAfter.all(db, { ...key, afterId, limit })
+    return rows.map((row) => row.seq)
   }
 
   /** Finds a message with its status for a reader, hidden or not; null when there is none. */
@@ -330,7 +371,7 @@ export class HistoryStore {
   /** Finds the newest message up to a position; 0 when there is none. */
   async findAtSeq(db: Queryable, conversation: ConversationKey, seq: number): Promise<number> {
     const { appId, lowId, highId } = conversation
-    const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
+    const place = await this.#placeOf.messages.first(db, { appId, lowId, highId, seq })
     return (await this.findUpTo(db, conversation, Number(place?.id ?? 0))).messageId
   }
 

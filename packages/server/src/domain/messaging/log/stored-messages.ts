@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Prepared, Queryable } from '../../../db/database.js'
 import type { MessageEvent, MessageReader } from '../../../outbox/consumer.js'
+import type { ChangedLog } from '../../../outbox/log-key.js'
 import type { RecordedEdit } from '../../../outbox/recorded-event.js'
 import { storedColumns } from '../conversations/conversation-sql.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
@@ -39,8 +40,13 @@ export class StoredMessages implements MessageReader {
     return decodeRanges('', payload).reduce((sum, { count }) => sum + count, 0)
   }
 
-  logs(payload: string): Conversation[] {
-    return decodeRanges('', payload).map(({ conversation }) => conversation)
+  logs(payload: string): ChangedLog[] {
+    return decodeRanges('', payload).map(
+      ({ conversation: { lowId, highId, isGroup }, firstChange: change }) => ({
+        ...{ lowId, highId, isGroup },
+        change,
+      }),
+    )
   }
 
   async read(appId: string, payload: string): Promise<MessageEvent[]> {

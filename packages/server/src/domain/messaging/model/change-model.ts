@@ -9,11 +9,16 @@ export interface Tombstone {
   readonly messageId: number
   readonly seq: number
   readonly senderId: Int64
+  /** 0 or 1 */
+  readonly isSystem: number
   readonly recalledBy: Int64
   readonly recalledAt: number
 }
 
-/** The latest change of a message; an edited message has its present content. */
+/**
+ * A change of a log. A stored or edited message has its present content. A skipped number belongs to a message that is hidden from the
+ * reader or gone, or to an edit that a later change overtook; `seq` is the position of a message that is gone.
+ */
 export type Change =
   | {
       readonly change: number
@@ -21,6 +26,7 @@ export type Change =
       readonly message: HistoryMessage
     }
   | { readonly change: number; readonly kind: 'recalled'; readonly tombstone: Tombstone }
+  | { readonly change: number; readonly kind: 'skipped'; readonly seq: number | null }
 
 /** The extent of the changes of a conversation, and the part that a reader sees. */
 export interface ChangeState {

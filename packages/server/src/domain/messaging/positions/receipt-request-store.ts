@@ -56,6 +56,22 @@ export class ReceiptRequestStore {
     return this.#list.all(db, { appId, groupId, userId, from, to, asked: `%,${userId},%` })
   }
 
+  /** Finds the users whose receipts a message requests; none when it requests no receipts. */
+  async findRequested(
+    db: Queryable,
+    { appId, groupId }: GroupKey,
+    seq: number,
+  ): Promise<readonly Int64[]> {
+    const row = await db
+      .selectFrom('receipt_requests')
+      .select('member_ids')
+      .where('app_id', '=', appId)
+      .where('group_id', '=', groupId)
+      .where('seq', '=', seq)
+      .executeTakeFirst()
+    return row ? row.member_ids.split(',').map(Number).filter(isUserId) : []
+  }
+
   /** Deletes the request of a recalled message. */
   async delete(tx: Tx, { appId, groupId }: GroupKey, seq: number): Promise<void> {
     await tx
@@ -75,4 +91,9 @@ export class ReceiptRequestStore {
       .where('seq', '<=', seq)
       .execute()
   }
+}
+
+/** The config of a message may name any number. */
+function isUserId(id: number): boolean {
+  return id > 0 && Number.isSafeInteger(id)
 }

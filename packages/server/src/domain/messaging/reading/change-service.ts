@@ -1,11 +1,15 @@
-import { alterationKind, type Int64 } from '@hermod/protocol'
+import { AppError, alterationKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
+import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
+import { maxPageBytes, textsBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Alteration, Change, ChangeState } from '../model/change-model.js'
-import { broadcastStream, type Conversation } from '../model/conversation-model.js'
+import { type Conversation, isBroadcastStream, partiesOf } from '../model/conversation-model.js'
+import { type MessageContent, textUnits } from '../model/message-content.js'
+import type { HistoryMessage } from '../model/message-model.js'
 
 export interface ChangeServiceOptions {
   readonly database: Database
@@ -17,8 +21,8 @@ export interface ChangeServiceOptions {
 /** A page of the changes of a conversation. */
 export interface ChangePage {
   /**
-   * By number. null when the following changes are no longer stored, or the reader's position is above the end. Then the reader takes
-   * `end` as its position and reads the history again.
+   * By number, one for each number of the page. null when the following changes are no longer stored, or the reader's position is above
+   * the end. Then the reader takes `end` as its position and reads the history again.
    */
   readonly changes: readonly Change[] | null
   /** The position after which the next page begins. */
@@ -32,139 +36,197 @@ export interface ChangePage {
   readonly hiddenMessageId: number
 }
 
-/** The changes of one page: numbers above `after` and up to `next`. */
-interface Span {
+/** The numbers of a page: above `after` and up to `upTo`. It may end before, at the bound of its bytes. */
+export interface ChangeSpan {
   readonly after: number
-  readonly next: number
-  readonly limit: number
+  readonly upTo: number
+  /** The page ends when its messages have more; it holds at least one change. */
+  readonly maxBytes: number
 }
 
-const maxPage = 100
+/** The changes that were read of a span. */
+export interface ReadChanges {
+  readonly changes: readonly Change[]
+  /** The last number that was read. */
+  readonly next: number
+}
+
+/** The length of a page. */
+export const maxChanges = 100
+/** Changes per step, since a step reads all of its messages before their bytes are known. */
+const changesPerStep = 25
+/** Bytes of a change as JSON without its texts, roughly. */
+const frameBytes = 350
+/** Bounds on reads in parallel, as for pages of history. */
+const budget = { maxRunning: 64, perTurn: maxPageBytes }
 
 /** Reads the changes of a conversation after a reader's position (decision page 027). */
 export class ChangeService {
+  readonly #budget = new EventLoopBudget(budget)
+
   constructor(private readonly options: ChangeServiceOptions) {}
 
   /**
-   * Reads changes after a position: each message once, at the number of its latest change. A message with a later change than
-   * the page is in a later page, so a page may hold less than `limit`, or nothing, without being the last one.
+   * Reads changes after a position: an entry for each number. Broadcasts are numbered separately; those before the reader's registration
+   * have numbers too, and are hidden.
    *
    * @param page.after the number of the latest change that the reader knows; 0 = none
    * @param page.limit clamped to 100
-   * @throws AppError conversation_not_found when the ID was never given; member_required for a group that the reader is no member of
+   * @throws AppError conversation_not_found when the reader is no party, or there is no such user or group; member_required for a
+   *   group that the reader is no member of
    */
   async changesAfter(
     reader: UserKey,
-    peerId: Int64,
-    page: { readonly after: number; readonly limit: number },
+    conversation: Conversation,
+    page: { readonly after: number; readonly limit: number; readonly maxBytes: number },
   ): Promise<ChangePage> {
-    const { database, finder } = this.options
-    return database.read(async (db) => {
-      const conversation = await finder.get(db, reader, peerId)
-      return this.#page(db, reader, conversation, page)
-    })
+    const { database, store } = this.options
+    const { userId } = reader
+    const { after } = page
+    const state = await database.read((db) => store.findState(db, conversation, userId))
+    if (!state) await this.#requireReader(reader, conversation)
+    const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
+    const end = seq + alterations
+    const refetch = { changes: null, next: end, end, hiddenMessageId }
+    if (after < keptFrom || after > end) return refetch
+    const upTo = Math.min(after + Math.min(page.limit, maxChanges), end)
+    if (!state || upTo === after) return { changes: [], next: after, end, hiddenMessageId }
+    const span = { after, upTo, maxBytes: page.maxBytes }
+    const read = await this.read(conversation, userId, { state, span })
+    return read ? { ...read, end, hiddenMessageId } : refetch
   }
 
   /**
-   * Reads changes of the broadcasts of a sender, as {@link changesAfter} does. They are numbered separately. Broadcasts before the reader's
-   * registration have numbers too, and are hidden.
+   * Reads the changes of a span, whose numbers are stored and not above the end.
+   * @returns null when changes of the span were removed meanwhile
    */
-  async broadcastChangesAfter(
-    reader: UserKey,
-    senderId: Int64,
-    page: { readonly after: number; readonly limit: number },
-  ): Promise<ChangePage> {
-    const stream = broadcastStream(reader.appId, senderId)
-    return this.options.database.read((db) => this.#page(db, reader, stream, page))
+  async read(
+    conversation: Conversation,
+    userId: Int64,
+    { state, span }: { readonly state: ChangeState; readonly span: ChangeSpan },
+  ): Promise<ReadChanges | null> {
+    const { database, store } = this.options
+    const { after, upTo, maxBytes } = span
+    const changes: Change[] = []
+    let bytes = 0
+    for (let next = after; next < upTo && bytes <= maxBytes; ) {
+      const step = { after: next, next: Math.min(next + changesPerStep, upTo) }
+      const found = await this.#budget.run(
+        () => database.read((db) => this.#readStep(db, conversation, userId, { state, step })),
+        (each) => textUnits(messagesOf(each)),
+      )
+      for (const change of found) {
+        bytes += bytesOfChange(change)
+        if (bytes > maxBytes && changes.length > 0) break
+        changes.push(change)
+      }
+      next = step.next
+    }
+    // Messages may have been removed while the page was read.
+    const now = await database.read((db) => store.findState(db, conversation, userId))
+    return now && now.keptFrom <= after ? { changes, next: after + changes.length } : null
   }
 
-  async #page(
-    db: Queryable,
-    reader: UserKey,
-    conversation: Conversation,
-    page: { readonly after: number; readonly limit: number },
-  ): Promise<ChangePage> {
-    const { store, finder } = this.options
-    const state = await store.findState(db, conversation, reader.userId)
-    if (!state && conversation.isGroup) await finder.requireMember(reader, conversation.lowId)
-    const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
-    const end = seq + alterations
-    const { after } = page
-    const refetch = { changes: null, next: end, end, hiddenMessageId }
-    if (after < keptFrom || after > end) return refetch
-    const limit = Math.min(page.limit, maxPage)
-    const next = Math.min(after + limit, end)
-    const span = { after, next, limit }
-    if (!state || next === after) return { changes: [], next, end, hiddenMessageId }
-    const changes = await this.#read(db, conversation, reader.userId, state, span)
-    // Messages may have been removed while the page was read.
-    const now = await store.findState(db, conversation, reader.userId)
-    return now && now.keptFrom <= after ? { changes, next, end, hiddenMessageId } : refetch
+  async #requireReader(reader: UserKey, conversation: Conversation): Promise<void> {
+    const { database, finder } = this.options
+    const { isGroup, lowId, highId } = conversation
+    const isStream = isBroadcastStream(conversation)
+    const [party] = partiesOf(conversation, reader.userId)
+    if (!isGroup && !isStream && party === undefined) throw new AppError('conversation_not_found')
+    const peerId = isGroup || party === 'second' ? lowId : highId
+    const kind = await database.read((db) => finder.kindOf(db, reader.appId, peerId))
+    if (kind !== (isGroup ? 'group' : 'user')) throw new AppError('conversation_not_found')
+    if (isGroup) await finder.requireMember(reader, lowId)
   }
 
   /**
    * Needs no common snapshot: numbers up to the end are final, and a message changed between the statements has its latest change above the
    * end, so it is in a later page. The caller checks for removals afterwards.
    */
-  async #read(
+  async #readStep(
     db: Queryable,
     conversation: Conversation,
     userId: Int64,
-    state: ChangeState,
-    { after, next, limit }: Span,
+    { state, step }: { readonly state: ChangeState; readonly step: Step },
   ): Promise<Change[]> {
     const { store, messageLog } = this.options
     const { hiddenMessageId } = state
+    const { after, next } = step
+    const limit = next - after
     const following = await store.listAlterations(db, conversation, { after, limit })
     const alterationsBefore = (following[0]?.alteration ?? state.alterations + 1) - 1
-    const altered = following.filter(({ change }) => change <= next)
-    const seqFrom = after - alterationsBefore
-    const seqTo = next - alterationsBefore - altered.length
-    const stored =
-      seqTo === seqFrom
-        ? []
-        : await messageLog.listAfter(db, conversation, {
-            userId,
-            seq: seqFrom,
-            hiddenMessageId,
-            limit,
-          })
-    const isSeen = ({ messageId, isLatest }: Alteration) =>
-      isLatest === 1 && messageId > hiddenMessageId
-    const changes = await Promise.all(
-      altered.filter(isSeen).map((each) => this.#changeOf(db, conversation, userId, each)),
+    const altered = new Map(
+      following.filter(({ change }) => change <= next).map((each) => [each.change, each]),
     )
-    for (const message of stored) {
-      if (message.seq > seqTo) break
-      // An edited message is at the number of its edit.
-      if (message.editedAt === 0)
-        changes.push({
-          change: changeOf(message.seq, alterationsBefore, altered),
-          kind: 'stored',
-          message,
-        })
+    const seqFrom = after - alterationsBefore
+    const seqTo = next - alterationsBefore - altered.size
+    const page = { userId, seq: seqFrom, hiddenMessageId, limit }
+    const stored = seqTo === seqFrom ? [] : await messageLog.listAfter(db, conversation, page)
+    const bySeq = new Map(stored.map((message) => [message.seq, message]))
+    const isPartial = [...range(seqFrom + 1, seqTo)].some((each) => !bySeq.has(each))
+    const recalled = new Set(
+      isPartial ? await messageLog.listRecalledAfter(db, conversation, page) : [],
+    )
+    let seq = seqFrom
+    const changes: (Change | Promise<Change>)[] = []
+    for (const change of range(after + 1, next)) {
+      const alteration = altered.get(change)
+      if (alteration) {
+        const isSeen = alteration.isLatest === 1 && alteration.messageId > hiddenMessageId
+        changes.push(
+          isSeen
+            ? this.#alteredBy(db, conversation, userId, alteration)
+            : { change, kind: 'skipped', seq: null },
+        )
+        continue
+      }
+      seq++
+      const message = bySeq.get(seq)
+      changes.push(
+        message
+          ? { change, kind: 'stored', message }
+          : { change, kind: 'skipped', seq: recalled.has(seq) ? seq : null },
+      )
     }
-    return changes.filter((change) => change !== null).sort((a, b) => a.change - b.change)
+    return Promise.all(changes)
   }
 
-  /** @returns null when the message was altered again after the page was read */
-  async #changeOf(
+  async #alteredBy(
     db: Queryable,
     conversation: Conversation,
     userId: Int64,
     { change, kind, messageId, tombstone }: Alteration,
-  ): Promise<Change | null> {
+  ): Promise<Change> {
+    // The message was altered again after the page was read.
+    const skipped = { change, kind: 'skipped', seq: null } as const
     if (kind === alterationKind.recalled)
-      return tombstone && { change, kind: 'recalled', tombstone }
+      return tombstone ? { change, kind: 'recalled', tombstone } : skipped
     const message = await this.options.messageLog.find(db, conversation, { userId, messageId })
-    return message && { change, kind: 'edited', message }
+    return message ? { change, kind: 'edited', message } : skipped
   }
+}
+
+interface Step {
+  readonly after: number
+  readonly next: number
 }
 
 const notBegun: ChangeState = { seq: 0, alterations: 0, keptFrom: 0, hiddenMessageId: 0 }
 
-/** The number of the change that stored a message: its position plus the alterations before it. */
-function changeOf(seq: number, alterationsBefore: number, altered: readonly Alteration[]): number {
-  const before = altered.filter(({ change, alteration }) => change - alteration < seq)
-  return seq + alterationsBefore + before.length
+function* range(first: number, last: number): Generator<number> {
+  for (let number = first; number <= last; number++) yield number
+}
+
+function messagesOf(changes: readonly Change[]): HistoryMessage[] {
+  return changes.flatMap((each) => ('message' in each ? [each.message] : []))
+}
+
+/** @returns approximate bytes of a change as JSON */
+export function bytesOfChange(change: Change): number {
+  return frameBytes + ('message' in change ? textsBytes(textsOf(change.message)) : 0)
+}
+
+/** The texts of a message that may be long. */
+export function textsOf({ content, attachment, config, ext }: MessageContent): readonly string[] {
+  return [content, attachment, config, ext]
 }

@@ -1,0 +1,185 @@
+import {
+  type ChangePage,
+  type Int64,
+  type Log,
+  type LogChange,
+  type LogHead,
+  listReceipts,
+  readChanges,
+  type SyncPage,
+  syncMessages,
+} from '@hermod/protocol'
+import type { Change } from '../../domain/messaging/model/change-model.js'
+import {
+  type Conversation,
+  toEventConversation,
+} from '../../domain/messaging/model/conversation-model.js'
+import {
+  type EventMessage,
+  toEventMessage,
+  withoutTransactionId,
+} from '../../domain/messaging/model/event-message.js'
+import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
+import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
+import { lastChange, logKind } from '../../domain/messaging/sync/head-model.js'
+import type { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
+import type {
+  FilledHead,
+  SyncResult,
+  SyncService,
+} from '../../domain/messaging/sync/sync-service.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+import { chargeRowsTo } from '../../pipeline/call-cost.js'
+
+const defaultLimit = 100
+const defaultWindow = 20
+/** Bytes of a page of changes. */
+const maxPageBytes = 262_144
+
+export function syncHandlers({
+  changes,
+  messageReceipts,
+  sync,
+}: {
+  readonly changes: ChangeService
+  readonly messageReceipts: MessageReceiptService
+  readonly sync: SyncService
+}): Handler[] {
+  return [
+    handle(syncMessages, async (params, { principal, allowance }) => {
+      const { after = '', list = false, cursor = '', have = [] } = params
+      const { limit = defaultLimit, window = defaultWindow } = params
+      const held = have.map(({ log, change }) => ({
+        log: conversationOf(principal.appId, log),
+        change: Number(change),
+      }))
+      const request = { after, list, cursor, have: held, limit, window }
+      const page = await sync.sync(principal, request, chargeRowsTo(allowance))
+      return data(toSyncPage(page, principal.userId))
+    }),
+    handle(readChanges, async ({ log, after_change: after, limit = 100 }, { principal }) => {
+      const conversation = conversationOf(principal.appId, log)
+      const page = await changes.changesAfter(principal, conversation, {
+        after: Number(after),
+        limit,
+        maxBytes: maxPageBytes,
+      })
+      const answer: ChangePage = {
+        log: toEventConversation(conversation),
+        ...(page.changes && { from: Number(after) }),
+        changes: (page.changes ?? []).map((each) =>
+          toLogChange(conversation, each, principal.userId),
+        ),
+        next: page.next,
+        change: page.end,
+        hidden_msg_id: page.hiddenMessageId,
+      }
+      return data(answer)
+    }),
+    handle(listReceipts, async ({ group_id: groupId, msg_id: messageId }, { principal }) => {
+      const { read, unread, gone } = await messageReceipts.list(principal, groupId, messageId)
+      return data({ read: [...read], unread: [...unread], gone: [...gone] })
+    }),
+  ]
+}
+
+function conversationOf(
+  appId: string,
+  { low_id: lowId, high_id: highId, is_group: isGroup }: Log,
+): Conversation {
+  return { appId, lowId, highId, isGroup }
+}
+
+function toSyncPage(page: SyncResult, userId: Int64): SyncPage {
+  return {
+    epoch: page.epoch,
+    ...(page.isReset && { reset: 'epoch' as const }),
+    ...(page.pos !== null && { pos: page.pos }),
+    list: page.isList,
+    heads: page.heads.map((each) => toLogHead(each, userId)),
+    gone: page.gone.map(toEventConversation),
+    user: page.userChanges.map(({ kind, ref }) => ({ kind, ref })),
+    more: page.hasMore,
+    ...(page.cursor !== null && { cursor: page.cursor }),
+  }
+}
+
+function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
+  const { conversation, group } = head
+  const { kind } = content
+  return {
+    log: toEventConversation(conversation),
+    kind: logKind(conversation),
+    change: lastChange(head),
+    seq: head.seq,
+    unread: head.unread,
+    read_seq: head.readSeq,
+    delivered_seq: head.deliveredSeq,
+    peer_read_seq: head.peerReadSeq,
+    peer_delivered_seq: head.peerDeliveredSeq,
+    latest_msg_id: head.latestMessageId,
+    hidden_msg_id: head.hiddenMessageId,
+    ...(group && {
+      status: group.status,
+      version: group.version,
+      joined_msg_id: group.joinedMessageId,
+      msg_mute_mode: group.muteMode,
+      msg_push_mode: group.pushMode,
+    }),
+    ...(kind === 'changes' && { from: content.from }),
+    changes:
+      kind === 'changes'
+        ? content.changes.map((each) => toLogChange(conversation, each, userId))
+        : [],
+    ...(kind === 'messages' && {
+      messages: content.messages.map((each) => toMessage(conversation, each, userId)),
+    }),
+  }
+}
+
+function toLogChange(conversation: Conversation, change: Change, userId: Int64): LogChange {
+  const number = change.change
+  switch (change.kind) {
+    case 'stored':
+    case 'edited': {
+      const event = change.kind === 'stored' ? 'message.stored' : 'message.replaced'
+      return { event, change: number, data: toMessage(conversation, change.message, userId) }
+    }
+    case 'recalled': {
+      const { messageId, seq, senderId, isSystem, recalledBy, recalledAt } = change.tombstone
+      return {
+        event: 'message.recalled',
+        change: number,
+        data: {
+          actor_id: recalledBy,
+          user_ids: [],
+          conversation: toEventConversation(conversation),
+          msg_id: messageId,
+          seq,
+          sender_id: senderId,
+          is_system: isSystem === 1,
+          timestamp: recalledAt,
+        },
+      }
+    }
+    case 'skipped':
+      return {
+        event: 'change.skipped',
+        change: number,
+        data: {
+          conversation: toEventConversation(conversation),
+          ...(change.seq !== null && { seq: change.seq }),
+        },
+      }
+  }
+}
+
+/** The transaction ID is for the sender. */
+function toMessage(
+  conversation: Conversation,
+  message: HistoryMessage,
+  userId: Int64,
+): EventMessage {
+  const full = toEventMessage(conversation, message)
+  return message.senderId === userId ? full : withoutTransactionId(full)
+}

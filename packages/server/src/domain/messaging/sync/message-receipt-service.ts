@@ -1,0 +1,81 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { HistoryStore } from '../log/history-store.js'
+import { groupConversation } from '../model/conversation-model.js'
+import type { ReceiptRequestStore } from '../positions/receipt-request-store.js'
+
+export interface MessageReceiptServiceOptions {
+  readonly database: Database
+  readonly finder: ConversationFinder
+  readonly messageLog: Pick<HistoryStore, 'find'>
+  readonly requests: Pick<ReceiptRequestStore, 'findRequested'>
+}
+
+/** The users whose receipts a message requested, by user ID. */
+export interface MessageReceipts {
+  readonly read: readonly Int64[]
+  readonly unread: readonly Int64[]
+  /** Users who left the group, or joined it after the message. */
+  readonly gone: readonly Int64[]
+}
+
+interface MemberRow {
+  readonly user_id: Int64
+  readonly acked_seq: number
+  readonly joined_msg_id: number
+}
+
+const findMembers: BulkSelect = {
+  table: 'group_members',
+  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
+  columns: 't.user_id, t.acked_seq, t.joined_msg_id',
+}
+
+/** Tells senders which members have read a group message. */
+export class MessageReceiptService {
+  constructor(private readonly options: MessageReceiptServiceOptions) {}
+
+  /** @throws AppError group_not_found, member_required, message_not_found; no_permission when another user has sent the message */
+  async list(
+    { appId, userId }: UserKey,
+    groupId: Int64,
+    messageId: Int64,
+  ): Promise<MessageReceipts> {
+    const { database, finder, messageLog, requests } = this.options
+    const kind = await database.read((db) => finder.kindOf(db, appId, groupId))
+    if (kind !== 'group') throw new AppError('group_not_found')
+    await finder.requireMember({ appId, userId }, groupId)
+    const message = await database.read((db) =>
+      messageLog.find(db, groupConversation(appId, groupId), {
+        userId,
+        messageId: Number(messageId),
+      }),
+    )
+    if (!message) throw new AppError('message_not_found')
+    if (message.senderId !== userId) throw new AppError('no_permission')
+    const { seq } = message
+    const requested = await database.read((db) =>
+      requests.findRequested(db, { appId, groupId }, seq),
+    )
+    const asked = requested.filter((id) => id !== userId).sort((a, b) => Number(a) - Number(b))
+    const rows = await database.read((db) =>
+      database.bulk<MemberRow>(
+        db,
+        findMembers,
+        asked.map((id) => [appId, groupId, id]),
+      ),
+    )
+    const members = new Map(
+      rows.filter((row) => row.joined_msg_id < messageId).map((row) => [row.user_id, row]),
+    )
+    const hasRead = (id: Int64) => (members.get(id)?.acked_seq ?? 0) >= seq
+    return {
+      read: asked.filter((id) => members.has(id) && hasRead(id)),
+      unread: asked.filter((id) => members.has(id) && !hasRead(id)),
+      gone: asked.filter((id) => !members.has(id)),
+    }
+  }
+}

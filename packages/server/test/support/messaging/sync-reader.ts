@@ -1,0 +1,90 @@
+/** Sync beside the server on the same database, with the statements that it takes. */
+import { join } from 'node:path'
+import { MemoryBus } from '../../../dist/bus/memory-bus.js'
+import { createCaches } from '../../../dist/context/caches.js'
+import { Database } from '../../../dist/db/database.js'
+import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { BroadcastSenders } from '../../../dist/domain/messaging/conversations/broadcast-senders.js'
+import { ConversationListStore } from '../../../dist/domain/messaging/conversations/conversation-list-store.js'
+import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
+import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
+import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
+import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
+import { ChangeService } from '../../../dist/domain/messaging/reading/change-service.js'
+import { HeadContents } from '../../../dist/domain/messaging/sync/head-content.js'
+import { HeadStore } from '../../../dist/domain/messaging/sync/head-store.js'
+import {
+  type SyncRequest,
+  type SyncResult,
+  SyncService,
+} from '../../../dist/domain/messaging/sync/sync-service.js'
+import { SyncStore } from '../../../dist/domain/messaging/sync/sync-store.js'
+import { SyncWalk } from '../../../dist/domain/messaging/sync/sync-walk.js'
+import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
+import type { DataPlace } from '../database/sql.js'
+
+export class SyncReader implements AsyncDisposable {
+  readonly #database: Database
+  readonly #service: SyncService
+  #statements = 0
+  #rows = 0
+
+  constructor({ dataDir, databaseUrl }: DataPlace) {
+    const dialect =
+      databaseUrl === undefined
+        ? sqliteDialect(join(dataDir, 'hermod.db'))
+        : postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+    const readNow: typeof dialect.readNow = (sql, parameters) => {
+      this.#statements++
+      return dialect.readNow(sql, parameters)
+    }
+    const database = new Database({ ...dialect, readNow })
+    this.#database = database
+    const messageLog = new HistoryStore(database)
+    const outbox = new OutboxStore(database)
+    const changes = new ChangeService({
+      database,
+      store: new ChangeStore(database),
+      messageLog,
+      finder: undefined as never,
+    })
+    this.#service = new SyncService({
+      database,
+      store: new SyncStore(database),
+      heads: new HeadStore(database),
+      contents: new HeadContents({ database, changes, messageLog }),
+      walk: new SyncWalk({
+        database,
+        store: outbox,
+        messages: new StoredMessages(database),
+        recent: { after: () => null },
+      }),
+      outbox,
+      lists: new ConversationListStore(database),
+      broadcastSenders: new BroadcastSenders({
+        database,
+        store: new ConversationStore(database),
+        cache: createCaches({ database, bus: new MemoryBus() }).broadcastSenders,
+      }),
+    })
+  }
+
+  /** @returns the page, the statements that it took, and the rows that were charged */
+  async sync(
+    user: { readonly appId: string; readonly userId: number },
+    request: Partial<SyncRequest> = {},
+  ): Promise<SyncResult & { readonly statements: number; readonly rows: number }> {
+    this.#statements = 0
+    this.#rows = 0
+    const defaults = { after: '', list: false, cursor: '', have: [], limit: 200, window: 0 }
+    const page = await this.#service.sync(user, { ...defaults, ...request }, (rows) => {
+      this.#rows += rows
+    })
+    return { ...page, statements: this.#statements, rows: this.#rows }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#database[Symbol.asyncDispose]()
+  }
+}
