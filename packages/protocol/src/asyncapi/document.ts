@@ -3,8 +3,7 @@ import { callerRules } from '../callers.js'
 import { type CloseName, closeCodes, closeMeanings } from '../close-codes.js'
 import {
   callFrame,
-  type DeviceEventKind,
-  deviceEventSchemas,
+  deviceEventKinds,
   eventFrame,
   failureFrame,
   frameId,
@@ -88,8 +87,7 @@ export function asyncApiDocument(options: AsyncApiOptions): AsyncApiDocument {
   for (const operation of operations)
     if (options.builtOperationIds.has(operation.id) && isSocketOperation(operation))
       parts.addCall(callOf(operation))
-  for (const kind of Object.keys(deviceEventSchemas) as DeviceEventKind[])
-    parts.addFrame(kind, `The event ${kind}.`, eventFrame(kind))
+  for (const kind of deviceEventKinds) parts.addFrame(kind, `The event ${kind}.`, eventFrame(kind))
   for (const [name, { summary, schema }] of Object.entries(ownFrames))
     parts.addFrame(name, summary, schema)
   return {

@@ -5,6 +5,7 @@ import { operations } from '../operations/index.js'
 import { type TProperties, type TSchema, Type } from '../schema.js'
 import {
   callFrame,
+  deviceEventKinds,
   deviceEventSchemas,
   eventFrame,
   type EventFrame,
@@ -15,7 +16,6 @@ import {
 } from './index.js'
 
 const reserved = ['id', 'op', 'code', 'message', 'event', 'pos', 'change']
-const kinds = Object.keys(deviceEventSchemas) as (keyof typeof deviceEventSchemas)[]
 
 function exampleOf(schema: TSchema): unknown {
   const schemas = {}
@@ -24,7 +24,7 @@ function exampleOf(schema: TSchema): unknown {
 
 describe('the frames of the gateway', () => {
   it('name the kind of each event in `event`, with the payload in `data`', () => {
-    for (const kind of kinds) {
+    for (const kind of deviceEventKinds) {
       const frame = exampleOf(eventFrame(kind)) as EventFrame
       expect(frame.event).toBe(kind)
       expect(frame.data, kind).toEqual(exampleOf(deviceEventSchemas[kind]))
@@ -32,7 +32,7 @@ describe('the frames of the gateway', () => {
   })
 
   it('carry a change number in events about the log of a conversation, and in no other', () => {
-    const numbered = kinds.filter(
+    const numbered = deviceEventKinds.filter(
       (kind) => 'change' in (eventFrame(kind).properties as TProperties),
     )
     expect(numbered.sort()).toEqual([...numberedEventKinds].sort())

@@ -89,11 +89,24 @@ export const sessionClosingFrame = object({
   }),
 })
 
-/** The payloads of all kinds of events that devices may get. */
-export const deviceEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
+const allEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
+
+/** Kinds of events for other parts of the service only; devices learn the same from heads and marks. */
+export const internalEventKinds = ['message.expired', 'message.read_all'] as const
 
 /** A kind of event that devices may get. */
-export type DeviceEventKind = keyof typeof deviceEventSchemas
+export type DeviceEventKind = Exclude<
+  keyof typeof allEventSchemas,
+  (typeof internalEventKinds)[number]
+>
+
+/** The kinds of events that devices may get, in the order of the reference. */
+export const deviceEventKinds = Object.keys(allEventSchemas).filter(
+  (kind) => !internalEventKinds.some((each) => each === kind),
+) as readonly DeviceEventKind[]
+
+/** The payloads of the kinds of events that devices may get. */
+export const deviceEventSchemas: Pick<typeof allEventSchemas, DeviceEventKind> = allEventSchemas
 
 /** Kinds of events that carry the number of a change of a conversation. */
 export const numberedEventKinds = [
@@ -133,7 +146,7 @@ export type SyncNeededFrame = Static<typeof syncNeededFrame>
 export type SessionClosingFrame = Static<typeof sessionClosingFrame>
 
 /** Payload of each kind of event that devices may get. */
-export type DeviceEventPayloads = EventPayloads & {
+export type DeviceEventPayloads = Pick<EventPayloads, DeviceEventKind & EventKind> & {
   readonly [E in TransientEvent as E['kind']]: E['data']
 }
 

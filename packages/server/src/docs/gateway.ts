@@ -9,11 +9,12 @@ import {
 import type { AsyncApiDocument } from '@hermod/protocol/asyncapi'
 import {
   type DeviceEventKind,
-  deviceEventSchemas,
+  deviceEventKinds,
   numberedEventKinds,
   sessionOpenOp,
 } from '@hermod/protocol/gateway'
 import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
+import { type Audience, audiences } from '../outbox/audience.js'
 import { code, fieldRows, markdownPage, markdownTable } from './render.js'
 
 export function renderGateway(document: AsyncApiDocument): string {
@@ -27,9 +28,10 @@ export function renderGateway(document: AsyncApiDocument): string {
     '## Events',
     'An event has its kind in `event` and its fields in `data`. Kinds with a change number carry it in `change`. A question mark stands after fields that may be absent. `conversation` has the members `low_id`, `high_id` and `is_group`.',
     markdownTable(
-      ['Event', 'Change number', 'Fields of `data`'],
-      (Object.keys(deviceEventSchemas) as DeviceEventKind[]).map((kind) => [
+      ['Event', 'Sent to', 'Change number', 'Fields of `data`'],
+      deviceEventKinds.map((kind) => [
         code(kind),
+        receivers[audienceOf(kind)],
         numberedEventKinds.some((each) => each === kind) ? 'yes' : '',
         fieldsOf(document, `event.${kind}`, 'data.').map(fieldName).join(', '),
       ]),
@@ -52,6 +54,22 @@ export function renderGateway(document: AsyncApiDocument): string {
       ]),
     ),
   ])
+}
+
+const receivers: Readonly<Record<Audience | 'transient', string>> = {
+  log: 'readers of the conversation',
+  actor: 'own devices of the actor',
+  users: '`user_ids`',
+  both: 'the actor and `user_ids`',
+  group: 'members of the group and `user_ids`',
+  admins: 'owner and admins of the group',
+  applicants: 'owner and admins of the group, the actor and `user_ids`',
+  none: '',
+  transient: 'connected devices only; never stored',
+}
+
+function audienceOf(kind: DeviceEventKind): Audience | 'transient' {
+  return kind in audiences ? audiences[kind as keyof typeof audiences] : 'transient'
 }
 
 /** Fields of a message below a prefix, by their paths after it. */

@@ -1,0 +1,28 @@
+import { closeCodes } from '@hermod/protocol'
+import { asyncApiDocument } from '@hermod/protocol/asyncapi'
+import { deviceEventKinds, internalEventKinds } from '@hermod/protocol/gateway'
+import { describe, expect, it } from 'vitest'
+import { audiences } from '../outbox/audience.js'
+import { renderGateway } from './gateway.js'
+
+const text = renderGateway(asyncApiDocument({ version: '1.2.3', builtOperationIds: new Set() }))
+
+describe('the reference of the gateway', () => {
+  it('lists every kind of event that devices get, and every close code', () => {
+    for (const kind of deviceEventKinds) expect(text).toContain(`| \`${kind}\` |`)
+    for (const [name, code] of Object.entries(closeCodes))
+      expect(text).toContain(`| ${code} | \`${name}\` |`)
+  })
+
+  it('leaves out the kinds that are sent to no device', () => {
+    const unsent = Object.entries(audiences).filter(([, audience]) => audience === 'none')
+    expect(unsent.map(([kind]) => kind).sort()).toEqual([...internalEventKinds].sort())
+    for (const kind of internalEventKinds) expect(text).not.toContain(kind)
+  })
+
+  it('shows the call and the answer of session.open, and the members of a failure', () => {
+    expect(text).toContain('| `access_token` | string | yes |')
+    expect(text).toContain('| `session_id` | int64 | yes |')
+    expect(text).toContain('| `retry` | boolean | yes |')
+  })
+})
