@@ -171,6 +171,8 @@ for (const backend of testBackends()) {
     function faults(): Fault[] {
       const conversation = `low_id = ${Math.min(alice, bob)} and high_id = ${Math.max(alice, bob)}`
       const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
+      const [low, high] = [Math.min(alice, bob), Math.max(alice, bob)].map((id) => id.toString(36))
+      const firstRange = `(select min(position) from outbox where payload like '${low}.${high}.%')`
       const sideOf = (userId: number) => (userId === Math.min(alice, bob) ? 'low' : 'high')
       return [
         {
@@ -204,6 +206,41 @@ for (const backend of testBackends()) {
           ...moved('conversations', conversation),
           check: 'outbox_messages',
           subject: pair,
+        },
+        {
+          name: 'a range of the outbox with the numbers of other messages',
+          plant: [
+            `create table moved as select position, payload from outbox where kind = 'message.stored' and position = ${firstRange}`,
+            `update outbox set payload = payload || '1' where position = ${firstRange}`,
+          ],
+          repair: [
+            `update outbox set payload = (select payload from moved) where position = ${firstRange}`,
+            'drop table moved',
+          ],
+          check: 'outbox_messages',
+          subject: pair,
+        },
+        {
+          name: 'a recall whose number is not in the log',
+          plant: [
+            `create table moved as select position, payload from outbox where kind = 'message.recalled'`,
+            `update outbox set payload = replace(payload, '"change":', '"change":9') where kind = 'message.recalled'`,
+          ],
+          repair: [
+            `update outbox set payload = (select payload from moved) where kind = 'message.recalled'`,
+            'drop table moved',
+          ],
+          check: 'outbox_alterations',
+          subject: pair,
+        },
+        {
+          name: 'a change of a user beyond the outbox',
+          plant: [`update user_changes set position = position + 1000000 where user_id = ${carol}`],
+          repair: [
+            `update user_changes set position = position - 1000000 where user_id = ${carol}`,
+          ],
+          check: 'user_change_position',
+          subject: `${carol}`,
         },
         {
           name: 'a user whose badge is gone',

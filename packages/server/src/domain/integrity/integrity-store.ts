@@ -7,6 +7,7 @@ import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
+import { outboxLogChecks } from './outbox-log-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 
@@ -199,6 +200,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...changeChecks,
   ...groupChecks,
   ...outboxChecks,
+  ...outboxLogChecks,
   ...fileChecks,
 ]
 
