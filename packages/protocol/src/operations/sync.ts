@@ -1,7 +1,7 @@
 import { operation } from '../operation.js'
 import { ChangePage, Log, MessageReceipts, SyncPage } from '../resources/sync.js'
 import { boolean, int32, int64, list, object, optional, string } from '../schema.js'
-import { get, groupId, id, post } from './fields.js'
+import { get, id, post } from './fields.js'
 
 const tag = 'Sync'
 
@@ -103,7 +103,7 @@ export const listReceipts = operation({
     'For the sender. In order of user ID, always the whole list: the users of groupMemberList in config. Empty lists for a message that requested no receipts.',
   callers: 'user',
   origin: 'extension',
-  query: { group_id: groupId, msg_id: id('message ID') },
+  query: { conversation_id: id('the group'), msg_id: id('message ID') },
   data: MessageReceipts,
   errors: ['group_not_found', 'member_required', 'message_not_found', 'no_permission'],
 })

@@ -219,8 +219,8 @@ for (const backend of testBackends()) {
         await groupCall(owner.api, '/group/admin/member_join', group, { user_list: [eve.id] }),
       )
       await acknowledge(bob.api, { peer: group, message })
-      const receipts = ({ api }: Person, msg_id: number, group_id = group) =>
-        api.call('GET', '/message/receipts', { query: { group_id, msg_id } })
+      const receipts = ({ api }: Person, msg_id: number, conversation_id = group) =>
+        api.call('GET', '/message/receipts', { query: { conversation_id, msg_id } })
       expect((await receipts(owner, message)).envelope.data).toEqual({
         read: [bob.id],
         unread: [carol.id],

@@ -76,7 +76,7 @@ export function syncHandlers({
       }
       return data(answer)
     }),
-    handle(listReceipts, async ({ group_id: groupId, msg_id: messageId }, { principal }) => {
+    handle(listReceipts, async ({ conversation_id: groupId, msg_id: messageId }, { principal }) => {
       const { read, unread, gone } = await messageReceipts.list(principal, groupId, messageId)
       return data({ read: [...read], unread: [...unread], gone: [...gone] })
     }),

@@ -54,6 +54,28 @@ async function conversationOnly(context: WalkContext): Promise<{ conversation_id
   return { conversation_id }
 }
 
+/** A message of the subject in a group with the friend. */
+async function groupMessage(context: WalkContext) {
+  const { world, friend } = context
+  const created = await world.prepare(api.createGroup, asSubject(context), {
+    name: 'Walkers',
+    type: 0,
+  })
+  const conversation_id: number = created?.data.group_id ?? 1
+  const sent = await world.prepare(api.sendMessage, asSubject(context), {
+    ...{ ...text, type: 2, targets: [conversation_id] },
+    config: JSON.stringify({ groupMemberList: [friend.id] }),
+  })
+  return { conversation_id, msg_id: sent?.msg_ids[0] ?? 0 }
+}
+
+/** The log of the subject and the friend, with something in it. */
+async function logOfFriend(context: WalkContext) {
+  await conversation(context)
+  const [low_id = 0, high_id = 0] = [context.subject.id, context.friend.id].sort((a, b) => a - b)
+  return { low_id, high_id, is_group: false }
+}
+
 export const contactFixtures: readonly Fixture[] = [
   fixture(api.applyToContact, async (context) => ({
     ...(await stranger(context)),
@@ -107,6 +129,14 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.deleteConversation, conversationOnly),
   fixture(api.listConversations, { limit: 5 }),
   fixture(api.listUnread),
+  fixture(api.syncMessages, async (context) => ({
+    have: [{ log: await logOfFriend(context), change: 0 }],
+  })),
+  fixture(api.readChanges, async (context) => ({
+    log: await logOfFriend(context),
+    after_change: 0,
+  })),
+  fixture(api.listReceipts, groupMessage),
   fixture(api.pinConversation, conversationOnly),
   fixture(api.unpinConversation, friendAsConversation),
   fixture(api.listPinnedConversations),
