@@ -1,4 +1,4 @@
-import { int64, type TProperties, Type, text } from '../schema.js'
+import { int32, int64, optional, type TProperties, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
 const version = int64({
@@ -11,23 +11,34 @@ function inGroup<T extends TProperties>(properties: T) {
 }
 
 const members = inGroup({})
+/** Of members who came or went. */
+const count = {
+  count: optional(
+    int32({
+      description:
+        'In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100.',
+    }),
+  ),
+}
+const crowd = inGroup(count)
 const words = inGroup({ reason: text('What the asking or inviting user wrote; "" = nothing.') })
 const file = inGroup({ file_id: int64(), name: text('The name of the shared file.') })
 
 /** Payloads of events in a group. */
 export const groupEvents = {
   /** Members joined a chatroom. */
-  'group.presence': members,
+  'group.presence': crowd,
   /** Members left a chatroom. */
-  'group.absence': members,
+  'group.absence': crowd,
   'group.created': members,
   'group.destroyed': members,
   'group.joined': inGroup({
+    ...count,
     change: int64({ description: "The number of the last change in the group's log before." }),
     seq: int64({ description: 'The position of the last message before.' }),
     joined_msg_id: int64({ description: 'The ID of the last message before; 0 = none.' }),
   }),
-  'group.left': members,
+  'group.left': crowd,
   /** `user_ids` is the user who requests to become a member. */
   'group.applied': words,
   'group.request_accepted': members,

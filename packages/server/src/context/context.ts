@@ -16,11 +16,9 @@ import { DatabaseHealth } from '../db/health.js'
 import { findNewestIdTime, idReservations } from '../db/id-reservations.js'
 import { IdentityStore } from '../db/identity-store.js'
 import { migrate } from '../db/migrations/migrate.js'
+import type { NodeDelivery } from '../delivery/node-delivery.js'
 import { loginClasses } from '../domain/login/login-queue.js'
-import { TransientPoint } from '../delivery/transient-delivery.js'
 import { JobQueue } from '../jobs/job-queue.js'
-import type { Delivery } from '../delivery/delivery.js'
-import { UnsyncedDelivery } from '../delivery/unsynced-delivery.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { fillReserve } from '../lib/concurrency/disk-reserve.js'
 import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
@@ -30,7 +28,6 @@ import { Lifecycle } from '../lib/lifecycle.js'
 import { RateLimiter } from '../lib/limits/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
-import { HandOverPoint } from '../outbox/hand-over.js'
 import { Outbox } from '../outbox/outbox.js'
 import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
@@ -39,6 +36,7 @@ import type { CoreChannel } from '../push/core-channel.js'
 import { SessionChannel } from '../push/session-channel.js'
 import { SessionRegistry } from '../sessions/registry.js'
 import { openBlobStore } from './adapters/blob-store.js'
+import { createDelivery } from './adapters/delivery.js'
 import { IdClock } from './adapters/id-clock.js'
 import { createMedia, type Media } from './adapters/media.js'
 import { PushGateways } from './adapters/push-gateways.js'
@@ -58,10 +56,9 @@ export interface Context {
   readonly clock: Clock
   readonly idClock: IdClock
   readonly sessions: SessionRegistry
-  readonly delivery: Delivery
   readonly stores: Stores
-  readonly handOver: HandOverPoint
   readonly epoch: Epoch
+  readonly delivery: NodeDelivery
   readonly domains: Domains
   readonly services: Services
   readonly executor: Executor
@@ -227,11 +224,8 @@ function buildContext(
   const budget = new EventLoopBudget({ perTurn: 1 })
   const stores = createStores({ database, clock, caches })
   const sessions = new SessionRegistry()
-  const transient = new TransientPoint()
-  const delivery: Delivery = new UnsyncedDelivery()
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
-  const handOver = new HandOverPoint()
   const jobs = new JobQueue({
     store: stores.jobs,
     ids,
@@ -246,17 +240,16 @@ function buildContext(
   })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
+  const delivery = createDelivery({ database, bus, epoch, sessions, stores, clock, metrics, log })
   const domains = createDomains(
     {
       database,
       caches,
       stores,
       outbox,
-      handOver,
       epoch,
       jobs,
       sessions,
-      transient,
       delivery,
       ids,
       clock,
@@ -270,7 +263,7 @@ function buildContext(
       providers,
       blobs,
       media,
-      core: core ?? new SessionChannel({ sessions, transient }),
+      core: core ?? new SessionChannel({ sessions, transient: delivery }),
       appended,
     },
   )
@@ -305,20 +298,8 @@ function buildContext(
   metrics.watchCircuits(() => providers.openCircuits())
   metrics.watchCertificates(() => services.push.certificateExpiry.list())
   return {
-    ...{
-      config,
-      database,
-      bus,
-      clock,
-      idClock,
-      sessions,
-      delivery,
-      stores,
-      handOver,
-      epoch,
-      domains,
-      services,
-    },
+    epoch,
+    ...{ config, database, bus, clock, idClock, sessions, stores, delivery, domains, services },
     ...{ executor, limits, metrics, providers },
   }
 }

@@ -1,14 +1,12 @@
 import type { Database } from '../db/database.js'
 import type { Epoch } from '../db/epoch.js'
-import type { Delivery } from '../delivery/delivery.js'
+import type { NodeDelivery } from '../delivery/node-delivery.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
-import type { TransientPoint } from '../delivery/transient-delivery.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
-import type { HandOverPoint } from '../outbox/hand-over.js'
 import type { Outbox } from '../outbox/outbox.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Caches } from './caches.js'
@@ -21,13 +19,10 @@ export interface Infrastructure {
   readonly stores: Stores
   readonly outbox: Outbox
   readonly epoch: Epoch
-  /** Takes new messages over in memory, after their commit. */
-  readonly handOver: HandOverPoint
   readonly jobs: JobQueue
   readonly sessions: SessionRegistry
-  /** Sends events that are not stored. */
-  readonly transient: TransientPoint
-  readonly delivery: Delivery
+  /** Takes new messages over in memory after their commit, and sends events that are not stored. */
+  readonly delivery: NodeDelivery
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly budget: EventLoopBudget

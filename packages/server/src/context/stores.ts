@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.js'
+import { ReaderStore } from '../delivery/receivers/reader-store.js'
 import { AppStore } from '../domain/apps/app-store.js'
 import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
 import { ContactStore } from '../domain/contacts/contact-store.js'
@@ -118,6 +119,7 @@ export function createStores({
     pushPreferences: new PushPreferenceStore(),
     pushRecipients: new RecipientStore(database),
     pushTasks: new TaskStore(database),
+    readers: new ReaderStore(database),
     readMessages: new ReadMessageStore(database),
     receiptRequests: new ReceiptRequestStore(database),
     receivers: new ReceiverStore(database),

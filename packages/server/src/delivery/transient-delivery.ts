@@ -15,20 +15,3 @@ export interface TransientDelivery {
   /** @returns false when the session is behind, so that the event was dropped */
   toSession(session: Session, event: TransientEvent): boolean
 }
-
-/** Passes events on to the connected delivery. Without one nothing is sent. */
-export class TransientPoint implements TransientDelivery {
-  #delivery: TransientDelivery | null = null
-
-  /** Connects the only delivery. */
-  connect(delivery: TransientDelivery): void {
-    this.#delivery = delivery
-  }
-
-  toUsers: TransientDelivery['toUsers'] = (...given) => this.#delivery?.toUsers(...given)
-
-  toGroup: TransientDelivery['toGroup'] = (...given) => this.#delivery?.toGroup(...given)
-
-  toSession: TransientDelivery['toSession'] = (...given) =>
-    this.#delivery?.toSession(...given) ?? false
-}

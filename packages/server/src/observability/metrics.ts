@@ -1,5 +1,6 @@
 import type { BatchObserver } from '../lib/concurrency/batch-queue.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import { DeliveryMetrics } from './delivery-metrics.js'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from './prom-client.js'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -157,6 +158,7 @@ export class Metrics {
     labelNames: ['reason'] as const,
     registers: [this.#registry],
   })
+  readonly delivery = new DeliveryMetrics(this.#registry)
   /** Observes the bounds of connections and requests. */
   readonly bounds = {
     closed: (reason: string) => this.#closedConnections.inc({ reason }),

@@ -10,21 +10,3 @@ export interface HandOver {
    */
   handOver(appId: string, position: number, events: readonly DeliveredEvent[]): void
 }
-
-/** Passes events on to the connected receiver. Without one it wants none. */
-export class HandOverPoint implements HandOver {
-  #receiver: HandOver | null = null
-
-  /** Connects the only receiver. */
-  connect(receiver: HandOver): void {
-    this.#receiver = receiver
-  }
-
-  wants(appId: string): boolean {
-    return this.#receiver?.wants(appId) ?? false
-  }
-
-  handOver(appId: string, position: number, events: readonly DeliveredEvent[]): void {
-    this.#receiver?.handOver(appId, position, events)
-  }
-}

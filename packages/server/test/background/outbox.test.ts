@@ -328,13 +328,13 @@ for (const backend of testBackends()) {
       await using node = open(consumer)
       await node.send('app-c', [1, 2], 'not wanted')
       const handed: { readonly appId: string; readonly events: readonly DeliveredEvent[] }[] = []
-      node.handOver.connect({
+      node.receiver = {
         wants: (appId) => appId !== 'app-c',
         handOver(appId, position, events) {
           expect(events.every((event) => event.position === position)).toBe(true)
           handed.push({ appId, events })
         },
-      })
+      }
       const first = await node.send(apps[0], [1, 2], 'before a recall')
       await recallMessage(node, apps[0], [1, 2], first)
       const labels = Array.from({ length: 300 }, (_, index) => String(index))

@@ -6,8 +6,8 @@ import { ConversationFinder } from '../../domain/messaging/conversations/convers
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
-import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
+import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
 import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
@@ -59,18 +59,7 @@ export interface MessagingOptions {
 }
 
 export function createMessaging(
-  {
-    database,
-    caches,
-    stores,
-    outbox,
-    handOver,
-    transient,
-    ids,
-    clock,
-    metrics,
-    log,
-  }: Infrastructure,
+  { database, caches, stores, outbox, delivery, ids, clock, metrics, log }: Infrastructure,
   {
     config,
     appended,
@@ -104,7 +93,7 @@ export function createMessaging(
     observer: metrics.batches.messages,
     outbox,
     broadcastSenders,
-    handOver,
+    handOver: delivery,
     appended,
   })
   const positions = new PositionWriter({
@@ -216,7 +205,7 @@ export function createMessaging(
       writer,
       operations: messageOperations,
       ids,
-      transients: new TransientMessages({ transient, clock }),
+      transients: new TransientMessages({ transient: delivery, clock }),
       clock,
       maxMessageBytes,
       maxTargets,

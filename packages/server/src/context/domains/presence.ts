@@ -12,12 +12,12 @@ export function createPresence({
   database,
   stores,
   sessions,
-  transient,
+  delivery,
 }: Infrastructure): Domain<PresenceServices> {
   const presence = new PresenceService({
     sessions,
     rules: new ContactPresenceRules({ database, store: stores.contacts }),
-    transient,
+    transient: delivery,
   })
   return { services: { presence }, consumers: [new PresenceConsumer(presence)] }
 }

@@ -48,6 +48,8 @@ export function startService(
       log,
       clock,
     })
+    context.delivery.start()
+    parts.add(context.delivery, (each) => each.stop())
     // Added before they start, so that they stop after the last call, which may leave work to them.
     parts.add(workers, (each) => each.stop())
     const prober = randomUUID()

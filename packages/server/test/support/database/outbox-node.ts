@@ -12,7 +12,7 @@ import { MessageWriter } from '../../../dist/domain/messaging/sending/message-wr
 import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { IdGenerator } from '../../../dist/lib/ids/ids.js'
 import type { Consumer, DeliveredEvent } from '../../../dist/outbox/consumer.js'
-import { HandOverPoint } from '../../../dist/outbox/hand-over.js'
+import type { HandOver } from '../../../dist/outbox/hand-over.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import { OutboxPurge } from '../../../dist/outbox/outbox-purge.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
@@ -107,7 +107,8 @@ export class OutboxNode implements AsyncDisposable {
   readonly relay: OutboxRelay
   readonly messages: StoredMessages
   readonly ids: IdGenerator
-  readonly handOver = new HandOverPoint()
+  /** Receives new messages in memory. */
+  receiver: HandOver | null = null
   readonly writer: MessageWriter
   readonly leftBehind: string[] = []
   readonly failures: unknown[] = []
@@ -138,7 +139,10 @@ export class OutboxNode implements AsyncDisposable {
       observer: { finished: () => {}, refused: () => {} },
       outbox: this.outbox,
       broadcastSenders: { recordBroadcast: () => {} },
-      handOver: this.handOver,
+      handOver: {
+        wants: (appId) => this.receiver?.wants(appId) ?? false,
+        handOver: (...row) => this.receiver?.handOver(...row),
+      },
       appended,
     })
     this.relay = new OutboxRelay({

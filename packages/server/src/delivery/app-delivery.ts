@@ -1,0 +1,292 @@
+import type { Int64 } from '@hermod/protocol'
+import type { DeliveredEvent } from '../outbox/consumer.js'
+import { decodePos, type Place } from '../outbox/pos.js'
+import type { RecentRows } from '../outbox/recent-rows.js'
+import type { RowConcern } from '../outbox/row-concern.js'
+import type { Session } from '../sessions/session.js'
+import type { SyncState } from './delivery.js'
+import { type FollowedOutbox, OutboxFollower, type Timers } from './outbox-follower.js'
+import { Closings } from './receivers/closings.js'
+import { Dispatcher } from './receivers/dispatcher.js'
+import type { LoadedReader } from './receivers/reader-store.js'
+import { type GroupEvent, Readers } from './receivers/readers.js'
+import { syncStateOf } from './sync-state.js'
+import type { FanOuts } from './writing/fan-outs.js'
+import { syncNeededFrame } from './writing/frames.js'
+import { Watermark } from './writing/watermark.js'
+
+/** The outbox of one app, and what is read of its users. */
+export interface AppSource extends FollowedOutbox {
+  loadReader(userId: Int64): Promise<LoadedReader>
+  isRevoked(tokenHash: string): Promise<boolean>
+}
+
+export interface DeliveryObserver {
+  /** @param lagMs the time since the commit */
+  began(events: number, lagMs: number): void
+  /** Rows were purged before delivery had begun them. */
+  missed(appId: string): void
+  failed(appId: string, error: unknown): void
+}
+
+export interface AppDeliveryOptions {
+  readonly appId: string
+  readonly epoch: string
+  readonly source: AppSource
+  readonly fanOuts: FanOuts
+  readonly observer: DeliveryObserver
+  readonly timers: Timers
+  /** Milliseconds since 1970. */
+  now(): number
+  /** The open sessions of a user, also those that have not entered yet. */
+  openSessions(userId: Int64): readonly Session[]
+}
+
+/** A user with sessions that have entered. */
+interface User {
+  sessions: readonly Session[]
+  /** True: the memberships are exact. */
+  isReady: boolean
+  loading: Promise<void> | null
+  /** Group events that delivery has begun since the load began; null: no load reads. */
+  events: GroupEvent[] | null
+}
+
+const none: readonly Session[] = []
+
+/** Sends the events of one app to its sessions on this node, and knows the connected users. */
+export class AppDelivery {
+  /** Resolves when sessions may enter. */
+  readonly started: Promise<void>
+  readonly #options: AppDeliveryOptions
+  readonly #follower: OutboxFollower
+  readonly #readers: Readers
+  readonly #dispatcher: Dispatcher
+  readonly #watermark: Watermark
+  readonly #users = new Map<Int64, User>()
+
+  constructor(options: AppDeliveryOptions) {
+    this.#options = options
+    const { appId, epoch, source, fanOuts, observer, timers, now, openSessions } = options
+    const sessionsOf = (userId: Int64) => this.#users.get(userId)?.sessions ?? none
+    this.#readers = new Readers(sessionsOf)
+    this.#watermark = new Watermark(epoch)
+    this.#dispatcher = new Dispatcher({
+      appId,
+      readers: this.#readers,
+      fanOuts,
+      closings: new Closings({
+        sessionsOf: openSessions,
+        isRevoked: (hash) => source.isRevoked(hash),
+      }),
+      sessionsOf,
+      hold: () => this.#watermark.hold(),
+      after: timers.after,
+    })
+    this.#follower = new OutboxFollower({
+      ...{ outbox: source, timers, now },
+      begin: (row, events) => this.#begin(row, events),
+      missed: (upTo) => this.#missed(upTo),
+      failed: (error) => observer.failed(appId, error),
+      room: () =>
+        fanOuts.isFull ? new Promise<void>((resolve) => fanOuts.whenRoom(resolve)) : null,
+    })
+    this.started = this.#start()
+    // Each session that enters awaits it.
+    this.started.catch(() => {})
+  }
+
+  /** The place of the row that was begun last. */
+  get begun(): Place {
+    return this.#watermark.begun
+  }
+
+  /** null until it has started. */
+  get recent(): RecentRows | null {
+    return this.#follower.isStarted ? this.#follower.recent : null
+  }
+
+  /** The heartbeat of sessions that miss nothing. */
+  get heartbeat(): Buffer {
+    return this.#watermark.frame
+  }
+
+  get hasSessions(): boolean {
+    return this.#users.size > 0
+  }
+
+  /** The sessions of the members of a group. */
+  members(groupId: Int64): readonly Session[] {
+    return this.#readers.members(groupId)
+  }
+
+  stop(): void {
+    this.#follower.stop()
+  }
+
+  /** Something was appended to the outbox. */
+  wake(): void {
+    this.#follower.wake()
+  }
+
+  handOver(position: number, events: readonly DeliveredEvent[]): void {
+    this.#follower.handOver(position, events)
+  }
+
+  /** Reads and begins the rows that are not handed over. */
+  read(): Promise<void> {
+    return this.#follower.read()
+  }
+
+  /** Enters a session. @see Delivery.enter */
+  async enter(session: Session, pos: string | null): Promise<SyncState> {
+    const { userId, tokenHash } = session
+    const { source } = this.#options
+    const user = this.#users.get(userId) ?? newUser()
+    this.#users.set(userId, user)
+    user.sessions = [...user.sessions, session]
+    await this.started
+    // A token that ended before the session had entered: its event found no session.
+    if (tokenHash !== null && (await source.isRevoked(tokenHash)))
+      session.link.close('tokenRevoked', 'token_revoked')
+    let head: number
+    do {
+      if (!user.isReady && isOpen(session)) await this.#load(userId, user)
+      head = await this.#headFor(pos)
+    } while (!user.isReady && isOpen(session))
+    // From here to the end nothing else runs, so the state is that of the position that is begun now.
+    if (!isOpen(session)) return { sync: 'needed', pos: null }
+    session.phase = 'ready'
+    session.hasMissed = false
+    this.#readers.sessionsChanged(userId)
+    const reader = {
+      userId,
+      isMemberOf: (groupId: Int64) => this.#readers.isMember(groupId, userId),
+    }
+    return syncStateOf({ pos, begun: this.begun, head, recent: this.#follower.recent, reader })
+  }
+
+  /** Forgets a session that has entered. */
+  leave(session: Session): void {
+    const { userId } = session
+    const user = this.#users.get(userId)
+    if (!user?.sessions.includes(session)) return
+    user.sessions = user.sessions.filter((each) => each !== session)
+    if (user.sessions.length > 0) this.#readers.sessionsChanged(userId)
+    else {
+      this.#users.delete(userId)
+      this.#readers.remove(userId)
+    }
+  }
+
+  async #start(): Promise<void> {
+    const time = await this.#follower.start()
+    this.#watermark.begin(this.#follower.position, time)
+    void this.#follower.read()
+  }
+
+  #begin({ position, createdAt }: RowConcern, events: readonly DeliveredEvent[]): void {
+    const { appId, observer, now } = this.#options
+    this.#watermark.begin(position, createdAt)
+    observer.began(events.length, now() - createdAt)
+    try {
+      this.#noteForLoads(events)
+      this.#dispatcher.dispatch(events)
+    } catch (error) {
+      // A fault of ours: the clients read from the database what was not written.
+      observer.failed(appId, error)
+      for (const { sessions } of this.#users.values())
+        for (const session of sessions) {
+          session.hasMissed = true
+          if (session.phase === 'live') resume(session)
+        }
+    }
+  }
+
+  /** Keeps group events for the users whose memberships are being read. */
+  #noteForLoads(events: readonly DeliveredEvent[]): void {
+    const ofGroups = events.filter((event) => 'group_id' in event.payload)
+    if (ofGroups.length === 0) return
+    for (const { events: noted } of this.#users.values())
+      noted?.push(...(ofGroups as unknown as GroupEvent[]))
+  }
+
+  #load(userId: Int64, user: User): Promise<void> {
+    user.loading ??= this.#loadNow(userId, user).finally(() => {
+      user.loading = null
+      user.events = null
+    })
+    return user.loading
+  }
+
+  /**
+   * Reads the memberships of a user. They are of a moment between the position that is begun and the end of the outbox, so they are exact
+   * once delivery has begun everything up to that end: each later change was applied.
+   */
+  async #loadNow(userId: Int64, user: User): Promise<void> {
+    const { source } = this.#options
+    user.events = []
+    const loaded = await source.loadReader(userId)
+    const head = await source.head()
+    if (this.#users.get(userId) !== user) return
+    this.#readers.add(userId, loaded, user.events)
+    user.events = null
+    await this.#follower.reached(head)
+    user.isReady = true
+  }
+
+  /** Returns the end of the outbox for a pos that is above what is begun. */
+  async #headFor(pos: string | null): Promise<number> {
+    const place = pos ? decodePos(pos) : null
+    const { position } = this.begun
+    if (!place || place.epoch !== this.begun.epoch || place.position <= position) return position
+    const head = await this.#options.source.head()
+    if (place.position <= head) await this.#follower.reached(head)
+    return head
+  }
+
+  /**
+   * Rows were purged before they were begun. Changes of memberships were among them, so these are read again; until then no session gets
+   * events, and then each is asked to sync.
+   */
+  #missed(upTo: number): void {
+    const { appId, observer } = this.#options
+    observer.missed(appId)
+    this.#watermark.begin(upTo, 0)
+    for (const [userId, user] of this.#users) {
+      const suspended = user.sessions.filter(({ phase }) => phase === 'live')
+      for (const session of suspended) session.phase = 'ready'
+      for (const session of user.sessions) session.hasMissed = true
+      user.isReady = false
+      void this.#reload(userId, user, suspended)
+    }
+  }
+
+  async #reload(userId: Int64, user: User, suspended: readonly Session[]): Promise<void> {
+    try {
+      // A load that reads already may have begun before the purge.
+      await user.loading?.catch(() => {})
+      await this.#load(userId, user)
+      this.#readers.sessionsChanged(userId)
+      for (const session of suspended) if (session.phase === 'ready') resume(session)
+    } catch {
+      for (const session of suspended) session.link.close('serverError', 'server_error')
+    }
+  }
+}
+
+/** Writes events to a session from now on, and asks it to sync when it has missed any. */
+export function resume(session: Session): void {
+  session.phase = 'live'
+  if (!session.hasMissed) return
+  session.hasMissed = false
+  session.link.write(syncNeededFrame)
+}
+
+function isOpen({ phase }: Session): boolean {
+  return phase !== 'ended'
+}
+
+function newUser(): User {
+  return { sessions: none, isReady: false, loading: null, events: null }
+}

@@ -1,0 +1,235 @@
+import type { CloseName, Int64 } from '@hermod/protocol'
+import type { TransientEvent } from '@hermod/protocol/events'
+import type { Bus } from '../bus/bus.js'
+import type { Database } from '../db/database.js'
+import type { Epoch } from '../db/epoch.js'
+import type { DeliveredEvent, MessageReader } from '../outbox/consumer.js'
+import type { HandOver } from '../outbox/hand-over.js'
+import type { OutboxStore } from '../outbox/outbox-store.js'
+import type { RecentOutbox } from '../outbox/recent-rows.js'
+import { concernOf, type RowConcern } from '../outbox/row-concern.js'
+import { eventsOfRow } from '../outbox/row-events.js'
+import type { SessionRegistry } from '../sessions/registry.js'
+import type { Session } from '../sessions/session.js'
+import { AppDelivery, type AppSource, type DeliveryObserver, resume } from './app-delivery.js'
+import type { Delivery, SyncState } from './delivery.js'
+import type { Timers } from './outbox-follower.js'
+import type { ReaderStore } from './receivers/reader-store.js'
+import type { TransientDelivery } from './transient-delivery.js'
+import { type FanOutObserver, FanOuts } from './writing/fan-outs.js'
+import { emptyFrame, eventFrame } from './writing/frames.js'
+
+export interface NodeDeliveryOptions {
+  readonly database: Database
+  readonly bus: Bus
+  readonly epoch: Epoch
+  readonly sessions: SessionRegistry
+  readonly outbox: OutboxStore
+  readonly messages: MessageReader
+  readonly readers: ReaderStore
+  readonly observer: DeliveryObserver & FanOutObserver
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Tests whether a token has ended. */
+  isRevoked(appId: string, tokenHash: string): Promise<boolean>
+  /** Tests whether the app may be used. */
+  isActive(appId: string): Promise<boolean>
+  readonly timers?: Timers
+}
+
+const pollMs = 1_000
+/** The time for which delivery of an app continues without sessions, so that a session that comes back finds recent rows in memory. */
+const lingerMs = 60_000
+/** Sessions that are closed in one turn of the event loop. */
+const closesPerTurn = 100
+
+interface RunningApp {
+  readonly delivery: AppDelivery
+  /** When it was last seen with sessions, as performance.now(). */
+  usedAt: number
+}
+
+const eventLoop: Timers = {
+  nextTurn: setImmediate,
+  after: (ms, run) => setTimeout(run, ms).unref(),
+}
+
+/** Brings events to the sessions of this node. Delivery of an app runs while the app has sessions. */
+export class NodeDelivery implements Delivery, HandOver, RecentOutbox, TransientDelivery {
+  readonly #apps = new Map<string, RunningApp>()
+  readonly #fanOuts: FanOuts
+  readonly #timers: Timers
+  #subscriptions: readonly (() => void)[] = []
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(private readonly options: NodeDeliveryOptions) {
+    this.#timers = options.timers ?? eventLoop
+    this.#fanOuts = new FanOuts({ observer: options.observer, nextTurn: this.#timers.nextTurn })
+  }
+
+  /** Begins to listen for commits. */
+  start(): void {
+    const { bus, epoch } = this.options
+    this.#subscriptions = [
+      bus.subscribe('outbox.appended', ({ appId }) => this.#apps.get(appId)?.delivery.wake()),
+      epoch.subscribe(() => void this.#closeEpoch()),
+      bus.subscribe('cache.invalidated', ({ cache, key }) => {
+        if (cache === 'apps' && this.#apps.has(key)) void this.#checkApp(key)
+      }),
+    ]
+    this.#timer = setInterval(() => this.#poll(), pollMs)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    for (const unsubscribe of this.#subscriptions) unsubscribe()
+    for (const { delivery } of this.#apps.values()) delivery.stop()
+    this.#apps.clear()
+  }
+
+  async enter(session: Session, pos: string | null): Promise<SyncState> {
+    const { appId } = session
+    const running = this.#apps.get(appId) ?? this.#open(appId)
+    running.usedAt = performance.now()
+    return running.delivery.enter(session, pos)
+  }
+
+  begin(session: Session): void {
+    if (session.phase === 'ready') resume(session)
+  }
+
+  drained(session: Session): void {
+    if (session.phase === 'behind') resume(session)
+  }
+
+  leave(session: Session): void {
+    session.phase = 'ended'
+    this.#apps.get(session.appId)?.delivery.leave(session)
+  }
+
+  heartbeat({ appId, phase }: Session): Buffer {
+    const delivery = phase === 'live' ? this.#apps.get(appId)?.delivery : undefined
+    return delivery?.heartbeat ?? emptyFrame
+  }
+
+  wants(appId: string): boolean {
+    return this.#apps.has(appId)
+  }
+
+  handOver(appId: string, position: number, events: readonly DeliveredEvent[]): void {
+    this.#apps.get(appId)?.delivery.handOver(position, events)
+  }
+
+  after(appId: string, position: number): readonly RowConcern[] | null {
+    return this.#apps.get(appId)?.delivery.recent?.after(position) ?? null
+  }
+
+  toUsers(appId: string, userIds: readonly Int64[], { kind, data }: TransientEvent): void {
+    const { sessions } = this.options
+    const frame = eventFrame(kind, data)
+    for (const userId of userIds)
+      for (const session of sessions.ofUser(appId, userId)) writeTransient(session, frame)
+  }
+
+  toGroup(
+    { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
+    { kind, data }: TransientEvent,
+    exceptId: Int64,
+  ): void {
+    const members = this.#apps.get(appId)?.delivery.members(groupId) ?? []
+    if (members.length === 0) return
+    this.#fanOuts.start({
+      lane: `${appId}/signals/${groupId}`,
+      receivers: members.filter(({ userId }) => userId !== exceptId),
+      frames: { all: eventFrame(kind, data), own: null },
+      isTransient: true,
+      ended() {},
+    })
+  }
+
+  toSession(session: Session, { kind, data }: TransientEvent): boolean {
+    return writeTransient(session, eventFrame(kind, data))
+  }
+
+  /** Looks for rows whose wake was lost, and ends what is not used. */
+  #poll(): void {
+    const now = performance.now()
+    for (const [appId, app] of this.#apps) {
+      if (app.delivery.hasSessions) app.usedAt = now
+      else if (now - app.usedAt > lingerMs) {
+        app.delivery.stop()
+        this.#apps.delete(appId)
+        continue
+      }
+      void app.delivery.read()
+    }
+  }
+
+  #open(appId: string): RunningApp {
+    const { epoch, sessions, observer, now } = this.options
+    const delivery = new AppDelivery({
+      appId,
+      epoch: epoch.current,
+      source: this.#sourceOf(appId),
+      fanOuts: this.#fanOuts,
+      observer,
+      timers: this.#timers,
+      now,
+      openSessions: (userId) => sessions.ofUser(appId, userId),
+    })
+    const running = { delivery, usedAt: performance.now() }
+    this.#apps.set(appId, running)
+    // The next session tries again.
+    delivery.started.catch((error: unknown) => {
+      if (this.#apps.get(appId) === running) this.#apps.delete(appId)
+      observer.failed(appId, error)
+    })
+    return running
+  }
+
+  #sourceOf(appId: string): AppSource {
+    const { database, outbox, messages, readers, isRevoked } = this.options
+    return {
+      head: () => database.read((db) => outbox.head(db, appId)),
+      listAfter: (position, limit) =>
+        database.read((db) => outbox.listAfter(db, appId, position, limit)),
+      eventsOf: (row) => eventsOfRow(messages, appId, row),
+      concernOf: (row) => concernOf(row, messages),
+      loadReader: async (userId) => database.read((db) => readers.load(db, appId, userId)),
+      isRevoked: (tokenHash) => isRevoked(appId, tokenHash),
+    }
+  }
+
+  /** The database was replaced: clients come back, and drop what they have stored. */
+  async #closeEpoch(): Promise<void> {
+    const apps = [...this.#apps]
+    this.#apps.clear()
+    for (const [appId, { delivery }] of apps) {
+      delivery.stop()
+      await this.#closeAll(appId, 'epochChanged', 'epoch_changed')
+    }
+  }
+
+  async #checkApp(appId: string): Promise<void> {
+    const isActive = await this.options.isActive(appId).catch(() => true)
+    if (!isActive) await this.#closeAll(appId, 'unknownApplication', 'application_disabled')
+  }
+
+  async #closeAll(appId: string, code: CloseName, reason: string): Promise<void> {
+    const sessions = [...this.options.sessions.ofApp(appId)]
+    for (const [index, session] of sessions.entries()) {
+      if (index % closesPerTurn === closesPerTurn - 1)
+        await new Promise<void>((resolve) => this.#timers.nextTurn(resolve))
+      session.phase = 'ended'
+      session.link.close(code, reason)
+    }
+  }
+}
+
+/** @returns false when the session cannot receive it now, so that it was dropped */
+function writeTransient({ phase, link }: Session, frame: Buffer): boolean {
+  if (phase !== 'live' || link.isBehind) return false
+  link.write(frame)
+  return true
+}

@@ -1,0 +1,282 @@
+import { AppError } from '@hermod/protocol'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { DeliveredEvent } from '../outbox/consumer.js'
+import type { OutboxRow } from '../outbox/outbox-store.js'
+import { RecentRows } from '../outbox/recent-rows.js'
+import type { RowConcern } from '../outbox/row-concern.js'
+
+/** The outbox of one app. */
+export interface FollowedOutbox {
+  head(): MaybePromise<number>
+  listAfter(position: number, limit: number): MaybePromise<readonly OutboxRow[]>
+  eventsOf(row: OutboxRow): Promise<readonly DeliveredEvent[]>
+  concernOf(row: OutboxRow): RowConcern
+}
+
+/** The turns and timers of the event loop; tests replace them. */
+export interface Timers {
+  nextTurn(run: () => void): void
+  after(ms: number, run: () => void): void
+}
+
+export interface OutboxFollowerOptions {
+  readonly outbox: FollowedOutbox
+  readonly timers: Timers
+  /** Milliseconds since 1970. */
+  now(): number
+  /** The next row in the order of positions. */
+  begin(row: RowConcern, events: readonly DeliveredEvent[]): void
+  /** The rows up to this position were purged before they were begun. */
+  missed(upTo: number): void
+  failed(error: unknown): void
+  /** Returns a promise while no more rows should be begun. */
+  room(): Promise<void> | null
+}
+
+interface Waiter {
+  readonly position: number
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Rows whose keys are read at the start. */
+const recentAtStart = 20_000
+const rowsPerRecentPage = 500
+const rowsPerPage = 100
+/** Rows whose events are read at once. */
+const rowsAtOnce = 8
+const maxHanded = 1_000
+/** The time of the event loop that rows are begun for without a pause. */
+const turnMs = 2
+/** The time in which a wake is answered by rows that are handed over. */
+const handOverMs = 5
+
+/**
+ * Follows the outbox of one app from its end: rows that are handed over in memory are begun when they come next, the others are read.
+ * Positions are dense, so the order is exact.
+ */
+export class OutboxFollower {
+  readonly #handed = new Map<number, readonly DeliveredEvent[]>()
+  readonly #waiters: Waiter[] = []
+  #recent = new RecentRows(0)
+  #position = 0
+  #isStarted = false
+  #isStopped = false
+  #isReading = false
+  #mustRead = false
+  #isBeginning = false
+  #isWoken = false
+
+  constructor(private readonly options: OutboxFollowerOptions) {}
+
+  /** The position that was begun last. */
+  get position(): number {
+    return this.#position
+  }
+
+  /** The keys of the newest rows that were begun. */
+  get recent(): RecentRows {
+    return this.#recent
+  }
+
+  get isStarted(): boolean {
+    return this.#isStarted
+  }
+
+  /**
+   * Reads the keys of the newest rows, and follows the outbox from its end.
+   * @returns the time of the last row; 0 = not known
+   */
+  async start(): Promise<number> {
+    const { outbox, timers } = this.options
+    const head = await outbox.head()
+    let after = Math.max(0, head - recentAtStart)
+    const recent = new RecentRows(after)
+    while (after < head) {
+      const rows = await outbox.listAfter(after, rowsPerRecentPage)
+      for (const row of rows) if (row.position <= head) recent.add(outbox.concernOf(row))
+      after = rows.at(-1)?.position ?? head
+      await new Promise<void>((resolve) => timers.nextTurn(resolve))
+    }
+    const last = recent.at(head)
+    if (!last) recent.clear(head)
+    this.#recent = recent
+    this.#position = head
+    this.#isStarted = true
+    return last?.createdAt ?? 0
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#rejectAll(new AppError('unavailable'))
+  }
+
+  /** Something was appended. Rows that are handed over are waited for, so that they are not read. */
+  wake(): void {
+    if (!this.#isStarted || this.#isWoken) return
+    this.#isWoken = true
+    const { timers } = this.options
+    const before = this.#position
+    const read = () => {
+      this.#isWoken = false
+      void this.read()
+    }
+    timers.nextTurn(() => {
+      if (before === this.#position) read()
+      else timers.after(handOverMs, read)
+    })
+  }
+
+  /** Takes the events of a row that was committed on this node. */
+  handOver(position: number, events: readonly DeliveredEvent[]): void {
+    if (!this.#isStarted || position <= this.#position) return
+    if (events.length === 0 || this.#handed.size >= maxHanded) return
+    this.#handed.set(position, events)
+    this.#beginHanded()
+    // Rows before it were committed before it, and nothing hands them over now.
+    if (this.#handed.has(position) && !this.#isBeginning) void this.read()
+  }
+
+  /** Reads and begins the rows that are not handed over. */
+  async read(): Promise<void> {
+    this.#mustRead = true
+    if (this.#isReading || !this.#isStarted) return
+    this.#isReading = true
+    try {
+      while (this.#mustRead && !this.#isStopped) {
+        this.#mustRead = false
+        await this.#readPages()
+      }
+    } catch (error) {
+      this.#rejectAll(error)
+      this.options.failed(error)
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  /** Resolves once the position is begun. */
+  reached(position: number): Promise<void> | undefined {
+    if (this.#position >= position) return
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ position, resolve, reject })
+      void this.read()
+    })
+  }
+
+  async #readPages(): Promise<void> {
+    const { outbox } = this.options
+    let rows: readonly OutboxRow[]
+    do {
+      rows = await outbox.listAfter(this.#position, rowsPerPage)
+      const [first] = rows
+      if (first && first.position > this.#position + 1) this.#pass(first.position - 1)
+      for (let start = 0; start < rows.length; start += rowsAtOnce)
+        await this.#beginRows(rows.slice(start, start + rowsAtOnce))
+    } while (rows.length === rowsPerPage && !this.#isStopped)
+    if (rows.length === 0) await this.#passPurged()
+    this.#beginHanded()
+  }
+
+  /** Passes rows that were purged before they were read, when none follows them. */
+  async #passPurged(): Promise<void> {
+    const { outbox } = this.options
+    if (this.#waiters.length === 0 && this.#handed.size === 0) return
+    const head = await outbox.head()
+    if (head <= this.#position) return
+    const rows = await outbox.listAfter(this.#position, 1)
+    if (rows.length === 0 && head > this.#position) this.#pass(head)
+    else this.#mustRead = true
+  }
+
+  async #beginRows(rows: readonly OutboxRow[]): Promise<void> {
+    const { outbox, timers, room } = this.options
+    const wanted = rows.filter(({ position }) => position > this.#position)
+    const events = await Promise.all(
+      wanted.map((row) => this.#handed.get(row.position) ?? outbox.eventsOf(row)),
+    )
+    let end = performance.now() + turnMs
+    for (const [index, row] of wanted.entries()) {
+      await room()
+      if (performance.now() > end) {
+        await new Promise<void>((resolve) => timers.nextTurn(resolve))
+        end = performance.now() + turnMs
+      }
+      // A row may have been handed over meanwhile.
+      if (row.position === this.#position + 1)
+        this.#begin(outbox.concernOf(row), events[index] ?? [])
+    }
+  }
+
+  /** Begins the rows that are handed over and come next. */
+  #beginHanded(): void {
+    if (this.#isBeginning) return
+    const { timers, now, room } = this.options
+    const end = performance.now() + turnMs
+    for (;;) {
+      const position = this.#position + 1
+      const events = this.#handed.get(position)
+      if (!events) return
+      const noRoom = room()
+      if (noRoom || performance.now() > end) {
+        this.#isBeginning = true
+        if (noRoom) void noRoom.then(() => this.#continueHanded())
+        else timers.nextTurn(() => this.#continueHanded())
+        return
+      }
+      this.#begin(handedConcern(position, events, now()), events)
+    }
+  }
+
+  #continueHanded(): void {
+    this.#isBeginning = false
+    this.#beginHanded()
+    if (this.#handed.size > 0 && !this.#isBeginning) void this.read()
+  }
+
+  #begin(row: RowConcern, events: readonly DeliveredEvent[]): void {
+    this.#handed.delete(row.position)
+    this.#position = row.position
+    this.#recent.add(row)
+    this.options.begin(row, events)
+    this.#settle()
+  }
+
+  #pass(upTo: number): void {
+    this.#position = upTo
+    this.#recent.clear(upTo)
+    for (const position of this.#handed.keys()) if (position <= upTo) this.#handed.delete(position)
+    this.options.missed(upTo)
+    this.#settle()
+  }
+
+  #settle(): void {
+    if (this.#waiters.length === 0) return
+    const all = this.#waiters.splice(0)
+    for (const waiter of all)
+      if (waiter.position <= this.#position) waiter.resolve()
+      else this.#waiters.push(waiter)
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
+  }
+}
+
+/** The keys of a row of messages that was handed over. */
+function handedConcern(
+  position: number,
+  events: readonly DeliveredEvent[],
+  now: number,
+): RowConcern {
+  const logs = new Map<string, RowConcern['logs'][number]>()
+  for (const { payload } of events) {
+    if (!('conversation' in payload)) continue
+    const { low_id: lowId, high_id: highId, is_group: isGroup } = payload.conversation
+    logs.set(`${lowId}/${highId}`, { lowId, highId, isGroup })
+  }
+  return {
+    ...{ position, createdAt: events[0]?.createdAt ?? now, logs: [...logs.values()] },
+    ...{ groupIds: [], userIds: [], isPrivate: false },
+  }
+}

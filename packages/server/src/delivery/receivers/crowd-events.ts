@@ -1,0 +1,96 @@
+import type { Int64 } from '@hermod/protocol'
+import type { GroupEvent } from './readers.js'
+
+/** Joins, leaves and presence in a large group. */
+export type CrowdEvent = Extract<
+  GroupEvent,
+  { kind: 'group.joined' | 'group.left' | 'group.presence' | 'group.absence' }
+>
+
+/** Events of one kind that were collected. */
+export interface CollectedCrowd {
+  readonly kind: CrowdEvent['kind']
+  readonly groupId: Int64
+  /** All users; a list that is too long for an event is sent as a count. */
+  readonly userIds: ReadonlySet<Int64>
+  readonly data: object
+}
+
+interface Collected {
+  readonly userIds: Set<Int64>
+  last: CrowdEvent['payload']
+  readonly actorIds: Set<Int64>
+  /** Ends the events that are collected: the watermark may pass them. */
+  readonly releases: (() => void)[]
+}
+
+export interface CrowdEventsOptions {
+  send(collected: CollectedCrowd): void
+  /** Calls back after some milliseconds. */
+  after(ms: number, run: () => void): void
+}
+
+/** The number of members above which a group is a crowd. */
+const crowdSize = 200
+const collectedMs = 1_000
+/** Above it an event has a count in place of names. */
+const maxNames = 100
+
+export function isCrowdEvent(event: GroupEvent, memberCount: number): event is CrowdEvent {
+  const { kind } = event
+  if (memberCount <= crowdSize) return false
+  return (
+    kind === 'group.joined' ||
+    kind === 'group.left' ||
+    kind === 'group.presence' ||
+    kind === 'group.absence'
+  )
+}
+
+/** Collects events that would reach all members of large groups for a second into one of each kind. */
+export class CrowdEvents {
+  readonly #groups = new Map<Int64, Map<CrowdEvent['kind'], Collected>>()
+  #isTimed = false
+
+  constructor(private readonly options: CrowdEventsOptions) {}
+
+  /** @param release called once the event is sent */
+  add({ kind, payload }: CrowdEvent, release: () => void): void {
+    const kinds = this.#groups.get(payload.group_id) ?? new Map<CrowdEvent['kind'], Collected>()
+    this.#groups.set(payload.group_id, kinds)
+    const collected = kinds.get(kind) ?? {
+      userIds: new Set(),
+      last: payload,
+      actorIds: new Set(),
+      releases: [],
+    }
+    kinds.set(kind, collected)
+    for (const userId of payload.user_ids) collected.userIds.add(userId)
+    collected.actorIds.add(payload.actor_id)
+    collected.last = payload
+    collected.releases.push(release)
+    if (this.#isTimed) return
+    this.#isTimed = true
+    this.options.after(collectedMs, () => {
+      this.#isTimed = false
+      for (const groupId of [...this.#groups.keys()]) this.flush(groupId)
+    })
+  }
+
+  /** Sends what is collected in a group, before another event of the group. */
+  flush(groupId: Int64): void {
+    const kinds = this.#groups.get(groupId)
+    if (!kinds) return
+    this.#groups.delete(groupId)
+    for (const [kind, { userIds, last, actorIds, releases }] of kinds) {
+      const data = {
+        ...last,
+        actor_id: actorIds.size === 1 ? last.actor_id : 0,
+        user_ids: userIds.size > maxNames ? [] : [...userIds],
+        count: userIds.size,
+      }
+      this.options.send({ kind, groupId, userIds, data })
+      for (const release of releases) release()
+    }
+  }
+}

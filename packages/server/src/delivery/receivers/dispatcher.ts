@@ -1,0 +1,248 @@
+import type { Int64 } from '@hermod/protocol'
+import type { EventPayloads } from '@hermod/protocol/events'
+import { audiences } from '../../outbox/audience.js'
+import type { DeliveredEvent } from '../../outbox/consumer.js'
+import type { Session } from '../../sessions/session.js'
+import type { FanOuts } from '../writing/fan-outs.js'
+import { eventFrame, type Frames } from '../writing/frames.js'
+import type { Closings } from './closings.js'
+import { type CollectedCrowd, CrowdEvents, isCrowdEvent } from './crowd-events.js'
+import type { GroupEvent, Readers, SplitReceivers } from './readers.js'
+
+export interface DispatcherOptions {
+  readonly appId: string
+  readonly readers: Readers
+  readonly fanOuts: FanOuts
+  readonly closings: Closings
+  /** The sessions of a user that have entered. */
+  sessionsOf(userId: Int64): readonly Session[]
+  /** Holds the watermark below the row that is begun. @returns a function that ends the hold */
+  hold(): () => void
+  after(ms: number, run: () => void): void
+}
+
+type LogKind =
+  | 'message.stored'
+  | 'message.appended'
+  | 'message.replaced'
+  | 'message.recalled'
+  | 'change.skipped'
+/** An event of the log of a conversation. */
+type LogEvent = Extract<DeliveredEvent, { kind: LogKind }>
+type Conversation = EventPayloads['message.stored']['conversation']
+
+const none: readonly Session[] = []
+const broadcastLowId = -1
+/** The bytes after which the events of a commit need another write. */
+const maxWriteBytes = 256 * 1_024
+
+/** Finds the receivers of events, and starts their fan-outs. */
+export class Dispatcher {
+  readonly #crowds: CrowdEvents
+
+  constructor(private readonly options: DispatcherOptions) {
+    this.#crowds = new CrowdEvents({
+      send: (collected) => this.#sendCrowd(collected),
+      after: options.after,
+    })
+  }
+
+  /** Sends the events of one row, in their order. */
+  dispatch(events: readonly DeliveredEvent[]): void {
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index] as DeliveredEvent
+      if (!isLogEvent(event)) {
+        this.#dispatchOther(event)
+        continue
+      }
+      const run = runOf(events, index)
+      index += run.length - 1
+      this.#dispatchRun(run)
+    }
+  }
+
+  /** Sends new messages of one log that were committed together, or one other event of a log. */
+  #dispatchRun(run: readonly LogEvent[]): void {
+    const [first] = run as readonly [LogEvent]
+    const { conversation } = first.payload
+    const { visible, hidden } = this.#logReceivers(first)
+    const lane = laneOf(conversation)
+    this.#start(lane, visible, () => framesOf(run))
+    if (hidden.length > 0 && first.change !== undefined)
+      this.#start(lane, hidden, () =>
+        shared(eventFrame('change.skipped', { conversation }, first.change)),
+      )
+  }
+
+  #logReceivers({ kind, payload }: LogEvent): SplitReceivers {
+    const { readers, sessionsOf } = this.options
+    const { low_id: lowId, high_id: highId, is_group: isGroup } = payload.conversation
+    // A number without a message is for all readers.
+    const messageId = 'msg_id' in payload ? payload.msg_id : Number.MAX_SAFE_INTEGER
+    if (lowId === broadcastLowId) return readers.broadcastReceivers(messageId)
+    if (!isGroup) {
+      const other = lowId === highId ? none : sessionsOf(highId)
+      return { visible: joined(sessionsOf(lowId), other), hidden: none }
+    }
+    // No member has joined after a message that is new.
+    return kind === 'message.stored'
+      ? { visible: readers.receiving(lowId), hidden: none }
+      : readers.receivingOlder(lowId, messageId)
+  }
+
+  #dispatchOther(event: DeliveredEvent): void {
+    if (isGroupEvent(event)) this.#dispatchGroup(event)
+    else {
+      const { kind, payload } = event
+      const conversation = 'conversation' in payload ? (payload.conversation as Conversation) : null
+      const receivers = this.#named(event)
+      const lane = conversation && laneOf(conversation)
+      this.#start(lane, receivers, () => shared(eventFrame(kind, payload, event.change)))
+      this.options.closings.apply(event)
+    }
+  }
+
+  /** The event names removed members, so they receive it, and nothing after it. */
+  #dispatchGroup(event: DeliveredEvent & GroupEvent): void {
+    const { readers } = this.options
+    const { kind, payload } = event
+    const groupId = payload.group_id
+    readers.apply(event)
+    const isCrowd = isCrowdEvent(event, readers.memberCount(groupId))
+    if (!isCrowd) this.#crowds.flush(groupId)
+    const receivers = isCrowd ? this.#named(event) : this.#groupReceivers(event)
+    this.#start(groupLane(groupId), receivers, () => shared(eventFrame(kind, payload)))
+    if (isCrowd) this.#crowds.add(event, this.options.hold())
+  }
+
+  #groupReceivers(event: DeliveredEvent & GroupEvent): readonly Session[] {
+    const { readers } = this.options
+    const { group_id: groupId, user_ids: userIds } = event.payload
+    const audience = audiences[event.kind]
+    switch (audience) {
+      case 'group': {
+        const strangers = userIds.filter((userId) => !readers.isMember(groupId, userId))
+        return joined(readers.members(groupId), this.#ready(strangers))
+      }
+      case 'admins':
+        return readers.admins(groupId)
+      case 'applicants':
+        return [...new Set([...readers.admins(groupId), ...this.#named(event)])]
+      default:
+        return this.#named(event)
+    }
+  }
+
+  /** The sessions of the users that an event names, as far as its audience includes them. */
+  #named({ kind, payload }: DeliveredEvent): readonly Session[] {
+    if (!('user_ids' in payload)) return none
+    const { actor_id: actorId, user_ids: userIds } = payload
+    switch (audiences[kind]) {
+      case 'none':
+        return none
+      case 'actor':
+        return this.#ready([actorId])
+      case 'both':
+      case 'applicants':
+        return this.#ready([actorId, ...userIds])
+      default:
+        return this.#ready(userIds)
+    }
+  }
+
+  #ready(userIds: readonly Int64[]): readonly Session[] {
+    return [...new Set(userIds)].flatMap((userId) =>
+      this.options.sessionsOf(userId).filter(({ phase }) => phase !== 'entering'),
+    )
+  }
+
+  #sendCrowd({ kind, groupId, userIds, data }: CollectedCrowd): void {
+    const receivers = this.options.readers
+      .members(groupId)
+      .filter((session) => !userIds.has(session.userId))
+    this.#start(groupLane(groupId), receivers, () => shared(eventFrame(kind, data)))
+  }
+
+  #start(lane: string | null, receivers: readonly Session[], encode: () => Frames): void {
+    const { appId, fanOuts, hold } = this.options
+    if (receivers.length === 0) return
+    const ended = hold()
+    fanOuts.start({
+      lane: lane === null ? null : `${appId}/${lane}`,
+      receivers,
+      frames: encode(),
+      ended,
+    })
+  }
+}
+
+function isLogEvent(event: DeliveredEvent): event is LogEvent {
+  return audiences[event.kind] === 'log'
+}
+
+function isGroupEvent(event: DeliveredEvent): event is DeliveredEvent & GroupEvent {
+  return 'group_id' in event.payload
+}
+
+/** A direct conversation has few receivers, so it needs no lane. */
+function laneOf({ low_id, high_id, is_group }: Conversation): string | null {
+  if (is_group) return groupLane(low_id)
+  return low_id === broadcastLowId ? `broadcasts/${high_id}` : null
+}
+
+function groupLane(groupId: Int64): string {
+  return `groups/${groupId}`
+}
+
+/** The new messages of one log from an index on; other events of a log stand alone. */
+function runOf(events: readonly DeliveredEvent[], start: number): readonly LogEvent[] {
+  const first = events[start] as LogEvent
+  let end = start + 1
+  if (first.kind === 'message.stored')
+    while (end < events.length && isSameLog(first, events[end] as DeliveredEvent)) end++
+  return events.slice(start, end) as LogEvent[]
+}
+
+function isSameLog(first: LogEvent, event: DeliveredEvent): boolean {
+  if (event.kind !== 'message.stored') return false
+  const a = first.payload.conversation
+  const b = event.payload.conversation
+  return a.low_id === b.low_id && a.high_id === b.high_id && a.is_group === b.is_group
+}
+
+function shared(frame: Buffer): Frames {
+  return { all: frame, own: null }
+}
+
+/** The frames of a run. The transaction ID is for devices of the sender only. */
+function framesOf(run: readonly LogEvent[]): Frames {
+  const all: Buffer[] = []
+  const own: { readonly index: number; readonly senderId: Int64; readonly frame: Buffer }[] = []
+  for (const [index, { kind, payload, change }] of run.entries()) {
+    if (!('transaction_id' in payload)) {
+      all.push(eventFrame(kind, payload, change))
+      continue
+    }
+    const { transaction_id: _, ...others } = payload
+    all.push(eventFrame(kind, others, change))
+    own.push({ index, senderId: payload.sender_id, frame: eventFrame(kind, payload, change) })
+  }
+  const bySender = new Map<Int64, Buffer>()
+  for (const { senderId } of own) {
+    if (bySender.has(senderId)) continue
+    const mine = new Map(
+      own.filter((each) => each.senderId === senderId).map((each) => [each.index, each.frame]),
+    )
+    bySender.set(senderId, Buffer.concat(all.map((frame, index) => mine.get(index) ?? frame)))
+  }
+  const [only] = all as [Buffer]
+  return {
+    all: all.length === 1 ? only : Buffer.concat(all),
+    own: own.length > 0 ? bySender : null,
+  }
+}
+
+function joined(a: readonly Session[], b: readonly Session[]): readonly Session[] {
+  if (b.length === 0) return a
+  return a.length === 0 ? b : [...a, ...b]
+}

@@ -1,0 +1,79 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Prepared, Queryable } from '../../db/database.js'
+
+/** A membership of a user, and what of its group decides on events. */
+export interface LoadedMembership {
+  readonly groupId: Int64
+  readonly role: number
+  readonly muteMode: number
+  /** This message and earlier ones are visible only with history_visible. */
+  readonly joinedMessageId: number
+  readonly isHistoryVisible: boolean
+  readonly memberCount: number
+}
+
+/** What decides which events a user receives. */
+export interface LoadedReader {
+  readonly memberships: readonly LoadedMembership[]
+  /** Later broadcasts are for the user. */
+  readonly broadcastsAfter: number
+}
+
+interface UserParams {
+  readonly appId: string
+  readonly userId: Int64
+}
+
+interface MembershipRow {
+  readonly group_id: Int64
+  readonly role: number
+  readonly msg_mute_mode: number
+  readonly joined_msg_id: number
+  readonly history_visible: number
+  readonly member_count: number
+}
+
+/** Reads memberships of connecting users. */
+export class ReaderStore {
+  readonly #memberships: Prepared<UserParams, MembershipRow>
+  readonly #user: Prepared<UserParams, { readonly broadcasts_after: number }>
+
+  constructor(database: Database) {
+    this.#memberships = database.prepared((db, param) =>
+      db
+        .selectFrom('group_members as m')
+        .innerJoin('groups as g', (join) =>
+          join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
+        )
+        .select(['m.group_id', 'm.role', 'm.msg_mute_mode', 'm.joined_msg_id'])
+        .select(['g.history_visible', 'g.member_count'])
+        .where('m.app_id', '=', param('appId'))
+        .where('m.user_id', '=', param('userId')),
+    )
+    this.#user = database.prepared((db, param) =>
+      db
+        .selectFrom('users')
+        .select('broadcasts_after')
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId')),
+    )
+  }
+
+  async load(db: Queryable, appId: string, userId: Int64): Promise<LoadedReader> {
+    const [user, memberships] = await Promise.all([
+      this.#user.first(db, { appId, userId }),
+      this.#memberships.all(db, { appId, userId }),
+    ])
+    return {
+      memberships: memberships.map((row) => ({
+        groupId: row.group_id,
+        role: row.role,
+        muteMode: row.msg_mute_mode,
+        joinedMessageId: row.joined_msg_id,
+        isHistoryVisible: row.history_visible === 1,
+        memberCount: row.member_count,
+      })),
+      broadcastsAfter: user?.broadcasts_after ?? 0,
+    }
+  }
+}

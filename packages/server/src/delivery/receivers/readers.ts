@@ -1,0 +1,250 @@
+import { type Int64, memberRole, muteMode } from '@hermod/protocol'
+import type { Event } from '@hermod/protocol/events'
+import type { Session } from '../../sessions/session.js'
+import type { LoadedReader } from './reader-store.js'
+
+interface Membership {
+  role: number
+  /** True: messages of the group are not sent live. */
+  isMuted: boolean
+  /** Messages up to this one are older than the membership. */
+  readonly joinedMessageId: number
+}
+
+/** A group with connected members. */
+interface Group {
+  isHistoryVisible: boolean
+  /** All members, connected or not. */
+  memberCount: number
+  readonly members: Map<Int64, Membership>
+  /** The sessions of its members, until something changes. */
+  sessions: readonly Session[] | null
+  /** Those of members who receive messages. */
+  receiving: readonly Session[] | null
+}
+
+interface Reader {
+  readonly groupIds: Set<Int64>
+  readonly broadcastsAfter: number
+}
+
+/** The sessions that an event may be written to, and those that get only its number. */
+export interface SplitReceivers {
+  readonly visible: readonly Session[]
+  readonly hidden: readonly Session[]
+}
+
+export type GroupEvent = Extract<Event, { kind: `group.${string}` }>
+
+const noSessions: readonly Session[] = []
+
+/**
+ * The connected users of an app and their memberships, exact as of the event that delivery has begun last. Lists of sessions are never
+ * changed, only replaced, so a fan-out keeps the list with which it began.
+ */
+export class Readers {
+  readonly #readers = new Map<Int64, Reader>()
+  readonly #groups = new Map<Int64, Group>()
+
+  /** @param sessionsOf the open sessions of a user */
+  constructor(private readonly sessionsOf: (userId: Int64) => readonly Session[]) {}
+
+  /** Adds a user, or replaces the memberships of one. @param events group events that came while they were read, in order */
+  add(userId: Int64, loaded: LoadedReader, events: readonly GroupEvent[]): void {
+    this.remove(userId)
+    const { memberships, broadcastsAfter } = loaded
+    this.#readers.set(userId, { groupIds: new Set(), broadcastsAfter })
+    for (const { groupId, isHistoryVisible, memberCount, ...of } of memberships) {
+      if (!this.#groups.has(groupId))
+        this.#groups.set(groupId, { ...newGroup(), isHistoryVisible, memberCount })
+      this.#put(groupId, userId, {
+        role: of.role,
+        isMuted: of.muteMode === muteMode.notReceived,
+        joinedMessageId: of.joinedMessageId,
+      })
+    }
+    for (const event of events) this.#applyTo(userId, event)
+  }
+
+  remove(userId: Int64): void {
+    for (const groupId of this.#readers.get(userId)?.groupIds ?? []) this.#drop(groupId, userId)
+    this.#readers.delete(userId)
+  }
+
+  /** Notes that sessions of the user came, went, or became ready. */
+  sessionsChanged(userId: Int64): void {
+    for (const groupId of this.#readers.get(userId)?.groupIds ?? []) {
+      const group = this.#groups.get(groupId)
+      if (group) forgetSessions(group)
+    }
+  }
+
+  /** Moves memberships to the state after the event. */
+  apply(event: GroupEvent): void {
+    const { group_id: groupId, user_ids: userIds } = event.payload
+    const group = this.#groups.get(groupId)
+    switch (event.kind) {
+      case 'group.joined':
+        if (group) group.memberCount += userIds.length
+        break
+      case 'group.left':
+      case 'group.kicked':
+        if (group) group.memberCount -= userIds.length
+        break
+      case 'group.owner_assigned':
+        // The former owner is not named.
+        for (const userId of group?.members.keys() ?? []) this.#applyTo(userId, event)
+        return
+      case 'group.info_updated':
+        if (group && event.payload.property === 'history_visible')
+          group.isHistoryVisible = event.payload.value === true || event.payload.value === 1
+        return
+    }
+    for (const userId of userIds) if (this.#readers.has(userId)) this.#applyTo(userId, event)
+  }
+
+  isMember(groupId: Int64, userId: Int64): boolean {
+    return this.#readers.get(userId)?.groupIds.has(groupId) ?? false
+  }
+
+  /** The number of members of a group with connected members. */
+  memberCount(groupId: Int64): number {
+    return this.#groups.get(groupId)?.memberCount ?? 0
+  }
+
+  /** The sessions of the members of a group. */
+  members(groupId: Int64): readonly Session[] {
+    const group = this.#groups.get(groupId)
+    if (!group) return noSessions
+    group.sessions ??= this.#list(group, () => true)
+    return group.sessions
+  }
+
+  /** The sessions of members who receive messages of the group live. */
+  receiving(groupId: Int64): readonly Session[] {
+    const group = this.#groups.get(groupId)
+    if (!group) return noSessions
+    group.receiving ??= this.#list(group, ({ isMuted }) => !isMuted)
+    return group.receiving
+  }
+
+  /** The sessions of owner and admins of a group. */
+  admins(groupId: Int64): readonly Session[] {
+    const group = this.#groups.get(groupId)
+    return group ? this.#list(group, ({ role }) => role >= memberRole.admin) : noSessions
+  }
+
+  /** Splits {@link receiving} by whether the member may see a message that may be older than the membership. */
+  receivingOlder(groupId: Int64, messageId: Int64): SplitReceivers {
+    const group = this.#groups.get(groupId)
+    const isHidden = ({ joinedMessageId }: Membership) => messageId <= joinedMessageId
+    if (!group || group.isHistoryVisible || ![...group.members.values()].some(isHidden))
+      return { visible: this.receiving(groupId), hidden: noSessions }
+    return {
+      visible: this.#list(group, (member) => !member.isMuted && !isHidden(member)),
+      hidden: this.#list(group, (member) => !member.isMuted && isHidden(member)),
+    }
+  }
+
+  /** Splits the sessions of all users by whether a broadcast is for the user. */
+  broadcastReceivers(messageId: Int64): SplitReceivers {
+    const visible: Session[] = []
+    const hidden: Session[] = []
+    for (const [userId, { broadcastsAfter }] of this.#readers)
+      for (const session of this.sessionsOf(userId))
+        if (session.phase !== 'entering')
+          (messageId > broadcastsAfter ? visible : hidden).push(session)
+    return { visible, hidden }
+  }
+
+  /** Applies an event to one user. */
+  #applyTo(userId: Int64, { kind, payload }: GroupEvent): void {
+    const { group_id: groupId, user_ids: userIds } = payload
+    const isNamed = userIds.includes(userId)
+    const membership = this.#groups.get(groupId)?.members.get(userId)
+    switch (kind) {
+      case 'group.created':
+        if (isNamed) this.#put(groupId, userId, { ...newMembership, role: memberRole.owner })
+        break
+      case 'group.joined':
+        if (isNamed) {
+          const joinedMessageId = Number(payload.joined_msg_id)
+          this.#put(groupId, userId, { ...newMembership, joinedMessageId })
+        }
+        break
+      case 'group.left':
+      case 'group.kicked':
+      case 'group.blocked':
+      case 'group.absence':
+        if (isNamed) this.#drop(groupId, userId)
+        break
+      case 'group.owner_assigned':
+        if (membership && isNamed) membership.role = memberRole.owner
+        else if (membership?.role === memberRole.owner) membership.role = memberRole.member
+        break
+      case 'group.admin_granted':
+      case 'group.admin_revoked':
+        if (membership && isNamed)
+          membership.role = kind === 'group.admin_granted' ? memberRole.admin : memberRole.member
+        break
+      case 'group.message_setting': {
+        const { msg_mute_mode: mode } = payload.setting
+        if (membership && isNamed && mode !== undefined) this.#mute(groupId, membership, mode)
+        break
+      }
+    }
+  }
+
+  #mute(groupId: Int64, membership: Membership, mode: number): void {
+    membership.isMuted = mode === muteMode.notReceived
+    const group = this.#groups.get(groupId)
+    if (group) group.receiving = null
+  }
+
+  #put(groupId: Int64, userId: Int64, membership: Membership): void {
+    const group = this.#groups.get(groupId) ?? newGroup()
+    this.#groups.set(groupId, group)
+    group.members.set(userId, membership)
+    forgetSessions(group)
+    this.#readers.get(userId)?.groupIds.add(groupId)
+  }
+
+  #drop(groupId: Int64, userId: Int64): void {
+    this.#readers.get(userId)?.groupIds.delete(groupId)
+    const group = this.#groups.get(groupId)
+    if (!group) return
+    group.members.delete(userId)
+    forgetSessions(group)
+    if (group.members.size === 0) this.#groups.delete(groupId)
+  }
+
+  #list(group: Group, wants: (membership: Membership) => boolean): readonly Session[] {
+    const sessions: Session[] = []
+    for (const [userId, membership] of group.members)
+      if (wants(membership))
+        for (const session of this.sessionsOf(userId))
+          if (session.phase !== 'entering') sessions.push(session)
+    return sessions
+  }
+}
+
+const newMembership: Membership = {
+  role: memberRole.member,
+  isMuted: false,
+  joinedMessageId: 0,
+}
+
+function newGroup(): Group {
+  return {
+    isHistoryVisible: false,
+    memberCount: 1,
+    members: new Map(),
+    sessions: null,
+    receiving: null,
+  }
+}
+
+function forgetSessions(group: Group): void {
+  group.sessions = null
+  group.receiving = null
+}
