@@ -262,7 +262,7 @@ class World {
 
 function logsOf(payload: string) {
   const { low_id: lowId, high_id: highId, is_group: isGroup } = JSON.parse(payload).conversation
-  return [{ lowId, highId, isGroup }]
+  return [{ lowId, highId, isGroup, change: 0 }]
 }
 
 function groupPayload(group_id: number, userId: number) {

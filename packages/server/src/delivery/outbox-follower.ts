@@ -1,6 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { DeliveredEvent } from '../outbox/consumer.js'
+import type { ChangedLog } from '../outbox/log-key.js'
 import type { OutboxRow } from '../outbox/outbox-store.js'
 import { RecentRows } from '../outbox/recent-rows.js'
 import type { RowConcern } from '../outbox/row-concern.js'
@@ -269,11 +270,12 @@ function handedConcern(
   events: readonly DeliveredEvent[],
   now: number,
 ): RowConcern {
-  const logs = new Map<string, RowConcern['logs'][number]>()
-  for (const { payload } of events) {
+  const logs = new Map<string, ChangedLog>()
+  for (const { payload, change = 0 } of events) {
     if (!('conversation' in payload)) continue
     const { low_id: lowId, high_id: highId, is_group: isGroup } = payload.conversation
-    logs.set(`${lowId}/${highId}`, { lowId, highId, isGroup })
+    const key = `${lowId}/${highId}`
+    if (!logs.has(key)) logs.set(key, { lowId, highId, isGroup, change })
   }
   return {
     ...{ position, createdAt: events[0]?.createdAt ?? now, logs: [...logs.values()] },

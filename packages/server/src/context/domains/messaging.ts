@@ -25,7 +25,6 @@ import { SyncWalk } from '../../domain/messaging/sync/sync-walk.js'
 import { TransactionSweeper } from '../../domain/messaging/transactions/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
-import type { RecentOutbox } from '../../outbox/recent-rows.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
@@ -153,7 +152,6 @@ export function createMessaging(
     clock,
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
-  const recent: RecentOutbox = { after: () => null }
   const changes = new ChangeService({
     database,
     store: stores.changes,
@@ -227,7 +225,7 @@ export function createMessaging(
         database,
         store: stores.outbox,
         messages: stores.storedMessages,
-        recent,
+        recent: delivery,
       }),
       outbox: stores.outbox,
       lists: stores.conversationLists,
