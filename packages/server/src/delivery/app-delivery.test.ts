@@ -128,7 +128,13 @@ class World {
     const isGroup = to >= firstGroup
     const [low_id, high_id] = isGroup ? [to, to] : [Math.min(from, to), Math.max(from, to)]
     const conversation = { low_id, high_id, is_group: isGroup }
-    const payload = { conversation, msg_id: this.rows.length + 1, sender_id: from, ...more }
+    const payload = {
+      conversation,
+      msg_id: this.rows.length + 1,
+      sender_id: from,
+      ...texts,
+      ...more,
+    }
     const reach = isGroup ? this.#receivingMembers(to) : [from, to]
     const position = this.#commit('message.stored', payload, reach)
     const row = this.rows.at(-1) as OutboxRow
@@ -264,6 +270,8 @@ function logsOf(payload: string) {
   const { low_id: lowId, high_id: highId, is_group: isGroup } = JSON.parse(payload).conversation
   return [{ lowId, highId, isGroup, change: 0 }]
 }
+
+const texts = { content: '', attachment: '', config: '', ext: '' }
 
 function groupPayload(group_id: number, userId: number) {
   return { group_id, actor_id: userId, user_ids: [userId] }

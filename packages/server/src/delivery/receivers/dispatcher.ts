@@ -33,8 +33,8 @@ type Conversation = EventPayloads['message.stored']['conversation']
 
 const none: readonly Session[] = []
 const broadcastLowId = -1
-/** The bytes after which the events of a commit need another write. */
-const maxWriteBytes = 256 * 1_024
+/** The length of texts after which the messages of a commit need another write. */
+const maxWriteCharacters = 32 * 1_024
 
 /** Finds the receivers of events, and starts their fan-outs. */
 export class Dispatcher {
@@ -198,9 +198,21 @@ function groupLane(groupId: Int64): string {
 function runOf(events: readonly DeliveredEvent[], start: number): readonly LogEvent[] {
   const first = events[start] as LogEvent
   let end = start + 1
+  let characters = sizeOf(first)
   if (first.kind === 'message.stored')
-    while (end < events.length && isSameLog(first, events[end] as DeliveredEvent)) end++
+    while (end < events.length && isSameLog(first, events[end] as DeliveredEvent)) {
+      characters += sizeOf(events[end] as LogEvent)
+      if (characters > maxWriteCharacters) break
+      end++
+    }
   return events.slice(start, end) as LogEvent[]
+}
+
+/** The characters of the texts of a message. */
+function sizeOf({ payload }: LogEvent): number {
+  if (!('content' in payload)) return 0
+  const { content, attachment, config, ext } = payload
+  return content.length + attachment.length + config.length + ext.length
 }
 
 function isSameLog(first: LogEvent, event: DeliveredEvent): boolean {
