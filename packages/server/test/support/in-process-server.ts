@@ -57,16 +57,23 @@ export class InProcessServer implements Watched, AsyncDisposable {
   #sql: Sql | undefined
   #place: DataPlace | undefined
 
-  private constructor(settings: Readonly<Record<string, string>>) {
+  private constructor(
+    settings: Readonly<Record<string, string>>,
+    private readonly connects: 'double' | 'gateway',
+  ) {
     this.#settings = settings
   }
 
-  /** @param settings further HERMOD_* settings */
+  /**
+   * @param settings further HERMOD_* settings
+   * @param connects where connected devices are: `double`, those that the test connects with `core`; `gateway`, those with an open session
+   */
   static async start(
     backend: Backend,
     settings: Readonly<Record<string, string>> = {},
+    connects: 'double' | 'gateway' = 'double',
   ): Promise<InProcessServer> {
-    const server = new InProcessServer(settings)
+    const server = new InProcessServer(settings, connects)
     try {
       await server.#open(backend)
     } catch (error) {
@@ -153,7 +160,8 @@ export class InProcessServer implements Watched, AsyncDisposable {
       HERMOD_OPERATOR_TOKEN: this.operatorToken,
       ...this.#settings,
     })
-    const { core, clock } = this
+    const { clock } = this
+    const core = this.connects === 'double' ? this.core : undefined
     const log = pino(loaded.config.log, { write: (line) => this.#log.push(line) })
     this.#running = await startService(loaded, log, { core, clock })
     return this.#running

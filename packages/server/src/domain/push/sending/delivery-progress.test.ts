@@ -129,6 +129,15 @@ describe('the progress of a delivery', () => {
     }
   })
 
+  it('a connected device that has the message itself gets no push, which is not counted as sent', () => {
+    const result = progressOf({ kind: 'connected', delivery }, inputs, moment)
+    expect(result).toMatchObject({
+      delivery: { state: pushDeliveryState.suppressed },
+      steps: [{ at: now, step: 'suppressed', result: 'connected' }],
+      isSent: false,
+    })
+  })
+
   it('a device that disconnected gets the push through its first vendor channel', () => {
     const onCore = { ...delivery, channel: 'core', certificateId: 0 } as Delivery
     const result = progressOf({ kind: 'disconnected', delivery: onCore }, inputs, moment)
