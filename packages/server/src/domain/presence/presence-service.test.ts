@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { TransientEvent } from '@hermod/protocol/events'
+import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SessionRegistry } from '../../sessions/registry.js'
 import type { Session } from '../../sessions/session.js'
@@ -289,4 +290,85 @@ it('no timer runs while nothing is to be told', async () => {
   expect(world.isTicking).toBe(true)
   world.pass(12)
   expect(world.isTicking).toBe(false)
+})
+
+/** A step of a random history; numbers choose users, devices and sessions. */
+const steps = fc.array(
+  fc.record({
+    kind: fc.constantFrom(
+      'open',
+      'close',
+      'follow',
+      'contact',
+      'block',
+      'behind',
+      'pass',
+      'settle',
+    ),
+    user: fc.integer({ min: 1, max: 3 }),
+    other: fc.integer({ min: 1, max: 3 }),
+    choice: fc.nat(11),
+  }),
+  { minLength: 30, maxLength: 80, size: 'max' },
+)
+
+it('whatever happens in whatever order, each client knows the states that its user may see', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (history) => {
+      const random = new World()
+      const open: Session[] = []
+      /** What the client of each session knows, from answers and events. */
+      const known = new Map<Session, Map<number, boolean>>()
+      const calls: Promise<unknown>[] = []
+      const read = () => {
+        for (const [session, states] of known)
+          for (const event of random.told(session))
+            for (const [userId, online] of Object.entries(event)) {
+              expect(states.has(Number(userId))).toBe(true)
+              states.set(Number(userId), online)
+            }
+      }
+      const settle = async () => {
+        await Promise.all(calls.splice(0))
+        read()
+      }
+      for (const { kind, user, other, choice } of history) {
+        const session = open[choice % Math.max(open.length, 1)]
+        if (kind === 'open') open.push(random.open(user, choice % 3 || null))
+        else if (kind === 'pass') random.pass(choice)
+        else if (kind === 'settle') await settle()
+        else if (kind === 'contact' || kind === 'block') {
+          if (kind === 'contact') random.makeContacts(user, other)
+          else random.visible.delete(`${user} ${other}`)
+          calls.push(random.service.relationChanged(appId, user, other))
+        } else if (!session) continue
+        else if (kind === 'close') {
+          open.splice(open.indexOf(session), 1)
+          random.close(session)
+        } else if (kind === 'behind') {
+          if (!random.behind.delete(session)) random.behind.add(session)
+        } else {
+          // The client waits for the answer before it asks again.
+          await settle()
+          const states = await random.states(session, [user, other, 1])
+          random.told(session)
+          known.set(session, new Map(Object.entries(states).map(([id, is]) => [Number(id), is])))
+        }
+        read()
+      }
+      random.behind.clear()
+      await settle()
+      random.pass(15)
+      await settle()
+      for (const [session, states] of known) {
+        if (!random.registry.ofUser(appId, session.userId).includes(session)) continue
+        for (const [userId, online] of states) {
+          const isVisible =
+            userId === session.userId || random.visible.has(`${session.userId} ${userId}`)
+          expect(online).toBe(isVisible && random.registry.isOnline(appId, userId))
+        }
+      }
+    }),
+    { numRuns: 300 },
+  )
 })
