@@ -63,6 +63,9 @@ for (const backend of anyBackend()) {
     const people = async (count: number) =>
       Promise.all(Array.from({ length: count }, () => service.api.newSession()))
 
+    const makeContacts = ({ id: userId }: Session, other: Session) =>
+      connect({ api: service.api.admin({ userId }) }, other)
+
     const eventsOf = ({ events }: GatewayClient, kind: string) =>
       events.filter(({ event }) => event === kind).map(({ data }) => data)
 
@@ -72,7 +75,7 @@ for (const backend of anyBackend()) {
     describe('presence', () => {
       it('shows contacts who come online, in the answer, in an event and over HTTP', async () => {
         const [alice, bob, stranger] = (await people(3)) as [Session, Session, Session]
-        await connect(alice, bob)
+        await makeContacts(alice, bob)
         const client = await open(alice)
         await open(stranger)
         const user_ids = [bob.id, alice.id, stranger.id]
@@ -94,7 +97,7 @@ for (const backend of anyBackend()) {
 
       it('hides a user who blocks the subscriber, and shows the user again after the block', async () => {
         const [alice, bob] = (await people(2)) as [Session, Session]
-        await connect(alice, bob)
+        await makeContacts(alice, bob)
         await open(bob)
         const client = await open(alice, null)
         const user_ids = [bob.id]
@@ -221,10 +224,13 @@ for (const backend of anyBackend()) {
         const client = await open(user, user.guid)
         const taskId = await world.notify({
           audience: { user_id: [user.id] },
-          message: { title: 'News', body: 'There is something new.', ext: '{"page":7}' },
+          message: { title: 'News', body: 'There is something new.', ext: { page: 7 } },
         })
         const { data } = await client.next('push.notification')
-        expect(data).toMatchObject({ task_id: taskId, kind: 'text', title: 'News' })
+        expect(data).toMatchObject({
+          ...{ task_id: taskId, kind: 'text', title: 'News' },
+          ...{ body: 'There is something new.', ext: { page: 7 }, is_silent: false },
+        })
         await world.reaches(taskId, { core_target: 1, core_sent: 1 })
         for (const task_ids of [[taskId, 77], [taskId]])
           await client.succeed('push.received', { task_ids })
