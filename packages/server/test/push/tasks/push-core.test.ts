@@ -178,21 +178,6 @@ for (const backend of anyBackend()) {
         expect(tokens.map(wasTold)).toEqual([true, true])
       })
 
-      it('are sent after a restart within the 15 seconds, since no session has outlasted it', async () => {
-        const own = token()
-        const user = await world.user({ vendor_x: own })
-        core.connect(user)
-        core.answer(user)
-        const message = await notify(world.admin, user.id, 'There is something new.')
-        await waits(message, user)
-        await service.stop()
-        core.reconnectAll()
-        await service.startAgain()
-        waitPasses()
-        await world.delivered(message, user.id)
-        expect(wasTold(own)).toBe(true)
-      })
-
       it('are not sent when the message was read within the 15 seconds', async () => {
         const own = token()
         const user = await world.user({ vendor_x: own })
