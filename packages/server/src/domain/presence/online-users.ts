@@ -39,11 +39,11 @@ export class OnlineUsers implements Pick<OnlineListener, 'wentOnline' | 'wentOff
     this.#left.set(name, { appId, userId, at: this.options.now() })
   }
 
-  /** Returns the users who are not shown as online any more since the last call. */
-  takeGone(): UserKey[] {
+  /** Returns users who are not shown as online any more since the last call, at most `limit`. */
+  takeGone(limit: number): UserKey[] {
     const gone: UserKey[] = []
     for (const [name, { appId, userId, at }] of this.#left) {
-      if (this.options.now() < at + graceMs) break
+      if (gone.length === limit || this.options.now() < at + graceMs) break
       this.#left.delete(name)
       gone.push({ appId, userId })
     }

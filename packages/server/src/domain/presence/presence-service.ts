@@ -25,6 +25,8 @@ export interface PresenceServiceOptions {
 
 /** Changes are collected for this time. */
 const collectedMs = 1_000
+/** Users who are shown as offline in one turn of the event loop; each may be in many lists. */
+const usersPerTurn = 50
 /** Lists that are looked at in one turn of the event loop: about a millisecond. */
 const listsPerTurn = 100
 
@@ -152,8 +154,11 @@ export class PresenceService implements OnlineListener {
   }
 
   #tick(): void {
-    for (const user of this.#online.takeGone()) this.#stateChanged(user)
-    if (this.#changed.size > 0) this.#tellSome([...this.#changed])
+    const gone = this.#online.takeGone(usersPerTurn)
+    for (const user of gone) this.#stateChanged(user)
+    // When a node or a network fails, thousands leave at once. Other work runs in between.
+    if (gone.length === usersPerTurn) setImmediate(() => this.#tick())
+    else if (this.#changed.size > 0) this.#tellSome([...this.#changed])
     else if (!this.#online.isWaiting) {
       this.#stopTicking?.()
       this.#stopTicking = null
