@@ -3,6 +3,7 @@ import { maxBodyBytes as maxBytesOf, registerUser } from '@hermod/protocol'
 import {
   type Answer,
   type CallOptions,
+  isFullRun,
   PostgresCluster,
   type ServerProcess,
   startServer,
@@ -842,6 +843,26 @@ describe('pages', () => {
     expect(reference.headers['content-type']).toBe('text/html; charset=utf-8')
     expect(reference.text).toContain('/message/send')
   })
+
+  it('pages: hold the contract of the gateway, to which the reference page links', async () => {
+    const contract = await call('GET', '/asyncapi.json')
+    expect(contract.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(JSON.parse(contract.text)).toMatchObject({
+      asyncapi: '3.1.0',
+      channels: { gateway: { address: '/gateway' } },
+      operations: { 'session.open': { action: 'receive' }, 'message.send': { action: 'receive' } },
+    })
+    expect((await call('GET', '/docs')).text).toContain('href="asyncapi.json"')
+  })
+
+  // The parser takes half a minute for the document.
+  if (isFullRun)
+    it('pages: the contract of the gateway is valid for the official parser', async () => {
+      const { Parser } = await import('@asyncapi/parser')
+      const { text } = await call('GET', '/asyncapi.json')
+      const { diagnostics } = await new Parser().parse(text)
+      expect(diagnostics).toEqual([])
+    }, 300_000)
 
   it('reference page: loads style and script from this server only', async () => {
     const reference = await call('GET', '/docs')
