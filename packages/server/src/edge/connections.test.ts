@@ -106,11 +106,14 @@ describe('Connections at their bound', () => {
     expect([connections.count, socket.isDestroyed]).toEqual([1, false])
   })
 
-  it('refuse the long use of a connection with a request in progress', () => {
+  it('are busy while a request is in progress', () => {
     const { connections, open } = setUp()
     const socket = open()
+    expect(connections.isBusy(asSocket(socket))).toBe(false)
     connections.requestArrived(asSocket(socket), () => {})
-    expect(connections.beginLongUse(asSocket(socket), use)).toBe(false)
+    expect(connections.isBusy(asSocket(socket))).toBe(true)
+    connections.answered(asSocket(socket))
+    expect(connections.isBusy(asSocket(socket))).toBe(false)
   })
 })
 

@@ -151,11 +151,11 @@ export class Connections {
 
   /**
    * Keeps an open connection, such as a WebSocket, from being closed as idle until it ends.
-   * @returns false when the connection is beyond the bounds, closed, or still busy with requests: the transport refuses it and closes it
+   * @returns false when the connection is beyond the bounds or closed: the transport refuses it and closes it
    */
   beginLongUse(socket: Socket, use: LongUse): boolean {
     const connection = this.#all.get(socket)
-    if (!connection || connection.open > 0 || connection.waiting.length > 0) return false
+    if (!connection) return false
     connection.longUse = use
     connection.stallFactor = longUseStallFactor
     return true
@@ -183,6 +183,12 @@ export class Connections {
       begin()
     }
     return true
+  }
+
+  /** Tests whether requests of the connection are in progress or wait. */
+  isBusy(socket: Socket): boolean {
+    const connection = this.#all.get(socket)
+    return connection !== undefined && (connection.open > 0 || connection.waiting.length > 0)
   }
 
   /** Ends a request: its whole answer is out. Begins the requests that have waited for it. */

@@ -52,6 +52,8 @@ export interface ConnectionHost {
  * One WebSocket: its state, its frames and its bytes. An idle one holds no timer, no closure and no promise, so many of them are cheap.
  */
 export class Connection implements ClientConnection, SocketEvents, WheelEntry {
+  /** Set once the handshake is answered. */
+  websocket!: ClientSocket
   state: ConnectionState = 'waiting'
   session: Session | null = null
   credentials: ConnectionCredentials | null = null
@@ -78,7 +80,6 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
 
   constructor(
     readonly host: ConnectionHost,
-    readonly websocket: ClientSocket,
     readonly socket: Socket,
     readonly source: ConnectionSource,
   ) {

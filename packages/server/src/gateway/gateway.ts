@@ -117,13 +117,14 @@ export class Gateway implements ConnectionHost {
       requireHandshake(request, edge.origins)
       const network = this.#admission.requireRoom(address)
       const source = { address, network, baseUrl: edge.baseUrlOf(request) }
+      const connection = new Connection(this, socket, source)
+      if (!edge.connections.beginLongUse(socket, connection))
+        throw new AppError('unavailable', 'too many connections')
       this.#sockets.handleUpgrade(request, socket, head, (websocket) => {
-        const connection = new Connection(this, websocket, socket, source)
+        connection.websocket = websocket
         listen(websocket, socket, connection)
         this.#connections.add(connection)
         this.#admission.add(connection)
-        if (!edge.connections.beginLongUse(socket, connection))
-          connection.close('overloaded', 'too many connections')
       })
     } catch (error) {
       if (error instanceof AppError) this.observer.refused(error.errorName)

@@ -1,6 +1,7 @@
 import { IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
+import type { Edge } from '../edge/edge.js'
 import { failureAnswer } from './failure.js'
 import { jsonContentType, privateAnswer, type Responses } from './responses.js'
 import type { RouteFamily } from './routes/router.js'
@@ -41,9 +42,18 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
 export function acceptUpgrades(
   server: Server,
   target: UpgradeTarget,
-  { responses, onError }: { readonly responses: Responses; onError(error: unknown): void },
+  { responses, edge, onError }: {
+    readonly responses: Responses
+    readonly edge: Pick<Edge, 'connections'>
+    onError(error: unknown): void
+  },
 ): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // An answer to this request would come before those to earlier ones.
+    if (edge.connections.isBusy(socket)) {
+      socket.destroy()
+      return
+    }
     try {
       const [path] = originForm(request.url ?? '/').split('?')
       if (path !== target.path) throw new AppError('path_not_found')

@@ -1,0 +1,240 @@
+/** Frames after RFC 6455, as bytes, and the bad ones among them. */
+import { type Backend, anyBackend, type Session } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+import { clientFrame, handshakeHeaders, opcodes, RawGateway } from '../support/gateway/raw-gateway.js'
+import { InProcessServer } from '../support/in-process-server.js'
+
+const { continuation, text, binary, close, ping, pong } = opcodes
+
+let server: InProcessServer
+let alice: Session
+
+beforeAll(async () => {
+  const [backend] = anyBackend()
+  server = await InProcessServer.start(backend as Backend, {
+    HERMOD_CORS_ORIGINS: 'https://app.example',
+  })
+  alice = await server.api.newSession()
+})
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+})
+
+const opened = () => RawGateway.opened(server.url, server.appId, alice)
+
+/** The close code after some bytes on an open session. */
+async function closeAfter(...bytes: readonly Buffer[]): Promise<number> {
+  using raw = await opened()
+  for (const each of bytes) raw.write(each)
+  const code = await raw.closeCode()
+  raw.frame(close)
+  await raw.closed()
+  return code
+}
+
+describe('the handshake', () => {
+  /** The status, and the code of the envelope. */
+  async function refusal(
+    headers: Readonly<Record<string, string | undefined>>,
+    requestLine?: string,
+  ): Promise<[number, number]> {
+    using raw = await RawGateway.connect(server.url)
+    const answer = await raw.handshake(headers, requestLine)
+    await raw.closed()
+    const envelope = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+    return [Number(answer.split(' ')[1]), envelope.code]
+  }
+
+  it('answers with the subprotocol and without extensions', async () => {
+    using raw = await RawGateway.connect(server.url)
+    const answer = await raw.handshake({
+      'sec-websocket-protocol': 'other, hermod.v1.json',
+      'sec-websocket-extensions': 'permessage-deflate',
+      origin: 'https://app.example',
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 101 /)
+    expect(answer).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
+    expect(answer).toContain('Sec-WebSocket-Protocol: hermod.v1.json')
+    expect(answer).not.toContain('Extensions')
+  })
+
+  it('refuses another path, origin, method, version, key and subprotocol', async () => {
+    expect(await refusal({}, 'GET /elsewhere HTTP/1.1')).toEqual([404, answerCode.path_not_found])
+    expect(await refusal({}, 'GET /message/send HTTP/1.1')).toEqual([
+      404,
+      answerCode.path_not_found,
+    ])
+    expect(await refusal({ origin: 'https://evil.example' })).toEqual([
+      403,
+      answerCode.origin_refused,
+    ])
+    expect(await refusal({ 'content-length': '0' }, 'POST /gateway HTTP/1.1')).toEqual([
+      405,
+      answerCode.method_not_accepted,
+    ])
+    const malformed = [400, answerCode.malformed_request]
+    expect(await refusal({ 'sec-websocket-version': '8' })).toEqual(malformed)
+    expect(await refusal({ 'sec-websocket-version': undefined })).toEqual(malformed)
+    expect(await refusal({ 'sec-websocket-key': 'short' })).toEqual(malformed)
+    expect(await refusal({ 'sec-websocket-protocol': undefined })).toEqual(malformed)
+    expect(await refusal({ 'sec-websocket-protocol': 'hermod.v2.json' })).toEqual(malformed)
+  })
+
+  it('a request without an upgrade gets 426', async () => {
+    const { status, code, headers } = await server.api.call('GET', '/gateway')
+    expect([status, code]).toEqual([426, answerCode.upgrade_required])
+    expect(headers.upgrade).toBe('websocket')
+    expect((await server.api.call('POST', '/gateway')).status).toBe(405)
+  })
+
+  it('a request that offers HTTP/2 is an ordinary request', async () => {
+    using raw = await RawGateway.connect(server.url)
+    const answer = await raw.handshake(
+      { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABkAARAAAAA' },
+      'GET /healthz HTTP/1.1',
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await raw.handshake({}, 'GET /gateway HTTP/1.1')).toMatch(/^HTTP\/1\.1 101 /)
+  })
+
+  it('an upgrade behind an unanswered request ends the connection', async () => {
+    using raw = await RawGateway.connect(server.url)
+    raw.write('GET /readyz HTTP/1.1\r\nhost: hermod\r\n\r\n')
+    raw.handshake().catch(() => {})
+    await raw.closed()
+  })
+
+  it('a frame that comes with the request is read', async () => {
+    using raw = await RawGateway.connect(server.url)
+    const lines = Object.entries(handshakeHeaders).map(([name, value]) => `${name}: ${value}`)
+    const data = { app_id: server.appId, access_token: alice.token }
+    const open = clientFrame(text, JSON.stringify({ id: 1, op: 'session.open', data }))
+    raw.write(
+      Buffer.concat([Buffer.from(`GET /gateway HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`), open]),
+    )
+    await raw.head()
+    expect(await raw.answer()).toMatchObject({ id: 1, code: 200 })
+  })
+})
+
+describe('frames of clients', () => {
+  it('of every form of length are read', async () => {
+    using raw = await opened()
+    for (const length of [125, 126, 127, 65_535, 65_536, 65_537]) {
+      const frame = JSON.stringify({ id: length, op: 'message.send', data: {} })
+      raw.frame(text, frame.padEnd(length))
+      expect((await raw.answer()).id).toBe(length)
+    }
+  })
+
+  it('of one byte at a time are read', async () => {
+    using raw = await opened()
+    for (const byte of clientFrame(text, '{"id":1,"op":"user.device.list"}'))
+      raw.write(Buffer.from([byte]))
+    expect(await raw.answer()).toMatchObject({ id: 1, code: 200 })
+  })
+
+  it('in fragments are read, with pings between them and UTF-8 over their borders', async () => {
+    using raw = await opened()
+    const bytes = Buffer.from('{"id":"\u00e9\u{1f600}","op":"user.device.list"}')
+    raw.frame(text, bytes.subarray(0, 8), { fin: false })
+    raw.frame(ping, 'between')
+    raw.frame(continuation, bytes.subarray(8, 11), { fin: false })
+    raw.frame(continuation, '', { fin: false })
+    raw.frame(continuation, bytes.subarray(11))
+    const { opcode, payload } = await raw.next()
+    expect([opcode, payload.toString()]).toEqual([pong, 'between'])
+    expect(await raw.answer()).toMatchObject({ id: '\u00e9\u{1f600}', code: 200 })
+  })
+
+  it('with reserved bits, reserved opcodes or without a mask end with 1002', async () => {
+    const frame = '{}'
+    for (const rsv of [1, 2, 4]) expect(await closeAfter(clientFrame(text, frame, { rsv }))).toBe(1002)
+    for (const opcode of [3, 7, 11, 15])
+      expect(await closeAfter(clientFrame(opcode, frame))).toBe(1002)
+    expect(await closeAfter(clientFrame(text, frame, { isMasked: false }))).toBe(1002)
+  })
+
+  it('in a wrong order of fragments end with 1002', async () => {
+    expect(await closeAfter(clientFrame(continuation, '{}'))).toBe(1002)
+    const first = clientFrame(text, '{', { fin: false })
+    expect(await closeAfter(first, clientFrame(text, '}'))).toBe(1002)
+  })
+
+  it('of control end with 1002 when they are too long or in fragments', async () => {
+    expect(await closeAfter(clientFrame(ping, 'x'.repeat(126)))).toBe(1002)
+    expect(await closeAfter(clientFrame(ping, '', { fin: false }))).toBe(1002)
+    expect(await closeAfter(clientFrame(close, 'x'))).toBe(1002)
+    for (const code of [999, 1005, 1006, 1015, 5000]) {
+      const payload = Buffer.alloc(2)
+      payload.writeUInt16BE(code)
+      expect([code, await closeAfter(clientFrame(close, payload))]).toEqual([code, 1002])
+    }
+  })
+
+  it('that are no UTF-8 end with 1007', async () => {
+    const overlong = Buffer.from([0x22, 0xc0, 0xaf, 0x22])
+    expect(await closeAfter(clientFrame(text, overlong))).toBe(1007)
+    const cut = Buffer.from([0x22, 0xe2, 0x82])
+    expect(await closeAfter(clientFrame(text, cut))).toBe(1007)
+  })
+
+  it('that announce too many bytes end with 1009, before the bytes come', async () => {
+    for (const length of [1_052_673, 2n ** 40n, 2n ** 62n])
+      expect(await closeAfter(clientFrame(text, '', { length }))).toBe(1009)
+    const half = 'x'.repeat(600_000)
+    const fragment = clientFrame(text, half, { fin: false })
+    expect(await closeAfter(fragment, clientFrame(continuation, half))).toBe(1009)
+  })
+
+  it('of a close are answered with its code', async () => {
+    for (const code of [1000, 1001, 3000, 4000]) {
+      const payload = Buffer.alloc(2)
+      payload.writeUInt16BE(code)
+      expect(await closeAfter(clientFrame(close, payload))).toBe(code)
+    }
+    expect(await closeAfter(clientFrame(close, ''))).toBe(1005)
+  })
+
+  it('that hold no JSON object end with 4507', async () => {
+    for (const frame of ['', 'x', '{', '[]', '7', '"text"', 'null', `${'['.repeat(65)}`])
+      expect([frame, await closeAfter(clientFrame(text, frame))]).toEqual([frame, 4507])
+    expect(await closeAfter(clientFrame(binary, '{}'))).toBe(4507)
+    const deep = `{"id":1,"op":"user.device.list","data":${'['.repeat(64)}${']'.repeat(64)}}`
+    expect(await closeAfter(clientFrame(text, deep))).toBe(4507)
+  })
+
+  it('with an id that is no integer or short text, or without one, end with 4507', async () => {
+    for (const id of ['1.5', 'true', '{}', '[]', `"${'x'.repeat(65)}"`, '1e400'])
+      expect([id, await closeAfter(clientFrame(text, `{"id":${id},"op":"user.device.list"}`))]).toEqual(
+        [id, 4507],
+      )
+    expect(await closeAfter(clientFrame(text, '{"op":"user.device.list"}'))).toBe(4507)
+  })
+
+  it('of the longest operation are read, and a body beyond its limit is answered', async () => {
+    using raw = await opened()
+    const unknown = 'x'.repeat(20_000)
+    raw.call(1, 'user.device.list', { unknown })
+    expect(await raw.answer()).toMatchObject({ id: 1, code: answerCode.body_too_large })
+    raw.call(2, 'user.profile.batch', { user_ids: [], unknown: 'x'.repeat(1_000_000) })
+    expect((await raw.answer()).id).toBe(2)
+  })
+
+  it('that are empty objects are ignored, and so are unknown members', async () => {
+    using raw = await opened()
+    raw.frame(text, '{}')
+    raw.frame(text, '{"pos":"x","later":[1]}')
+    raw.call(1, 'user.device.list')
+    expect(await raw.answer()).toMatchObject({ id: 1, code: 200 })
+  })
+
+  it('of more than 16 KiB before session.open has succeeded end with 4507', async () => {
+    using raw = await RawGateway.upgraded(server.url)
+    const data = { app_id: server.appId, access_token: alice.token, sdk: 'x'.repeat(17_000) }
+    raw.call(1, 'session.open', data)
+    expect(await raw.closeCode()).toBe(4507)
+  })
+})
