@@ -42,7 +42,11 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
 export function acceptUpgrades(
   server: Server,
   target: UpgradeTarget,
-  { responses, edge, onError }: {
+  {
+    responses,
+    edge,
+    onError,
+  }: {
     readonly responses: Responses
     readonly edge: Pick<Edge, 'connections'>
     onError(error: unknown): void

@@ -2,7 +2,12 @@
 import { type Backend, anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { clientFrame, handshakeHeaders, opcodes, RawGateway } from '../support/gateway/raw-gateway.js'
+import {
+  clientFrame,
+  handshakeHeaders,
+  opcodes,
+  RawGateway,
+} from '../support/gateway/raw-gateway.js'
 import { InProcessServer } from '../support/in-process-server.js'
 
 const { continuation, text, binary, close, ping, pong } = opcodes
@@ -92,7 +97,11 @@ describe('the handshake', () => {
   it('a request that offers HTTP/2 is an ordinary request', async () => {
     using raw = await RawGateway.connect(server.url)
     const answer = await raw.handshake(
-      { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABkAARAAAAA' },
+      {
+        upgrade: 'h2c',
+        connection: 'Upgrade, HTTP2-Settings',
+        'http2-settings': 'AAMAAABkAARAAAAA',
+      },
       'GET /healthz HTTP/1.1',
     )
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
@@ -151,7 +160,8 @@ describe('frames of clients', () => {
 
   it('with reserved bits, reserved opcodes or without a mask end with 1002', async () => {
     const frame = '{}'
-    for (const rsv of [1, 2, 4]) expect(await closeAfter(clientFrame(text, frame, { rsv }))).toBe(1002)
+    for (const rsv of [1, 2, 4])
+      expect(await closeAfter(clientFrame(text, frame, { rsv }))).toBe(1002)
     for (const opcode of [3, 7, 11, 15])
       expect(await closeAfter(clientFrame(opcode, frame))).toBe(1002)
     expect(await closeAfter(clientFrame(text, frame, { isMasked: false }))).toBe(1002)
@@ -208,9 +218,10 @@ describe('frames of clients', () => {
 
   it('with an id that is no integer or short text, or without one, end with 4507', async () => {
     for (const id of ['1.5', 'true', '{}', '[]', `"${'x'.repeat(65)}"`, '1e400'])
-      expect([id, await closeAfter(clientFrame(text, `{"id":${id},"op":"user.device.list"}`))]).toEqual(
-        [id, 4507],
-      )
+      expect([
+        id,
+        await closeAfter(clientFrame(text, `{"id":${id},"op":"user.device.list"}`)),
+      ]).toEqual([id, 4507])
     expect(await closeAfter(clientFrame(text, '{"op":"user.device.list"}'))).toBe(4507)
   })
 
