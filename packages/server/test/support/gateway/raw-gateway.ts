@@ -42,8 +42,8 @@ export function clientFrame(
     long.writeBigUInt64BE(announced)
     head.push(maskBit | 127, ...long)
   }
-  if (isMasked) for (let at = 0; at < bytes.length; at++) bytes[at]! ^= mask[at % 4] as number
-  return Buffer.concat([Buffer.from(head), mask, bytes])
+  const masked = isMasked ? bytes.map((byte, at) => byte ^ (mask[at % 4] as number)) : bytes
+  return Buffer.concat([Buffer.from(head), mask, masked])
 }
 
 /** The usual headers of a handshake. */
