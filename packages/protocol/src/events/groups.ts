@@ -34,9 +34,14 @@ export const groupEvents = {
   'group.destroyed': members,
   'group.joined': inGroup({
     ...count,
-    change: int64({ description: "The number of the last change in the group's log before." }),
-    seq: int64({ description: 'The position of the last message before.' }),
-    joined_msg_id: int64({ description: 'The ID of the last message before; 0 = none.' }),
+    log: Type.Object(
+      {
+        change: int64({ description: 'The number of the last change.' }),
+        seq: int64({ description: 'The position of the last message.' }),
+        msg_id: int64({ description: 'The ID of the last message; 0 = none.' }),
+      },
+      { description: "The end of the group's log at the join." },
+    ),
   }),
   'group.left': crowd,
   /** `user_ids` is the user who requests to become a member. */

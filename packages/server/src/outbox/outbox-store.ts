@@ -114,6 +114,20 @@ export class OutboxStore {
     return this.#changes.all(db, { appId, userId, after, limit })
   }
 
+  /** Deletes the changes of a user up to a position; the head is locked. */
+  async deleteUserChanges(
+    tx: Tx,
+    { appId, userId }: { readonly appId: string; readonly userId: Int64 },
+    upTo: number,
+  ): Promise<void> {
+    await tx
+      .deleteFrom('user_changes')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('position', '<=', upTo)
+      .execute()
+  }
+
   /** Rows of these kinds at positions above `after` and up to `upTo`. */
   listOfKinds(
     db: Queryable,

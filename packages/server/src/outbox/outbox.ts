@@ -1,3 +1,4 @@
+import type { Int64 } from '@hermod/protocol'
 import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database, Tx } from '../db/database.js'
 import type { LastStatement } from '../db/procedure.js'
@@ -101,6 +102,27 @@ export class Outbox {
           for (const { position, payload } of changes)
             await store.setPayload(tx, appId, position, payload)
         })
+    }
+  }
+
+  /**
+   * Erases the changes of a user, in steps.
+   * @param signal ends it early
+   */
+  async eraseUser(
+    user: { readonly appId: string; readonly userId: Int64 },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { database, store } = this.options
+    while (!signal.aborted) {
+      const page = await database.read((db) => store.listUserChanges(db, user, 0, positionsPerStep))
+      const last = page.at(-1)
+      if (!last) return
+      await database.transaction(async (tx) => {
+        // As appends do: the head first, then the changes.
+        await store.lock(tx, user.appId)
+        await store.deleteUserChanges(tx, user, last.position)
+      })
     }
   }
 

@@ -236,7 +236,7 @@ const cases: readonly Case[] = [
       [
         'group.joined',
         [w.guest.id],
-        { group_id: w.group, version: 3, change: 1, seq: 1, joined_msg_id: anything },
+        { group_id: w.group, version: 3, log: { change: 1, seq: 1, msg_id: anything } },
       ],
       ['group.request_accepted', [w.guest.id], { group_id: w.group, version: 3 }],
     ],

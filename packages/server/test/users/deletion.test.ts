@@ -1,5 +1,5 @@
 /** What is left of a deleted user, on both databases (rule D5). */
-import { pushDeliveryState } from '@hermod/protocol'
+import { pushDeliveryState, userChangeKind } from '@hermod/protocol'
 import {
   type Answer,
   type Api,
@@ -292,6 +292,7 @@ for (const backend of anyBackend()) {
       for (const table of erasedTables)
         expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
       await textsAreErased()
+      expect(await rowsOf('user_changes', alice.id)).toEqual([])
       expect(await tablesThatSay(marker)).toEqual([
         'group_announcements',
         'group_files',
@@ -321,6 +322,33 @@ for (const backend of anyBackend()) {
         Object.entries(rest).filter(([, value]) => value !== '' && value !== null && value !== 0),
       ).toEqual([])
       expect(await integrityFaults(server)).toEqual([])
+    })
+
+    it('announces the deletion to contacts, and to users with a request between them', async () => {
+      const dave = await api.newSession()
+      await api.admin({ userId: alice.id }).succeed('POST', '/user/add_roster', {
+        body: { list: [bob.id] },
+      })
+      await carol.api.succeed('POST', '/user/authmode', { body: { value: 1 } })
+      await alice.api.succeed('POST', '/roster/apply', { body: { user_id: carol.id } })
+      expect(await remove(alice.api)).toMatchObject({ code: 200 })
+      await textsAreErased()
+      const related = [bob.id, carol.id].sort((a, b) => a - b)
+      const [event] = await query(
+        `select payload, position from outbox where kind = 'contact.user_removed' and payload like '%"actor_id":${alice.id},%'`,
+      )
+      expect(JSON.parse(String(event?.payload))).toEqual({
+        actor_id: alice.id,
+        user_ids: related,
+      })
+      const stale = await query(
+        `select user_id, kind from user_changes where ref = ${alice.id} and position = ${event?.position} order by user_id, kind`,
+      )
+      const { contact, contactRequest } = userChangeKind
+      expect(stale).toEqual(
+        related.flatMap((user_id) => [contact, contactRequest].map((kind) => ({ user_id, kind }))),
+      )
+      expect((await query(`select * from user_changes where user_id = ${dave.id}`)).length).toBe(0)
     })
 
     it('erases the texts of those whose erasure was interrupted, and nobody else’s', async () => {

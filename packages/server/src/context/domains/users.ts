@@ -7,6 +7,10 @@ import type { PasswordService } from '../../domain/login/password-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
 import { AccountService } from '../../domain/users/account-service.js'
 import { DeletionService } from '../../domain/users/deletion/deletion-service.js'
+import {
+  ContactRemovalService,
+  contactRemovalHandler,
+} from '../../domain/users/deletion/contact-removal-service.js'
 import { textErasureHandler } from '../../domain/users/deletion/text-erasure-job.js'
 import { TextErasureService } from '../../domain/users/deletion/text-erasure-service.js'
 import { UserImportService } from '../../domain/users/import/user-import-service.js'
@@ -84,6 +88,12 @@ export function createUsers(
 ): Domain<UserServices> {
   const names = { reservedPrefixes }
   const textErasures = new TextErasureService({ outbox, jobs })
+  const contactRemovals = new ContactRemovalService({
+    database,
+    contacts: stores.contacts,
+    outbox,
+    jobs,
+  })
   const deletions = new DeletionService({
     database,
     accounts,
@@ -97,6 +107,7 @@ export function createUsers(
     ownership,
     outbox,
     textErasures,
+    contactRemovals,
     clock,
   })
   const services: UserServices = {
@@ -156,5 +167,6 @@ export function createUsers(
       passwordMinLength,
     }),
   }
-  return { services, jobHandlers: [textErasureHandler(textErasures)] }
+  const jobHandlers = [textErasureHandler(textErasures), contactRemovalHandler(contactRemovals)]
+  return { services, jobHandlers }
 }

@@ -205,6 +205,16 @@ export class ContactStore {
       .execute()
   }
 
+  /** Lists the users with a relation to a user, or a contact request between them and the user. */
+  async listRelated(tx: Tx, { appId, userId }: UserKey): Promise<Int64[]> {
+    const { rows } = await sql<{ user_id: Int64 }>`
+      select user_id from contacts where app_id = ${appId} and peer_id = ${userId}
+      union select applicant_id from contact_requests where app_id = ${appId} and user_id = ${userId}
+      union select user_id from contact_requests where app_id = ${appId} and applicant_id = ${userId}
+      order by 1`.execute(tx)
+    return rows.map((row) => row.user_id)
+  }
+
   /** Deletes the relations of a user in both directions. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     // One statement for each column, because each has a separate index.

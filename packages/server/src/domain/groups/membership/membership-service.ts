@@ -206,9 +206,7 @@ export class MembershipService {
     ])
     events.append(tx, group, {
       ...groupEvent(group, 'joined', caller.actorId, userIds, {
-        change,
-        seq,
-        joined_msg_id: lastMessageId,
+        log: { change, seq, msg_id: lastMessageId },
       }),
       also,
     })

@@ -11,6 +11,7 @@ import type { AccountService } from '../account-service.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
 import type { User, UserKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
+import type { ContactRemovalService } from './contact-removal-service.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
 
@@ -33,6 +34,7 @@ export interface DeletionServiceOptions {
   readonly counts: UserCountStore
   readonly outbox: Outbox
   readonly textErasures: TextErasureService
+  readonly contactRemovals: ContactRemovalService
   readonly clock: Clock
 }
 
@@ -67,7 +69,7 @@ export class DeletionService {
 
   async #erase(tx: Tx, { appId, userId, actorId }: Deletion, verified: User | null): Promise<void> {
     const { accounts, tokens, ownership, personal, users } = this.options
-    const { conversations, counts, outbox, textErasures, clock } = this.options
+    const { conversations, counts, outbox, textErasures, contactRemovals, clock } = this.options
     const key = { appId, userId }
     // Batches of sends lock conversations before users, so conversations close first, and a second
     // time for those that have begun since.
@@ -79,6 +81,7 @@ export class DeletionService {
       throw new AppError('password_incorrect')
     await ownership.withdraw(tx, key, actorId)
     await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+    await contactRemovals.order(tx, key)
     for (const store of personal) await store.eraseUser(tx, key)
     await users.eraseUser(tx, key, clock.now())
     await textErasures.order(tx, key)

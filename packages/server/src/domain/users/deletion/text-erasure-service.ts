@@ -16,8 +16,8 @@ export interface TextErasureServiceOptions {
 export const textErasure = jobKind<{ readonly userId: Int64 }>('text_erasure')
 
 /**
- * Removes personal texts between deleted users and others from past events (rule D5), after the
- * deletion was answered.
+ * Removes personal texts between deleted users and others from past events (rule D5), and the
+ * changes of deleted users, after the deletion was answered.
  */
 export class TextErasureService {
   constructor(private readonly options: TextErasureServiceOptions) {}
@@ -36,6 +36,8 @@ export class TextErasureService {
     const userIds = new Set(users)
     const erase = (event: Event) => redacted(event, userIds)
     await this.options.outbox.rewrite(appId, personalTextKinds, erase, signal)
+    signal.throwIfAborted()
+    for (const userId of userIds) await this.options.outbox.eraseUser({ appId, userId }, signal)
     signal.throwIfAborted()
   }
 }
