@@ -147,7 +147,8 @@ class World {
     this.members.set(groupId, users)
     if (users.has(userId)) return
     users.set(userId, { muteMode: 0 })
-    const joined = { ...groupPayload(groupId, userId), joined_msg_id: this.rows.length }
+    const log = { change: 0, seq: 0, msg_id: this.rows.length }
+    const joined = { ...groupPayload(groupId, userId), log }
     this.#commit('group.joined', joined, users.keys())
   }
 

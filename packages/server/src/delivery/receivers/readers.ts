@@ -168,7 +168,7 @@ export class Readers {
         break
       case 'group.joined':
         if (isNamed) {
-          const joinedMessageId = Number(payload.joined_msg_id)
+          const joinedMessageId = Number(payload.log.msg_id)
           this.#put(groupId, userId, { ...newMembership, joinedMessageId })
         }
         break
