@@ -41,7 +41,7 @@ export class Bodies {
   /**
    * Ends the bodies that stand still, except for uploads, which have their own deadline.
    * @param now as performance.now()
-   * @returns their connections; the caller closes them
+   * @returns the connections of those that do not end themselves; the caller closes them
    */
   sweep(now: number): Socket[] {
     const stalled = [...this.#arriving].filter(
@@ -52,7 +52,7 @@ export class Bodies {
       this.end(body)
       this.observer.closed('body_stalled')
     }
-    return stalled.map(({ socket }) => socket)
+    return stalled.filter((body) => !body.endsStalled()).map(({ socket }) => socket)
   }
 
   #changed(body: ArrivingBody, bytes: number): void {
@@ -76,6 +76,8 @@ export class Bodies {
 interface ArrivingBodyOptions {
   readonly socket: Socket
   refuse(): void
+  /** Closes the connection of a body that stands still; absent: the server of the connection does. */
+  stalled?(): void
 }
 
 /** The memory and the progress of one body. */
@@ -100,6 +102,12 @@ export class ArrivingBody {
 
   refuse(): void {
     this.options.refuse()
+  }
+
+  /** @returns false when the server of the connection closes it */
+  endsStalled(): boolean {
+    this.options.stalled?.()
+    return this.options.stalled !== undefined
   }
 
   /** Reports that a part has arrived. */

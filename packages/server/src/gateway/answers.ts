@@ -13,14 +13,14 @@ export function successText(id: string, envelope: string): string {
 export function failureText(id: string, error: AppError): string {
   const { entry, message, errorName: name } = error
   const { retryable, code } = entry
-  const seconds = retryAfterSeconds(error)
+  const retryAfterMs = retryAfterMsOf(error)
   const failure = {
     code,
     data: null,
     message,
     name,
     retry: retryable,
-    ...(seconds === undefined ? {} : { retry_after_ms: seconds * 1_000 }),
+    ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
   }
   return `{"id":${id},${stringifyJson(failure).slice(1)}`
 }
@@ -59,8 +59,9 @@ export function closeOfRefusal({ errorName, entry }: AppError): CloseName {
   }
 }
 
-function retryAfterSeconds({ entry, options }: AppError): number | undefined {
-  return (
+/** The time after which the call may be repeated; undefined: not known. */
+export function retryAfterMsOf({ entry, options }: AppError): number | undefined {
+  const seconds =
     options.retryAfterSeconds ?? (entry.always && entry.retryable ? briefWaitSeconds : undefined)
-  )
+  return seconds === undefined ? undefined : seconds * 1_000
 }

@@ -1,12 +1,19 @@
 import type { Socket } from 'node:net'
 import { AppError, type CloseName, closeCodes } from '@hermod/protocol'
 import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
+import type { ArrivingBody } from '../edge/bodies.js'
 import type { Edge } from '../edge/edge.js'
 import type { ClientConnection, Session } from '../sessions/session.js'
-import { closeOfRefusal, closingText, failureText } from './answers.js'
+import { closeOfRefusal, closingText, failureText, retryAfterMsOf } from './answers.js'
 import { type CallFrame, readFrame } from './client-frame.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
-import { idleFrames, idleFramesMs, maxUnopenedBytes, maxUnreadBytes } from './limits.js'
+import {
+  idleFrames,
+  idleFramesMs,
+  longPartBytes,
+  maxUnopenedBytes,
+  maxUnreadBytes,
+} from './limits.js'
 import type { GatewayObserver } from './observer.js'
 import type { PendingCalls } from './pending-calls.js'
 import type { WheelEntry } from './timer-wheel.js'
@@ -31,7 +38,7 @@ export type ConnectionState = 'waiting' | 'opening' | 'open' | 'closing'
 
 /** The parts that all connections share; the gateway implements it. */
 export interface ConnectionHost {
-  readonly edge: Pick<Edge, 'connections'>
+  readonly edge: Pick<Edge, 'bodies' | 'connections'>
   readonly observer: GatewayObserver
   /** Connections with bytes that the client has not read. */
   readonly unread: Set<Connection>
@@ -41,7 +48,9 @@ export interface ConnectionHost {
   call(connection: Connection, frame: CallFrame): void
   /** The connection is corked: it is flushed at the end of the turn. */
   corked(connection: Connection): void
-  /** The client has read. */
+  /** The time after which the client of a connection comes back that is closed together with all others, milliseconds. */
+  returnTime(): number
+  /** The client has read what was unread. */
   drained(connection: Connection): void
   /** The connection takes and sends no more frames. */
   closing(connection: Connection): void
@@ -76,6 +85,9 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** The socket's writes wait for the end of the turn. */
   #isCorked = false
   #isPaused = false
+  /** Bytes that have come since the last frame. */
+  #partBytes = 0
+  #part: ArrivingBody | null = null
   #resumedAt = 0
 
   constructor(
@@ -129,6 +141,8 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.#isCorked = false
     this.socket.uncork()
     if (this.socket.writableLength > 0) this.host.unread.add(this)
+    // The corked bytes may have made the connection look behind.
+    else if (this.state === 'open') this.host.drained(this)
   }
 
   bind(session: Session, expiresAt: number | null): void {
@@ -140,13 +154,18 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** Counts bytes as they arrive. */
   heard(bytes: number): void {
     this.heardAt = performance.now()
-    if (this.state === 'open') return
+    if (this.state === 'open') {
+      this.#partBytes += bytes
+      if (this.#partBytes > longPartBytes) this.#holdPart()
+      return
+    }
     this.#unopenedBytes += bytes
     if (this.#unopenedBytes > maxUnopenedBytes)
       this.close('badFrame', `more than ${maxUnopenedBytes} bytes before the session is open`)
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
+    this.#endPart()
     if (this.state === 'closing') return
     this.host.observer.received()
     const frame = readFrame(bytes, isBinary)
@@ -158,6 +177,8 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   }
 
   receivedIdle(): void {
+    // A control frame may come between the fragments of a long frame.
+    if (this.#part === null) this.#partBytes = 0
     if (this.state === 'closing') return
     this.host.observer.received()
     this.#countIdle()
@@ -194,7 +215,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     if (added > 0) connections.hold(this.socket, added)
     else if (added < 0) connections.release(this.socket, -added)
     if (this.isBehind) this.pause()
-    else if (added < 0) this.host.drained(this)
+    else this.host.drained(this)
     return unread > 0
   }
 
@@ -203,8 +224,9 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.close('slowReader', 'the client does not read')
   }
 
-  close(code: CloseName, reason: string, retryAfterMs?: number): void {
+  close(code: CloseName, reason: string, after?: number): void {
     if (this.state === 'closing') return
+    const retryAfterMs = after ?? (code === 'epochChanged' ? this.host.returnTime() : undefined)
     this.answer(closingText(code, reason, retryAfterMs))
     this.closeCode = closeCodes[code]
     this.state = 'closing'
@@ -222,6 +244,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
 
   /** The connection is gone. */
   ended(code: number): void {
+    this.#endPart()
     if (this.state !== 'closing') this.broken()
     this.host.ended(this, this.closeCode === 0 ? code : this.closeCode)
   }
@@ -243,7 +266,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** Answers a session.open that failed, and closes. */
   refuse(id: string, error: AppError): void {
     this.fail(id, error)
-    this.close(closeOfRefusal(error), error.message, error.options.retryAfterSeconds)
+    this.close(closeOfRefusal(error), error.message, retryAfterMsOf(error))
   }
 
   /** Bounds frames that no limit of calls counts. */
@@ -255,6 +278,25 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     }
     if (++this.#idleFrames > idleFrames)
       this.close('tooManyRequests', `more than ${idleFrames} frames without a call in 10 s`)
+  }
+
+  /** Counts the memory of a long frame that arrives in parts, among all bodies. */
+  #holdPart(): void {
+    const { bodies } = this.host.edge
+    this.#part ??= bodies.begin({
+      socket: this.socket,
+      refuse: () => this.close('overloaded', 'too many bodies are on their way'),
+      stalled: () => this.close('noPong', 'a frame has stopped in the middle'),
+    })
+    this.#part.progress()
+    this.#part.hold(this.#partBytes)
+  }
+
+  #endPart(): void {
+    this.#partBytes = 0
+    if (this.#part === null) return
+    this.host.edge.bodies.end(this.#part)
+    this.#part = null
   }
 
   #cork(): void {

@@ -28,7 +28,8 @@ interface Frame {
 class World {
   now = 0
   expiresAt: number | null = null
-  appError: AppError | null = null
+  /** null: sessions have user tokens. */
+  adminToken: 'valid' | 'expired' | null = null
   /** The answers of calls that are in progress. */
   readonly running: ((answer: string | AppError) => void)[] = []
   readonly sessions: Session[] = []
@@ -38,6 +39,12 @@ class World {
   readonly clients: WebSocket[] = []
   readonly server: Server
   readonly gateway: Gateway
+
+  readonly #edge: Edge
+
+  get bodyBytes(): number {
+    return this.#edge.bodies.bytes
+  }
 
   constructor(bounds: Partial<GatewayBounds> = {}, connections = 1_000) {
     const edge = new Edge({
@@ -56,6 +63,7 @@ class World {
       publicUrl: null,
       origins: '*',
     })
+    this.#edge = edge
     this.gateway = new Gateway({
       edge,
       executor: this as unknown as Executor,
@@ -77,9 +85,7 @@ class World {
       bounds: { ...wide, waitingBytes: 1_000_000, ...bounds },
       pingMs: 25_000,
       clock: { now: () => this.now },
-      requireApp: () => {
-        if (this.appError) throw this.appError
-      },
+      findAdminToken: async () => this.adminToken,
       onError: (error) => {
         throw error
       },
@@ -107,7 +113,8 @@ class World {
     if (id === 'session.open' && extension) {
       const { connection } = extension.context
       const session: Session = {
-        ...{ id: this.sessions.length, appId: 'home', userId: 1, deviceSn: null, tokenHash: '' },
+        ...{ id: this.sessions.length, appId: 'home', userId: 1, deviceSn: null },
+        tokenHash: this.adminToken === null ? 'hash' : null,
         link: connection,
         phase: 'entering',
         hasMissed: false,
@@ -279,20 +286,26 @@ describe('the time of connections', () => {
     await client.closedWith(4502)
   })
 
-  it('closes the sessions of an app that is closed', async () => {
+  it('closes a session whose Admin token has ended', async () => {
     world = await new World().listen()
+    world.adminToken = 'valid'
     const client = await world.open()
-    world.appError = new AppError('app_inactive')
-    await world.pass(25_250)
-    await client.closedWith(4506)
-  })
-
-  it('keeps a session whose app cannot be looked up', async () => {
-    world = await new World().listen()
-    const client = await world.open()
-    world.appError = new AppError('storage_failed')
     await world.pass(25_250)
     expect([client.pings, client.closeCode]).toEqual([1, null])
+    world.adminToken = 'expired'
+    await world.pass(25_250)
+    await client.closedWith(4502)
+  })
+
+  it('closes a frame that stops in the middle', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    client.websocket.send(`{"id":1,"data":"${'x'.repeat(200_000)}`, { fin: false })
+    await client.until(() => world.bodyBytes > 200_000)
+    // The pong of a heartbeat may be the last byte.
+    await world.pass(41_000)
+    await client.closedWith(4002)
+    expect(world.bodyBytes).toBe(0)
   })
 })
 
@@ -354,6 +367,16 @@ describe('calls of a connection', () => {
     await world.pass(500)
     await client.until(() => world.running.length === 2)
     expect(world.drained.length).toBeGreaterThan(0)
+  })
+
+  it('begin when answers of one turn were larger than what a client may leave unread', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    for (let id = 1; id <= 20; id++) client.call(id)
+    await client.until(() => world.running.length === 16)
+    const answer = `{"code":200,"data":"${'x'.repeat(10_000)}","message":null}`
+    for (const end of world.running) end(answer)
+    await client.until(() => world.running.length === 20)
   })
 
   it('end with the connection: those that wait are not run', async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout as pause } from 'node:timers/promises'
-import { AppError, type CloseName, openSession } from '@hermod/protocol'
+import { AppError, openSession } from '@hermod/protocol'
 import type { Delivery } from '../delivery/delivery.js'
 import type { Edge } from '../edge/edge.js'
 import { Slots } from '../lib/concurrency/slots.js'
@@ -22,7 +22,7 @@ import { OpenRate } from './open-rate.js'
 import { TimerWheel } from './timer-wheel.js'
 
 export interface GatewayOptions {
-  readonly edge: Pick<Edge, 'connections' | 'origins' | 'addressOf' | 'baseUrlOf'>
+  readonly edge: Pick<Edge, 'bodies' | 'connections' | 'origins' | 'addressOf' | 'baseUrlOf'>
   readonly executor: Executor
   readonly delivery: Delivery
   readonly sessions: Pick<SessionRegistry, 'remove'>
@@ -33,8 +33,8 @@ export interface GatewayOptions {
   readonly pingMs: number
   /** Milliseconds since 1970. */
   readonly clock: { now(): number }
-  /** @throws AppError app_not_found, app_inactive */
-  requireApp(appId: string): unknown
+  /** @returns null for a token that is unknown, `expired` for one that ended */
+  findAdminToken(appId: string, token: string): Promise<'valid' | 'expired' | null>
   /** Reports a failure of the gateway itself. */
   onError(error: unknown): void
 }
@@ -89,7 +89,7 @@ export class Gateway implements ConnectionHost {
     this.#timer = setInterval(() => this.#tick(), tickMs).unref()
   }
 
-  get edge(): Pick<Edge, 'connections'> {
+  get edge(): Pick<Edge, 'bodies' | 'connections'> {
     return this.options.edge
   }
 
@@ -199,10 +199,13 @@ export class Gateway implements ConnectionHost {
   }
 
   drained(connection: Connection): void {
-    if (connection.isBehind) return
     if (!this.#throttled.has(connection)) connection.resume()
     if (connection.session) this.options.delivery.drained(connection.session)
     this.#calls.resume(connection)
+  }
+
+  returnTime(): number {
+    return this.#openRate.anyReturnTime(this.#connections.size)
   }
 
   closing(connection: Connection): void {
@@ -228,21 +231,16 @@ export class Gateway implements ConnectionHost {
    */
   async stop(): Promise<void> {
     this.#isStopping = true
-    await this.closeAll('shutdown', 'shutdown')
+    const returns = this.#openRate.returnTimes(this.#connections.size)
+    let closed = 0
+    for (const connection of [...this.#connections]) {
+      connection.close('shutdown', 'shutdown', returns.next().value ?? undefined)
+      if (++closed % closedPerTurn === 0) await setImmediate()
+    }
     const deadline = performance.now() + closeTimeoutMs
     while (this.#connections.size > 0 && performance.now() < deadline) await pause(20)
     clearInterval(this.#timer)
     for (const { websocket } of this.#connections) websocket.terminate()
-  }
-
-  /** Sends a close frame with a time to come back on every connection, some in each turn of the event loop. */
-  async closeAll(code: CloseName, reason: string): Promise<void> {
-    const returns = this.#openRate.returnTimes(this.#connections.size)
-    let closed = 0
-    for (const connection of [...this.#connections]) {
-      connection.close(code, reason, returns.next().value ?? undefined)
-      if (++closed % closedPerTurn === 0) await setImmediate()
-    }
   }
 
   #throttle(connection: Connection): void {
@@ -277,20 +275,18 @@ export class Gateway implements ConnectionHost {
     else if (refusedWith !== null) connection.close(refusedWith, 'the token is no longer valid')
     else {
       connection.beat(delivery.heartbeat(session))
-      this.#checkApp(connection, session.appId)
+      if (session.tokenHash === null) void this.#checkAdminToken(connection, session.appId)
     }
   }
 
-  #checkApp(connection: Connection, appId: string): void {
-    const refuse = (error: unknown) => {
-      if (error instanceof AppError && !error.entry.retryable)
-        connection.close('unknownApplication', error.message)
-    }
+  /** No event tells of the end of an Admin token. */
+  async #checkAdminToken(connection: Connection, appId: string): Promise<void> {
+    const token = connection.credentials?.accessToken ?? ''
     try {
-      const found = this.options.requireApp(appId)
-      if (found instanceof Promise) found.catch(refuse)
-    } catch (error) {
-      refuse(error)
+      const found = await this.options.findAdminToken(appId, token)
+      if (found !== 'valid') connection.close('tokenRevoked', 'the token is no longer valid')
+    } catch {
+      // The next heartbeat looks again.
     }
   }
 }

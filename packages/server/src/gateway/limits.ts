@@ -4,6 +4,8 @@
 export const maxFrameBytes = 1_048_576 + 4_096
 /** The most bytes that a connection sends before its session is open. */
 export const maxUnopenedBytes = 16_384
+/** From this size on, a frame that arrives in parts counts among the bodies in memory. */
+export const longPartBytes = 65_536
 /** The time within which session.open comes. */
 export const openTimeoutMs = 5_000
 /** Calls of one connection that run at once. */

@@ -20,6 +20,11 @@ export class OpenRate {
     return Math.min(fastestPerSecond, Math.max(slowestPerSecond, measured / 2))
   }
 
+  /** The time after which one of some clients comes back when all of them are closed, milliseconds. */
+  anyReturnTime(clients: number): number {
+    return Math.round(restartMs + Math.random() * (clients / this.perSecond) * 1_000)
+  }
+
   /** Yields the times after which clients come back, in random order, milliseconds. */
   *returnTimes(clients: number): Generator<number, void> {
     const intervalMs = 1_000 / this.perSecond

@@ -39,7 +39,7 @@ const operatorConnections = 16
 export function startTransports(
   context: Pick<
     Context,
-    'clock' | 'delivery' | 'epoch' | 'executor' | 'limits' | 'metrics' | 'services' | 'sessions'
+    'clock' | 'delivery' | 'executor' | 'limits' | 'metrics' | 'services' | 'sessions'
   >,
   {
     config,
@@ -87,12 +87,9 @@ export function startTransports(
     bounds: { ...config.gateway, waitingBytes: bounds.bodyBytes },
     pingMs: config.gateway.pingMs,
     clock: context.clock,
-    requireApp: (appId) => context.services.apps.apps.requireActive(appId),
+    findAdminToken: (appId, token) => context.services.apps.apps.findAdminToken(appId, token),
     onError: (error) => log.error({ err: error }, 'gateway failed'),
   })
-  context.epoch.subscribe(
-    () => void gateway.closeAll('epochChanged', 'the database has another history'),
-  )
   context.metrics.watchGateway(() => ({ ...gateway.figures, sessions: context.sessions.count }))
   const pages = servicePages({
     executor,

@@ -1,22 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-
-/** Returns a text as a WebSocket text frame of a server: a header without a mask, and the bytes. */
-export function textFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text)
-  const headerLength = length < 126 ? 2 : length < 2 ** 16 ? 4 : 10
-  const frame = Buffer.allocUnsafe(headerLength + length)
-  frame[0] = 0x81
-  if (headerLength === 2) frame[1] = length
-  else if (headerLength === 4) {
-    frame[1] = 126
-    frame.writeUInt16BE(length, 2)
-  } else {
-    frame[1] = 127
-    frame.writeBigUInt64BE(BigInt(length), 2)
-  }
-  frame.write(text, headerLength)
-  return frame
-}
+import { textFrame } from '../../sessions/frames.js'
 
 /** Returns the frame of an event. @param change its number in the log */
 export function eventFrame(kind: string, data: unknown, change?: number): Buffer {

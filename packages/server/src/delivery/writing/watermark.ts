@@ -1,5 +1,5 @@
 import { encodePos, type Place } from '../../outbox/pos.js'
-import { textFrame } from './frames.js'
+import { textFrame } from '../../sessions/frames.js'
 
 interface Held {
   count: number
