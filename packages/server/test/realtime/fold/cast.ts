@@ -1,0 +1,244 @@
+/** The people of the rows of one run, their devices, and what they do before a call. */
+import type { Operation } from '@hermod/protocol'
+import {
+  type Answer,
+  type Envelope,
+  GatewayClient,
+  type GatewayFrame,
+  type Json,
+  type Session,
+  waitFor,
+} from '@hermod/testkit'
+import type { InProcessServer } from '../../support/in-process-server.js'
+import { sendText } from '../../support/messaging/messaging.js'
+import { type Answers, readAnswers } from '../../support/realtime/answers.js'
+import { UserStore } from '../../support/realtime/user-store.js'
+import { type Identity, type Params, requestOf } from '../../support/walk/walk-world.js'
+
+/** Roles of the people whose devices are compared with the server. */
+export const watched = ['actor', 'friend', 'member', 'admin', 'keeper'] as const
+export type WatchedRole = (typeof watched)[number]
+export type Role = WatchedRole | 'outsider'
+
+export interface GroupOptions {
+  /** Default: the owner. null: not in the group. */
+  readonly actor?: 'owner' | 'admin' | 'member' | null
+  /** Default: true. */
+  readonly hasFriend?: boolean
+  /** Further parameters of `/group/create`. */
+  readonly more?: Params
+}
+
+const patience = { timeoutMs: 10_000 }
+const chatroom = 2
+
+/** A user with one connected device. */
+export class Watcher implements Disposable {
+  #taken = 0
+
+  private constructor(
+    readonly session: Session,
+    readonly client: GatewayClient,
+  ) {}
+
+  static async open(server: InProcessServer, session: Session): Promise<Watcher> {
+    const client = await GatewayClient.connect(server.url)
+    await client.open({ appId: server.appId, accessToken: session.token }).then(expectCode200)
+    return new Watcher(session, client)
+  }
+
+  get id(): number {
+    return this.session.id
+  }
+
+  /** The frames since the last {@link take}. */
+  get received(): GatewayFrame[] {
+    return this.client.frames.slice(this.#taken)
+  }
+
+  take(): GatewayFrame[] {
+    const { received } = this
+    this.#taken += received.length
+    return received
+  }
+
+  async sees(marker: string): Promise<void> {
+    const isThere = () =>
+      this.client.ended !== null ||
+      this.client.events.some(({ data }) => data?.content === marker) ||
+      undefined
+    await waitFor(isThere, { what: `${marker} at user ${this.id}`, ...patience })
+  }
+
+  [Symbol.dispose](): void {
+    this.client[Symbol.dispose]()
+  }
+}
+
+let markers = 0
+
+/**
+ * A user with two devices, the actor, who calls with the first one; a contact, the friend; people who share groups with them; and an
+ * outsider, who has to do with none of them.
+ */
+export class Cast implements Disposable {
+  /** Groups of the present row. */
+  #groups: number[] = []
+  /** Groups of the rows before, which are not read again. */
+  readonly #passedGroups = new Set<number>()
+  #chatrooms = new Set<number>()
+
+  private constructor(
+    readonly server: InProcessServer,
+    readonly watchers: Readonly<Record<Role, Watcher>>,
+    /** The first device of the actor. */
+    readonly phone: Session,
+  ) {}
+
+  static async create(server: InProcessServer): Promise<Cast> {
+    const { api } = server
+    const names = Array.from({ length: 6 }, () => newName())
+    const accounts = await api.addUsers(names)
+    const [actor, ...others] = accounts
+    if (!actor) throw new Error('no users were made')
+    const phone = await api.login(actor, 'phone')
+    const tablet = await api.login(actor, 'tablet')
+    const sessions = [tablet, ...(await Promise.all(others.map((each) => api.sessionOf(each))))]
+    const opened = await Promise.all(sessions.map((session) => Watcher.open(server, session)))
+    const roles: readonly Role[] = [...watched, 'outsider']
+    const watchers = Object.fromEntries(roles.map((role, index) => [role, opened[index]]))
+    const cast = new Cast(server, watchers as Record<Role, Watcher>, phone)
+    await api
+      .admin({ userId: cast.actor })
+      .succeed('POST', '/user/add_roster', { body: { list: [cast.friend] } })
+    return cast
+  }
+
+  get actor(): number {
+    return this.phone.id
+  }
+
+  get friend(): number {
+    return this.watchers.friend.id
+  }
+
+  get member(): number {
+    return this.watchers.member.id
+  }
+
+  get admin(): number {
+    return this.watchers.admin.id
+  }
+
+  get keeper(): number {
+    return this.watchers.keeper.id
+  }
+
+  /** Calls an operation with its parameters where the contract puts them. */
+  call(operation: unknown, params: Params, identity: Identity = {}): Promise<Answer> {
+    const each = operation as Operation
+    const method = each.methods[0] as string
+    return this.server.api.call(method, each.path, {
+      ...requestOf(each, method, params),
+      token: this.phone.token,
+      ...identity,
+    })
+  }
+
+  /** As {@link call}, for something that a row needs: by the application's Admin token for the user. */
+  async given(operation: unknown, params: Params, userId = this.actor): Promise<Envelope> {
+    const answer = await this.call(operation, params, { token: this.server.adminToken, userId })
+    if (answer.code !== 200) throw new Error(`a preparation answered ${answer.text}`)
+    return answer.envelope
+  }
+
+  /** A group with member and admin in it; the keeper owns it unless the actor does. @returns its ID */
+  async group({ actor = 'owner', hasFriend = true, more }: GroupOptions = {}): Promise<number> {
+    const { server, keeper, admin, member, friend } = this
+    const ownerId = actor === 'owner' ? this.actor : keeper
+    const owner = server.api.admin({ userId: ownerId })
+    const { data } = await owner.succeed('POST', '/group/create', {
+      body: { name: 'Group', type: 0, ...more },
+    })
+    const group_id: number = data.group_id
+    const members = [member, admin]
+    if (hasFriend) members.push(friend)
+    if (actor === 'owner') members.push(keeper)
+    else if (actor !== null) members.push(this.actor)
+    const admins = actor === 'admin' ? [admin, this.actor] : [admin]
+    for (const [path, user_list] of [
+      ['member_join', members],
+      ['add', admins],
+    ] as const)
+      await owner.succeed('POST', `/group/admin/${path}`, { body: { group_id, user_list } })
+    this.#groups.push(group_id)
+    if (more?.type === chatroom) this.#chatrooms.add(group_id)
+    return group_id
+  }
+
+  /** Sends a text by the sender, default the actor, to the target. @returns its ID */
+  message(target: number, senderId = this.actor, extras: Params = {}): Promise<number> {
+    return sendText(this.server.api.admin({ userId: senderId }), target, 'hello', extras)
+  }
+
+  /** Waits until the devices have received what was committed before. */
+  async settle(): Promise<void> {
+    const marker = `marker ${++markers}`
+    const everyone = Object.values(this.watchers)
+    const targets = everyone.filter(({ client }) => client.ended === null).map(({ id }) => id)
+    await this.server.api.admin().succeed('POST', '/message/notify', {
+      body: { type: 1, content_type: 0, content: marker, targets },
+    })
+    await Promise.all(everyone.map((each) => each.sees(marker)))
+  }
+
+  /** Forgets the groups of the rows before. */
+  async begin(): Promise<void> {
+    for (const group of this.#groups) this.#passedGroups.add(group)
+    this.#groups = []
+    const { data } = await this.watchers.actor.session.api.succeed('GET', '/group/user_joined')
+    for (const group of data) this.#passedGroups.add(Number(group))
+  }
+
+  answersOf(role: Role): Promise<Answers> {
+    const { id, api } = this.watchers[role].session
+    const peers = watched.map((each) => this.watchers[each].id).filter((each) => each !== id)
+    return readAnswers({ id, api, peers, groups: this.#groups, passedGroups: this.#passedGroups })
+  }
+
+  storeOf(role: Role, answers: Answers): UserStore {
+    return new UserStore(this.watchers[role].id, answers, this.#chatrooms)
+  }
+
+  /** Applies what a device that was offline since the answers is told by sync. */
+  async catchUp(role: Role, store: UserStore, { pos }: Answers): Promise<void> {
+    const { api } = this.watchers[role].session
+    const post = async (path: string, body: object): Promise<Json> =>
+      (await api.succeed('POST', path, { body })).data
+    const changesOf = (log: object, after_change: number) =>
+      post('/message/changes', { log, after_change })
+    let after = pos
+    for (let more = true; more; ) {
+      const page = await post('/message/sync', { after })
+      if (page.list) throw new Error('sync answered a list instead of what has changed')
+      await store.applyPage(page, changesOf)
+      after = page.pos
+      more = page.more
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const watcher of Object.values(this.watchers)) watcher[Symbol.dispose]()
+  }
+}
+
+let names = 0
+/** A text that no other user has; fit for a username. */
+export const newName = (prefix = 'cast'): string => `${prefix}_${++names}`
+
+export const isMarker = ({ data }: GatewayFrame): boolean =>
+  typeof data?.content === 'string' && data.content.startsWith('marker ')
+
+function expectCode200(answer: Envelope): void {
+  if (answer.code !== 200) throw new Error(`session.open answered ${JSON.stringify(answer)}`)
+}

@@ -1,0 +1,134 @@
+/**
+ * For each operation that changes something: what devices knew before, and the frames that they receive, make what the server answers
+ * after it. Devices of the actor, of the other party, of a member, an admin and the owner of a group are compared, once while they are
+ * connected and once as if they had been offline during the call; an outsider receives nothing.
+ */
+import { eventsByOperation, operations } from '@hermod/protocol'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { anyBackend } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { InProcessServer } from '../../support/in-process-server.js'
+import type { Answers } from '../../support/realtime/answers.js'
+import type { UserStore } from '../../support/realtime/user-store.js'
+import { Cast, isMarker, type WatchedRole, watched } from './cast.js'
+import { nameOf, type Row, withoutAdmins } from './row.js'
+import { groupRows } from './rows-groups.js'
+import { broadcastRows, messageRows } from './rows-messages.js'
+import { contactRows, endingRows, userRows } from './rows-users.js'
+
+const sharingRows = [...withoutAdmins([...userRows, ...contactRows, ...messageRows]), ...groupRows]
+const rows = [...sharingRows, ...endingRows, ...broadcastRows]
+/** What is collected for a second arrives later. */
+const patienceMs = 4_000
+const rowsOfCast = 12
+
+it('fold table: has a row for each operation that changes something', () => {
+  const tabled = new Set(rows.map(({ operation }) => operation.id))
+  const missing = operations.filter(({ id }) => !tabled.has(id) && !isSilent(id))
+  expect(missing.map(({ id }) => id)).toEqual([])
+})
+
+/** The operation reads, or changes nothing that devices show; `eventsByOperation` has the reason. */
+const isSilent = (id: string): boolean => typeof eventsByOperation[id] === 'string'
+
+for (const backend of anyBackend()) {
+  describe(`fold table on ${backend.name}`, () => {
+    let server: InProcessServer
+    const faults = new Map<Row, string[]>()
+
+    beforeAll(async () => {
+      // Other suites check answers; here they would take half of the time.
+      server = await InProcessServer.start(backend, { HERMOD_CHECK_ANSWERS: 'off' })
+      const casts = [...chunks(sharingRows, rowsOfCast), ...endingRows.map((each) => [each])]
+      await Promise.all(casts.map(runCast))
+      // What reaches all users would reach the outsiders of other rows.
+      await runCast(broadcastRows)
+    })
+
+    afterAll(() => server?.[Symbol.asyncDispose]())
+
+    async function runCast(rowsOfOne: readonly Row[]): Promise<void> {
+      using cast = await Cast.create(server)
+      for (const row of rowsOfOne) {
+        const found = faultsOf(cast, row).catch((error: Error) => [`${error.stack ?? error}`])
+        faults.set(row, await found)
+      }
+    }
+
+    it.each(rows.map((row) => ({ name: nameOf(row), row })))(
+      '$name: what devices knew and what they receive is what the server answers',
+      ({ row }) => {
+        expect(faults.get(row)).toEqual([])
+      },
+    )
+  })
+}
+
+/** Runs a row. @returns what is wrong, as sentences */
+async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
+  await cast.begin()
+  const params = await row.params(cast)
+  await cast.settle()
+  // Before the answers are read, as that itself delivers messages.
+  for (const watcher of Object.values(cast.watchers)) watcher.take()
+  const compared = await Promise.all(
+    (row.watches ?? watched).map(async (role) => {
+      const known = await cast.answersOf(role)
+      return { role, known, connected: cast.storeOf(role, known) }
+    }),
+  )
+  const answer = await cast.call(row.operation, params, row.by?.(cast))
+  if (answer.status !== 200 || answer.code !== 200 || answer.text.includes('"result":"fail"'))
+    return [`the call answered ${answer.text}`]
+  await cast.settle()
+  const outsider = cast.watchers.outsider.take().filter((frame) => frame.event && !isMarker(frame))
+  const faults = row.reachesAll
+    ? []
+    : outsider.map((frame) => `the outsider received ${JSON.stringify(frame)}`)
+  if (isSilent(row.operation.id)) faults.push(...received(cast))
+  if (row.endsActor) {
+    const { code } = await cast.watchers.actor.client.closed()
+    if (code < 4_500) faults.push(`the session of the actor was closed with ${code}`)
+  }
+  for (const { role, known, connected } of compared) {
+    if (role === 'actor' && row.endsActor) continue
+    const { found, answers } = await differences(cast, role, connected)
+    faults.push(...found.map((each) => `${role}: ${each}`))
+    const offline = cast.storeOf(role, known)
+    await cast.catchUp(role, offline, known)
+    faults.push(...offline.differences(answers).map((each) => `${role}, by sync: ${each}`))
+  }
+  return faults
+}
+
+/** What differs from the answers, when it still does after all that may be collected has come. */
+async function differences(
+  cast: Cast,
+  role: WatchedRole,
+  store: UserStore,
+): Promise<{ found: string[]; answers: Answers }> {
+  const until = performance.now() + patienceMs
+  for (;;) {
+    const answers = await cast.answersOf(role)
+    for (const frame of cast.watchers[role].take()) store.apply(frame)
+    const found = store.differences(answers)
+    if (found.length === 0 || performance.now() > until) return { found, answers }
+    await sleep(50)
+  }
+}
+
+/** What devices have received although there is nothing to tell. */
+function received({ watchers }: Cast): string[] {
+  return watched.flatMap((role) =>
+    watchers[role].received
+      .filter((frame) => frame.event && !isMarker(frame) && frame.event !== 'message.delivered')
+      .map((frame) => `${role} received ${JSON.stringify(frame)}`),
+  )
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  const all: T[][] = []
+  for (let start = 0; start < items.length; start += size)
+    all.push(items.slice(start, start + size))
+  return all
+}

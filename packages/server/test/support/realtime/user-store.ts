@@ -1,0 +1,353 @@
+/**
+ * What a device keeps of its user: begins with the answers of the server, and follows the frames that the device receives by the rules of
+ * the realtime contract. Things other than messages and positions are not kept by value: an event makes them stale, and what is stale is
+ * read again.
+ */
+import { userChangeKind } from '@hermod/protocol'
+import type { GatewayFrame, Json } from '@hermod/testkit'
+import type { Answers } from './answers.js'
+import {
+  type LogHead,
+  type LogName,
+  type LogState,
+  logKey,
+  logOf,
+  messageOf,
+  messageOfHistory,
+  peerOf,
+  type StoredMessage,
+} from './logs.js'
+import { staleAfter } from './stale-things.js'
+
+/** Names of the kinds of sync's `user`, as in the keys of {@link Answers.things}. */
+const changeKinds: ReadonlyMap<number, string> = new Map(
+  Object.entries(userChangeKind).map(([name, value]) => [Number(value), name]),
+)
+
+/** Things that change when a user joins or leaves a group, or it is dissolved. */
+const ofGroup = ['group', 'groupData', 'joined', 'joinRequests', 'invitation', 'blocks']
+
+const systemId = 0
+
+/** `/message/changes`. @returns its data */
+export type ReadChanges = (log: object, afterChange: number) => Promise<Json>
+
+export class UserStore {
+  readonly logs = new Map<string, LogState>()
+  readonly stale = new Set<string>()
+  /** Violations of the contract by frames, as sentences. */
+  readonly faults: string[] = []
+  #things: ReadonlyMap<string, unknown>
+
+  /** @param chatrooms groups whose messages are never unread */
+  constructor(
+    readonly me: number,
+    answers: Answers,
+    private readonly chatrooms: ReadonlySet<number> = new Set(),
+  ) {
+    this.#things = answers.things
+    for (const head of answers.heads) this.#setLog(logOf(head))
+  }
+
+  /** Applies a frame that the server sent on its own account. */
+  apply({ event, data, change }: GatewayFrame): void {
+    if (event === undefined || event === 'sync.needed') return
+    if (change !== undefined) this.#applyChange(event, data, change)
+    else this.#applyEvent(event, data)
+  }
+
+  /** Applies a page of sync that began at the `pos` of this store; asks for the changes below it where there is a gap. */
+  async applyPage({ heads, gone, user }: Json, changesOf: ReadChanges): Promise<void> {
+    for (const head of heads as LogHead[]) {
+      await this.#fillGap(head, changesOf)
+      this.#applyHead(head)
+    }
+    for (const log of gone as LogName[]) this.logs.delete(logKey(log))
+    for (const { kind, ref } of user) {
+      const name = changeKinds.get(kind) ?? `unknown kind ${kind}`
+      this.stale.add(Number(ref) === 0 ? name : `${name} ${ref}`)
+      if (name === 'settings') this.stale.add('tags')
+      if (name === 'group') for (const thing of ofGroup) this.stale.add(`${thing} ${ref}`)
+      // An invited user may read the group.
+      if (name === 'invitation') this.stale.add(`groupData ${ref}`)
+    }
+  }
+
+  /** What differs from the answers although no frame told it; empty when the store is right. */
+  differences(answers: Answers): string[] {
+    return [
+      ...this.faults,
+      ...this.#differentThings(answers),
+      ...this.#differentLogs(answers),
+      ...this.#differentViews(answers),
+    ]
+  }
+
+  #differentThings({ things }: Answers): string[] {
+    const keys = new Set([...this.#things.keys(), ...things.keys()])
+    return [...keys].flatMap((key) => {
+      const [before, after] = [this.#things, things].map((each) => text(each.get(key)))
+      return before === after || this.stale.has(key) ? [] : [`${key}: ${before} became ${after}`]
+    })
+  }
+
+  #differentLogs({ heads }: Answers): string[] {
+    const found = new Map(heads.map((head) => [logKey(head.log as unknown as LogName), head]))
+    const wrong = [...found].flatMap(([key, head]) => {
+      const kept = this.logs.get(key)
+      if (!kept) return [`log ${key}: not in the store: ${text(head)}`]
+      return kept.isStale ? [] : this.#differentNumbers(kept, logOf(head))
+    })
+    const missing = [...this.logs].filter(([key, log]) => !found.has(key) && !log.isStale)
+    return [...wrong, ...missing.map(([key]) => `log ${key}: not at the server`)]
+  }
+
+  #differentNumbers(kept: LogState, found: LogState): string[] {
+    const names = [
+      'change',
+      'seq',
+      'unread',
+      'read_seq',
+      'peer_read_seq',
+      'hidden_msg_id',
+      'status',
+    ] as const
+    const faults = names
+      .filter((name) => kept[name] !== found[name] && kept[name] !== 'ask')
+      .map(
+        (name) => `log ${logKey(kept.name)}: ${name} is ${kept[name]}, the server's ${found[name]}`,
+      )
+    // The system reads nothing. What is read is delivered; a client shows the first of the two.
+    if (peerOf(kept.name, this.me) === systemId)
+      return faults.filter((each) => !each.includes('peer_'))
+    const [delivered, atServer] = [kept, found].map((log) =>
+      Math.max(log.peer_read_seq, log.peer_delivered_seq),
+    )
+    if (delivered !== atServer)
+      faults.push(`log ${logKey(kept.name)}: delivered is ${delivered}, the server's ${atServer}`)
+    return faults
+  }
+
+  /** Histories, the list of conversations and unread counts, each of both logs of a peer. */
+  #differentViews({ histories, conversations, unread }: Answers): string[] {
+    const peers = new Map<number, LogState[]>()
+    for (const log of this.logs.values()) {
+      const peer = peerOf(log.name, this.me)
+      peers.set(peer, [...(peers.get(peer) ?? []), log])
+    }
+    const listed = new Map(
+      conversations.map(({ conversation_id, latest_msg_id }) => [
+        Number(conversation_id.uid),
+        Number(latest_msg_id),
+      ]),
+    )
+    return [...new Set([...peers.keys(), ...listed.keys()])].flatMap((peer) => {
+      const logs = peers.get(peer) ?? []
+      if (logs.some(({ isStale }) => isStale)) return []
+      const kept = visibleMessages(logs)
+      const found = (histories.get(peer) ?? []).map(messageOfHistory)
+      const faults = differentMessages(peer, kept, found)
+      const latest = kept[0]?.msg_id
+      if (latest !== listed.get(peer))
+        faults.push(`list: ${peer} ends with ${latest}, the server's with ${listed.get(peer)}`)
+      const counts = logs.map((log) => log.unread)
+      if (!counts.includes('ask')) {
+        const sum = (counts as number[]).reduce((all, each) => all + each, 0)
+        if (sum !== (unread[peer] ?? 0))
+          faults.push(`unread of ${peer}: ${sum}, the server's ${unread[peer] ?? 0}`)
+      }
+      return faults
+    })
+  }
+
+  #applyChanges(changes: Json): void {
+    for (const { event, data, change } of changes) this.#applyChange(event, data, Number(change))
+  }
+
+  #applyChange(kind: string, data: Json, change: number): void {
+    const log = this.#logFor(data.conversation)
+    if (log.isStale || change <= log.change) return
+    if (change !== log.change + 1)
+      this.faults.push(`${kind} of ${logKey(log.name)}: change ${change} after ${log.change}`)
+    log.change = change
+    if (kind === 'message.stored') this.#store(log, messageOf(data))
+    else if (kind === 'message.replaced' || kind === 'message.appended') {
+      if (log.messages.has(data.msg_id)) log.messages.set(data.msg_id, messageOf(data))
+    } else if (kind === 'message.recalled') {
+      log.messages.delete(data.msg_id)
+      if (data.seq > log.read_seq && data.sender_id !== this.me) log.unread = 'ask'
+    } else if (kind === 'change.skipped') {
+      log.seq = Math.max(log.seq, data.seq ?? 0)
+      log.unread = 'ask'
+    } else this.faults.push(`${kind} has a number of ${logKey(log.name)}`)
+  }
+
+  #store(log: LogState, message: StoredMessage): void {
+    if (message.seq !== log.seq + 1)
+      this.faults.push(`log ${logKey(log.name)}: seq ${message.seq} after ${log.seq}`)
+    log.seq = message.seq
+    log.messages.set(message.msg_id, message)
+    const isOwn = message.sender_id === this.me
+    if (message.is_system) {
+      if (!isOwn) this.#countUnread(log)
+      else if (log.unread !== 0) log.unread = 'ask'
+    } else if (isOwn) {
+      const peer = peerOf(log.name, this.me)
+      for (const each of this.logs.values())
+        if (peerOf(each.name, this.me) === peer) this.#read(each, each.seq)
+      if (peer === this.me && log.name.low_id !== -1) peerHasRead(log, log.seq)
+    } else {
+      this.#countUnread(log)
+      if (!log.name.is_group && log.name.low_id !== -1) peerHasRead(log, message.seq)
+    }
+  }
+
+  #countUnread(log: LogState): void {
+    const isCounted =
+      log.msg_mute_mode !== 2 && log.status === 0 && !this.chatrooms.has(log.name.high_id)
+    if (log.unread !== 'ask') log.unread += isCounted ? 1 : 0
+  }
+
+  #read(log: LogState, seq: number): void {
+    if (seq <= log.read_seq) return
+    log.read_seq = seq
+    log.unread = seq >= log.seq ? 0 : 'ask'
+  }
+
+  #applyEvent(kind: string, data: Json): void {
+    if (kind === 'message.read') this.#applyMark(kind, data, (log) => peerHasRead(log, data.seq))
+    else if (kind === 'message.delivered')
+      this.#applyMark(kind, data, (log) => peerHas(log, data.seq))
+    else if (kind === 'conversation.deleted') this.#hide(data)
+    else this.#applyThings(kind, data)
+  }
+
+  #applyThings(kind: string, data: Json): void {
+    const { things, joined, left, dissolved } = staleAfter(kind, data, this.me)
+    for (const thing of things) this.stale.add(thing)
+    if (kind === 'group.message_setting') this.#setModes(data)
+    if (joined !== undefined) this.#join(joined, data)
+    if (left !== undefined) this.logs.delete(`${left}/${left}`)
+    const log = this.logs.get(`${dissolved}/${dissolved}`)
+    if (log) Object.assign(log, { status: 1, unread: 0 })
+  }
+
+  #setModes({ group_id, setting }: Json): void {
+    const log = this.logs.get(`${group_id}/${group_id}`)
+    if (log === undefined || setting.msg_mute_mode === undefined) return
+    log.msg_mute_mode = setting.msg_mute_mode
+    if (log.unread !== 0) log.unread = 'ask'
+  }
+
+  /** @param ofPeer applies it when another user has moved the mark */
+  #applyMark(kind: string, data: Json, ofPeer: (log: LogState) => void): void {
+    const log = this.#logFor(data.conversation)
+    if (data.actor_id !== this.me) ofPeer(log)
+    else if (kind === 'message.read') this.#read(log, data.seq)
+    // In the conversation with oneself both parties have read.
+    if (log.name.low_id === log.name.high_id && !log.name.is_group) ofPeer(log)
+  }
+
+  #hide(data: Json): void {
+    const log = this.#logFor(data.conversation)
+    log.hidden_msg_id = Math.max(log.hidden_msg_id, data.hidden_msg_id)
+    if (data.seq >= log.seq) log.unread = 0
+    else log.unread = 'ask'
+  }
+
+  #join(group: number, { change, seq }: Json): void {
+    const name = { low_id: group, high_id: group, is_group: true }
+    const log = this.#logFor(name)
+    // Unread counts and positions of a group that is new come with its head.
+    if (change === undefined) log.isStale = true
+    else Object.assign(log, { change, seq, read_seq: seq, unread: 'ask', isStale: false })
+  }
+
+  async #fillGap({ log: name, from }: LogHead, changesOf: ReadChanges): Promise<void> {
+    const log = this.#logFor(name as unknown as LogName)
+    for (let end = Number(from ?? 0); log.change < end; ) {
+      const page = await changesOf(name, log.change)
+      if (page.from === undefined) log.messages.clear()
+      if (page.next <= log.change) throw new Error(`no changes of ${logKey(log.name)}`)
+      this.#applyChanges(page.changes)
+      log.change = page.next
+      end = Math.min(end, page.change)
+    }
+  }
+
+  #applyHead(head: LogHead): void {
+    const next = logOf(head)
+    const before = this.logs.get(logKey(next.name))?.status
+    if (head.from !== undefined) {
+      this.#applyChanges(head.changes)
+      for (const [id, message] of this.#logFor(next.name).messages) next.messages.set(id, message)
+    }
+    if (before !== next.status)
+      for (const thing of ofGroup) this.stale.add(`${thing} ${next.name.high_id}`)
+    if (head.version !== undefined)
+      for (const thing of ['groupData', 'blocks']) this.stale.add(`${thing} ${next.name.high_id}`)
+    this.#setLog(next)
+  }
+
+  #setLog(log: LogState): void {
+    this.logs.set(logKey(log.name), log)
+  }
+
+  /** A log that is new to the store begins before its first change. */
+  #logFor(name: LogName): LogState {
+    const kept = this.logs.get(logKey(name))
+    if (kept) return kept
+    const log: LogState = {
+      name,
+      change: 0,
+      seq: 0,
+      unread: 0,
+      read_seq: 0,
+      peer_read_seq: 0,
+      peer_delivered_seq: 0,
+      hidden_msg_id: 0,
+      status: 0,
+      msg_mute_mode: 0,
+      isStale: false,
+      messages: new Map(),
+    }
+    this.#setLog(log)
+    return log
+  }
+}
+
+function peerHasRead(log: LogState, seq: number): void {
+  log.peer_read_seq = Math.max(log.peer_read_seq, seq)
+}
+
+function peerHas(log: LogState, seq: number): void {
+  log.peer_delivered_seq = Math.max(log.peer_delivered_seq, seq)
+}
+
+/** Newest first. */
+function visibleMessages(logs: readonly LogState[]): StoredMessage[] {
+  return logs
+    .flatMap(({ messages, hidden_msg_id }) =>
+      [...messages.values()].filter(({ msg_id }) => msg_id > hidden_msg_id),
+    )
+    .sort((a, b) => b.msg_id - a.msg_id)
+}
+
+function differentMessages(
+  peer: number,
+  kept: readonly StoredMessage[],
+  found: readonly StoredMessage[],
+): string[] {
+  const [ours, theirs] = [kept, found].map(
+    (list) => new Map(list.map((each) => [each.msg_id, text({ ...each, seq: undefined })])),
+  ) as [Map<number, string>, Map<number, string>]
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .filter((id) => ours.get(id) !== theirs.get(id))
+    .map(
+      (id) =>
+        `history of ${peer}: message ${id} is ${ours.get(id)}, the server's ${theirs.get(id)}`,
+    )
+}
+
+/** Undefined members are left out. */
+const text = (value: unknown): string => JSON.stringify(value) ?? 'nothing'
