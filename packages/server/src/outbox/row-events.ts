@@ -1,5 +1,4 @@
 import type { Event } from '@hermod/protocol/events'
-import { audiences } from './audience.js'
 import type { DeliveredEvent, MessageReader } from './consumer.js'
 import type { OutboxRow } from './outbox-store.js'
 import { isEdit } from './recorded-event.js'
@@ -15,11 +14,8 @@ export async function eventsOfRow(
     const events = await messages.read(appId, text)
     return events.map(({ name, ...event }) => ({ ...event, ...place, id: `${position}.${name}` }))
   }
-  const stored = JSON.parse(text)
-  const own = { ...place, id: String(position) }
-  if (audiences[kind] !== 'log') return [{ ...({ kind, payload: stored } as Event), ...own }]
-  const { change, ...payload } = stored
-  const numbered = { ...own, ...(change !== undefined && { change }) }
+  const { change, ...payload } = JSON.parse(text)
+  const numbered = { ...place, id: String(position), ...(change !== undefined && { change }) }
   if (!isEdit(kind)) return [{ ...({ kind, payload } as Event), ...numbered }]
   const event = await messages.readEdit({ kind, appId, payload })
   return event ? [{ ...event, ...numbered }] : []

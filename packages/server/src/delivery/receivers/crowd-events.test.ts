@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { type CollectedCrowd, type CrowdEvent, CrowdEvents } from './crowd-events.js'
+
+function setUp() {
+  const sent: CollectedCrowd[] = []
+  const timers: (() => void)[] = []
+  const released: string[] = []
+  const crowds = new CrowdEvents({
+    send: (collected) => sent.push(collected),
+    after: (_, run) => timers.push(run),
+  })
+  return {
+    ...{ sent, released, timers, crowds },
+    add(kind: CrowdEvent['kind'], group_id: number, user_ids: number[], actor_id = 7) {
+      const payload = { group_id, user_ids, actor_id, version: 3 }
+      crowds.add({ kind, appId: 'shop', payload } as CrowdEvent, () => released.push(kind))
+    },
+  }
+}
+
+const numbers = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => from + index)
+
+describe('events of a crowd', () => {
+  it('become one of each kind and group when their time is over, which releases the watermark', () => {
+    const { sent, released, timers, add } = setUp()
+    add('group.joined', 1, [11])
+    add('group.joined', 1, [12, 13], 8)
+    add('group.left', 1, [11])
+    add('group.joined', 2, [14])
+    expect([sent, released, timers.length]).toEqual([[], [], 1])
+    timers.shift()?.()
+    expect(sent.map(({ kind, data }) => [kind, data])).toEqual([
+      ['group.joined', { group_id: 1, user_ids: [11, 12, 13], actor_id: 0, version: 3, count: 3 }],
+      ['group.left', { group_id: 1, user_ids: [11], actor_id: 7, version: 3, count: 1 }],
+      ['group.joined', { group_id: 2, user_ids: [14], actor_id: 7, version: 3, count: 1 }],
+    ])
+    expect(released).toHaveLength(4)
+    add('group.left', 1, [12])
+    expect(timers).toHaveLength(1)
+  })
+
+  it('have a count in place of more than 100 names', () => {
+    const { sent, crowds, add } = setUp()
+    add('group.presence', 1, numbers(1, 60))
+    add('group.presence', 1, numbers(41, 61))
+    crowds.flush(1)
+    crowds.flush(1)
+    expect(sent).toMatchObject([{ data: { user_ids: [], count: 101 } }])
+    expect(sent[0]?.userIds.size).toBe(101)
+  })
+})
