@@ -19,6 +19,7 @@ import { measure, type ResultRow } from './measure/measure.js'
 import { measureStartup, type StartupFigures } from './measure/startup.js'
 import { type BenchOptions, parseOptions, UsageError, usage } from './options.js'
 import { measurePush, type PushFigures } from './push/push.js'
+import { measureRealtime, type RealtimeFigures } from './realtime/realtime.js'
 import { describeMachine } from './report/machine.js'
 import { formatReport, type GroupFill, type Report } from './report/report.js'
 
@@ -33,6 +34,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const growth: GrowthRow[] = []
   const push: PushFigures[] = []
   const files: FileRow[] = []
+  const realtime: RealtimeFigures[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -56,6 +58,10 @@ async function run(options: BenchOptions): Promise<Report> {
       const own = builds[0] as Build
       push.push(await measurePush(storage, own, { ...options, ...options.push }, tell))
     }
+    if (options.realtime) {
+      const own = builds[0] as Build
+      realtime.push(await measureRealtime(storage, own, { ...options, ...options.realtime }, tell))
+    }
     if (options.files)
       files.push(...(await measureFiles(storage, builds[0] as Build, options, tell)))
   }
@@ -67,6 +73,7 @@ async function run(options: BenchOptions): Promise<Report> {
       crowds: push.flatMap(({ crowds }) => crowds),
     },
     files,
+    realtime,
     effort: { seconds: options.seconds, rounds: options.rounds, starts: options.starts },
     startups,
     rows,

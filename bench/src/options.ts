@@ -3,12 +3,14 @@ import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
 import type { PushOptions } from './push/push.js'
+import type { RealtimeOptions } from './realtime/realtime.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
 import { type Scenario, setOf } from './scenarios/scenario.js'
 
 const growthSet = 'growth'
 const pushSet = 'push'
 const filesSet = 'files'
+const realtimeSet = 'realtime'
 const sets = [...new Set(scenarios.map(setOf))]
 
 export const usage = `Usage: npm run bench -- [options]
@@ -18,9 +20,9 @@ export const usage = `Usage: npm run bench -- [options]
                     often both builds are started anew, default 3, but not for
                     ${growthSet}, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
-  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet};
-                    several with commas; default: all but ${growthSet}, ${pushSet} and
-                    ${filesSet}
+  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet}, ${realtimeSet};
+                    several with commas; default: all but ${growthSet}, ${pushSet},
+                    ${filesSet} and ${realtimeSet}
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -31,6 +33,7 @@ export const usage = `Usage: npm run bench -- [options]
   --growth-users N  users of growth, default 10000
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
+  --devices N       connected devices of ${realtimeSet}, default 5000
   --json            the report as JSON
 `
 
@@ -45,6 +48,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
   readonly growth: GrowthOptions | null
   /** Null: not requested. */
   readonly push: PushOptions | null
+  /** Null: not requested. */
+  readonly realtime: RealtimeOptions | null
   /** Uploads and downloads are requested. */
   readonly files: boolean
   /** Checkout of another build to compare with. */
@@ -54,6 +59,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
 
 // Each user starts 25 conversations with users who do not start one with it.
 const growthUsersMin = 100
+/** Senders, each with a receiver. */
+const devicesMin = 200
 
 const pushParts = ['channels', 'crowd']
 
@@ -81,6 +88,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
         }
       : null,
     push: names(scenario).includes(pushSet) ? pushOptions(values) : null,
+    realtime: names(scenario).includes(realtimeSet) ? realtimeOptions(values) : null,
     files: names(scenario).includes(filesSet),
     against: against ?? null,
     json,
@@ -100,6 +108,7 @@ function parse(args: readonly string[]) {
         crowd: { type: 'string', default: '1000000' },
         'push-devices': { type: 'string', default: '20000' },
         'push-parts': { type: 'string', default: pushParts.join() },
+        devices: { type: 'string', default: '5000' },
         against: { type: 'string' },
         'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
         'growth-users': { type: 'string', default: '10000' },
@@ -120,6 +129,11 @@ function pushOptions(values: ReturnType<typeof parse>): PushOptions {
     devices: parts.includes('channels') ? positive('--push-devices', values['push-devices']) : 0,
     crowdSize: parts.includes('crowd') ? positive('--crowd', values.crowd) : 0,
   }
+}
+
+function realtimeOptions(values: ReturnType<typeof parse>): RealtimeOptions {
+  const devices = atLeast('--devices', values.devices, devicesMin)
+  return { devices, conversations: devices - 1 }
 }
 
 function positive(name: string, text: string): number {
@@ -144,7 +158,7 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = ['all', growthSet, pushSet, filesSet, ...sets]
+  const known = ['all', growthSet, pushSet, filesSet, realtimeSet, ...sets]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

@@ -57,8 +57,8 @@ export function findBuilds(against: string | null): Build[] {
 /** Source of the servers' databases. */
 export interface Storage extends AsyncDisposable {
   readonly name: DatabaseName
-  /** Starts a server of the build on a new, empty database. */
-  start(build: Build): Promise<StoredServer>
+  /** Starts a server of the build on a new, empty database. @param env further settings */
+  start(build: Build, env?: ServerOptions['env']): Promise<StoredServer>
   cpuMs(): number
 }
 
@@ -91,8 +91,8 @@ export interface StoredServer extends StoredData, AsyncDisposable {
 export function sqliteStorage(): Storage {
   return {
     name: 'sqlite',
-    async start({ command }) {
-      return startStored({ command }, ({ dataDir }) => {
+    async start({ command }, env = {}) {
+      return startStored({ command, env }, ({ dataDir }) => {
         const bytes = async (file: string) =>
           statSync(join(dataDir, file), { throwIfNoEntry: false })?.size ?? 0
         let connection: InstanceType<typeof DatabaseSync> | undefined
@@ -119,9 +119,9 @@ export async function postgresStorage(): Promise<Storage> {
   const cluster = await PostgresCluster.start()
   return {
     name: 'postgres',
-    async start({ command }) {
+    async start({ command }, env = {}) {
       const database = await cluster.createDatabase()
-      return startStored({ command, database }, () => {
+      return startStored({ command, database, env }, () => {
         let connection: Promise<pg.Client> | undefined
         const sql = async (statement: string): Promise<Rows> => {
           connection ??= connect(database.url)

@@ -5,6 +5,7 @@ import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
 import type { PushFigures } from '../push/push.js'
+import type { RealtimeFigures } from '../realtime/realtime.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import { filesTable } from './files-report.js'
 import {
@@ -20,6 +21,7 @@ import {
 import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
 import { pushTables } from './push-report.js'
+import { realtimeTables } from './realtime-report.js'
 
 export interface Report {
   readonly machine: Machine
@@ -32,6 +34,7 @@ export interface Report {
   readonly growth: readonly GrowthRow[]
   readonly push: PushFigures
   readonly files: readonly FileRow[]
+  readonly realtime: readonly RealtimeFigures[]
   /** Skipped parts, with reasons. */
   readonly notes: readonly string[]
 }
@@ -51,6 +54,7 @@ export function formatReport({
   growth,
   push,
   files,
+  realtime,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -70,6 +74,7 @@ export function formatReport({
     growthTables(growth),
     pushTables(push),
     filesTable(files),
+    realtimeTables(realtime),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')

@@ -1,0 +1,151 @@
+/** A device of a user: it connects, opens its session, syncs, and does so again after a loss. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type RawAnswer, RawSocket } from './raw-socket.js'
+
+/** The login of a device. */
+export interface DeviceLogin {
+  readonly userId: number
+  readonly token: string
+  readonly deviceGuid: string
+}
+
+export interface DeviceHost {
+  readonly appId: string
+  readonly port: number
+  /** A message has arrived. */
+  received(payload: Buffer): void
+}
+
+/** The figures of a connection or a sync. */
+export interface Effort {
+  calls: number
+  bytes: number
+}
+
+const storedEvent = Buffer.from('{"event":"message.stored"')
+const skippedEvent = Buffer.from('{"event":"sync.needed"')
+const closingEvent = Buffer.from('{"event":"session.closing"')
+const posName = Buffer.from('"pos":"')
+const retryMs = 200
+const linux = 5
+
+export class Device {
+  socket: RawSocket | null = null
+  pos = ''
+  /** The session is open and nothing is missing. */
+  isCurrent = false
+  isStopped = false
+  /** Messages of a log that a sync answers. */
+  window = 0
+  #retryAt = 0
+  #needsSync = false
+
+  constructor(
+    readonly login: DeviceLogin,
+    private readonly host: DeviceHost,
+  ) {}
+
+  /** Connects until it is in sync. @returns the calls that it took */
+  async open(effort: Effort = { calls: 0, bytes: 0 }): Promise<Effort> {
+    for (;;) {
+      const waitMs = this.#retryAt - performance.now()
+      if (waitMs > 0) await sleep(waitMs)
+      try {
+        await this.#open(effort)
+        return effort
+      } catch (error) {
+        if (this.isStopped) throw error
+        this.#retryAt = Math.max(this.#retryAt, performance.now() + retryMs * (0.5 + Math.random()))
+      }
+    }
+  }
+
+  /** Connects to a bare server, which knows no sessions. */
+  async openBare(): Promise<void> {
+    this.socket = this.#connect()
+    await this.socket.connected()
+    this.isCurrent = true
+  }
+
+  cut(): void {
+    this.socket?.cut()
+  }
+
+  async #open(effort: Effort): Promise<void> {
+    const socket = this.#connect()
+    this.socket = socket
+    await socket.connected()
+    const { userId: _, token: access_token, deviceGuid: device_guid } = this.login
+    const { data } = expectSuccess(
+      await this.#call(socket, effort, 'session.open', {
+        app_id: this.host.appId,
+        access_token,
+        device_guid,
+        platform: linux,
+        user_agent: 'bench',
+        ...(this.pos !== '' && { pos: this.pos }),
+      }),
+    )
+    if (data.sync === 'current') this.pos = data.pos
+    else await this.sync(effort)
+    this.isCurrent = true
+  }
+
+  /** Asks for what it has missed, page by page. */
+  async sync(effort: Effort): Promise<void> {
+    const { socket, window } = this
+    if (!socket) throw new Error('not connected')
+    do {
+      this.#needsSync = false
+      for (let more = true; more; ) {
+        const body = { after: this.pos, limit: 200, window }
+        const { data } = expectSuccess(await this.#call(socket, effort, 'message.sync', body))
+        this.pos = data.pos
+        more = data.more === true
+      }
+    } while (this.#needsSync)
+  }
+
+  async #call(
+    socket: RawSocket,
+    effort: Effort,
+    op: string,
+    data: object,
+  ): Promise<RawAnswer> {
+    effort.calls++
+    const answer = await socket.call(op, data)
+    effort.bytes += JSON.stringify(answer.data).length
+    return answer
+  }
+
+  #connect(): RawSocket {
+    this.isCurrent = false
+    return new RawSocket(this.host.port, {
+      frame: (payload) => this.#frame(payload),
+      ended: () => {
+        this.isCurrent = false
+      },
+    })
+  }
+
+  #frame(payload: Buffer): void {
+    if (beginsWith(payload, storedEvent)) this.host.received(payload)
+    else if (beginsWith(payload, skippedEvent)) this.#needsSync = true
+    else if (beginsWith(payload, closingEvent))
+      this.#retryAt =
+        performance.now() + (JSON.parse(payload.toString()).data.retry_after_ms ?? retryMs)
+    else if (this.isCurrent && payload.length < 200) {
+      const at = payload.indexOf(posName)
+      if (at >= 0) this.pos = JSON.parse(payload.toString()).pos
+    }
+  }
+}
+
+export function expectSuccess(answer: RawAnswer): RawAnswer {
+  if (answer.code !== 200) throw new Error(`code ${answer.code}: ${answer.message}`)
+  return answer
+}
+
+function beginsWith(payload: Buffer, text: Buffer): boolean {
+  return payload.length >= text.length && payload.compare(text, 0, text.length, 0, text.length) === 0
+}
