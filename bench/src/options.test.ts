@@ -31,6 +31,16 @@ test('growth is measured only when it is named', () => {
   expect(options).toMatchObject({ chosen: [], growth: { steps: [0, 5000], users: 10_000 } })
 })
 
+test('realtime is measured only when it is named', () => {
+  expect(parseOptions([])?.realtime).toBeNull()
+  const named = ['--scenario', 'realtime', '--devices', '300']
+  expect(parseOptions(named)).toMatchObject({
+    chosen: [],
+    realtime: { devices: 300, conversations: 299 },
+  })
+  expect(() => parseOptions([...named.slice(0, -1), '10'])).toThrow('--devices')
+})
+
 test('pushes are measured only when they are named, in two parts', () => {
   expect(parseOptions([])?.push).toBeNull()
   const both = { devices: 20_000, crowdSize: 1_000_000 }

@@ -106,12 +106,7 @@ export class Device {
     } while (this.#needsSync)
   }
 
-  async #call(
-    socket: RawSocket,
-    effort: Effort,
-    op: string,
-    data: object,
-  ): Promise<RawAnswer> {
+  async #call(socket: RawSocket, effort: Effort, op: string, data: object): Promise<RawAnswer> {
     effort.calls++
     const answer = await socket.call(op, data)
     effort.bytes += JSON.stringify(answer.data).length
@@ -147,5 +142,7 @@ export function expectSuccess(answer: RawAnswer): RawAnswer {
 }
 
 function beginsWith(payload: Buffer, text: Buffer): boolean {
-  return payload.length >= text.length && payload.compare(text, 0, text.length, 0, text.length) === 0
+  return (
+    payload.length >= text.length && payload.compare(text, 0, text.length, 0, text.length) === 0
+  )
 }

@@ -24,7 +24,10 @@ const key = 'dGhlIHNhbXBsZSBub25jZQ=='
 export class RawSocket {
   readonly #socket: Socket
   readonly #reader = new FrameReader((opcode, payload) => this.#take(opcode, payload))
-  readonly #calls = new Map<number, { resolve(answer: RawAnswer): void; reject(error: Error): void }>()
+  readonly #calls = new Map<
+    number,
+    { resolve(answer: RawAnswer): void; reject(error: Error): void }
+  >()
   readonly #connected: Promise<void>
   #head: Buffer | null = Buffer.alloc(0)
   #lastId = 0
@@ -83,7 +86,10 @@ export class RawSocket {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#head === null) return this.#reader.read(chunk)
+    if (this.#head === null) {
+      this.#reader.read(chunk)
+      return
+    }
     const head = Buffer.concat([this.#head, chunk])
     const end = head.indexOf(handshakeEnd)
     if (end < 0) {
@@ -95,7 +101,8 @@ export class RawSocket {
     if (status.startsWith('HTTP/1.1 101')) this.#upgraded()
     else {
       this.#failed(new Error(status))
-      return this.cut()
+      this.cut()
+      return
     }
     if (head.length > end + 4) this.#reader.read(head.subarray(end + 4))
   }

@@ -80,7 +80,9 @@ async function createGroup(api: Api, ids: readonly number[], capacity: number): 
   })
   const group_id = Number(data.group_id)
   if (capacity > membersOfGroup)
-    await caller.succeed('POST', '/group/settings/capacity', { body: { group_id, value: capacity } })
+    await caller.succeed('POST', '/group/settings/capacity', {
+      body: { group_id, value: capacity },
+    })
   for (const user_list of lists(others))
     await caller.succeed('POST', '/group/admin/member_join', { body: { group_id, user_list } })
   return group_id
@@ -106,7 +108,17 @@ export async function sendFromEach(
     await Promise.all(senders.map((sender) => sendText(api, sender, [target])))
 }
 
-async function sendText(api: Api, sender: number, targets: readonly number[]): Promise<void> {
-  const body = { type: 1, targets, content_type: 0, content: 'x'.repeat(100) }
+/** Sends a message to the group of all. */
+export function sendToGroup({ api, logins, groupId }: RealtimeApp): Promise<void> {
+  return sendText(api, logins[0]?.userId as number, [groupId], 2)
+}
+
+async function sendText(
+  api: Api,
+  sender: number,
+  targets: readonly number[],
+  type = 1,
+): Promise<void> {
+  const body = { type, targets, content_type: 0, content: 'x'.repeat(100) }
   await api.admin({ userId: sender }).succeed('POST', '/message/send', { body })
 }

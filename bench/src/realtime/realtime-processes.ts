@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { startProcess } from '../load/processes.js'
-import type { SwarmAnswer, SwarmName } from './clients.js'
+import type { SwarmAnswer, SwarmName, SwarmOrder } from './clients.js'
 import type { LagFigures } from './lag-probe.js'
 import type { Swarm } from './swarm.js'
 
@@ -28,17 +28,23 @@ export class RunningSwarms implements Disposable {
 
   /** Orders run one after another. */
   #ask(swarm: SwarmName, method: string, args: readonly unknown[]): Promise<unknown> {
-    const answer = this.#turn.then(async () => {
-      this.#child.send({ swarm, method, args })
-      const [message] = (await Promise.race([
-        once(this.#child, 'message'),
-        once(this.#child, 'exit').then(() => [{ error: 'the devices have ended' }]),
-      ])) as [SwarmAnswer]
-      if ('error' in message) throw new Error(message.error)
-      return message.result
-    })
+    const answer = this.#turn.then(() => this.#send({ swarm, method, args }))
     this.#turn = answer.catch(() => {})
     return answer
+  }
+
+  #send(order: SwarmOrder): Promise<unknown> {
+    const child = this.#child
+    return new Promise((resolve, reject) => {
+      const ended = () => reject(new Error('the process of the devices has ended'))
+      child.once('exit', ended)
+      child.once('message', (message: SwarmAnswer) => {
+        child.off('exit', ended)
+        if ('error' in message) reject(new Error(message.error))
+        else resolve(message.result)
+      })
+      child.send(order)
+    })
   }
 }
 

@@ -16,6 +16,7 @@ import {
   makeRealtimeApp,
   type RealtimeApp,
   sendFromEach,
+  sendToGroup,
 } from './realtime-population.js'
 import { RunningSwarms, readLag, startBareGateway } from './realtime-processes.js'
 import type { FanOutResult, Latencies, ReturnResult, SendResult } from './swarm.js'
@@ -46,6 +47,8 @@ export interface RealtimeFigures {
   /** One message a second to all. */
   readonly toAll: Latencies
   readonly lag: LagFigures
+  /** Of the idle service, which shows the share of the machine. */
+  readonly idleLag: LagFigures
   readonly socketPerSecond: number
   readonly httpPerSecond: number
   readonly socketOfHttp: number
@@ -95,6 +98,7 @@ export async function measureRealtime(
   // The first connections make the devices; a restart leaves only what idle connections cost.
   const open = await swarms.run('service', 'open', service(), app.logins)
   const idleBytes = await idleBytesOf(server, swarms, app, service)
+  const idleLag = await readLag(lagPort)
 
   const fanOuts: FanOutRow[] = []
   await swarms.run('service', 'fanOut', { groupId: app.groupId, burst: 1, window: 1, seconds: 1 })
@@ -124,7 +128,7 @@ export async function measureRealtime(
 
   tell('realtime: reconnect of all')
   await swarms.run('service', 'cutAll')
-  await sendFromEach(app.api, [app.logins[0]?.userId as number], app.logins[1]?.userId as number, 1)
+  await sendToGroup(app)
   const storm = await swarms.run('service', 'comeBack')
 
   tell('realtime: restart of the service')
@@ -140,7 +144,7 @@ export async function measureRealtime(
   await server.settle()
   const idleWithGroupsBytes = await idleBytesOf(server, swarms, app, service)
   return {
-    ...{ database: storage.name, devices, open, fanOuts, toAll, lag, ...sends },
+    ...{ database: storage.name, devices, open, fanOuts, toAll, lag, idleLag, ...sends },
     ...{ oneToOne, besideFanOut, storm, restart, ...away, idleBytes, idleWithGroupsBytes },
   }
 }
@@ -244,7 +248,9 @@ async function measureAway(
 /** @throws Error when a process may not open as many sockets */
 function requireDescriptors(devices: number): void {
   const limits = readFileSync('/proc/self/limits', 'utf8')
-  const hard = Number(/^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY)
+  const hard = Number(
+    /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY,
+  )
   // The devices of the service and of the bare server are in one process.
   const needed = 2 * devices + 1_000
   if (hard < needed)

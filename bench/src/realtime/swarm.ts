@@ -319,7 +319,8 @@ function toMicroseconds(ms: number): number {
 }
 
 function latencies(histogram: RecordableHistogram): Latencies {
-  if (histogram.count === 0) return { count: 0, p50Ms: Number.NaN, p99Ms: Number.NaN, maxMs: Number.NaN }
+  if (histogram.count === 0)
+    return { count: 0, p50Ms: Number.NaN, p99Ms: Number.NaN, maxMs: Number.NaN }
   return {
     count: histogram.count,
     p50Ms: histogram.percentile(50) / 1_000,
