@@ -67,7 +67,6 @@ const withoutEvents = new Set([
   'token.user',
   'user.register',
   'message.ack',
-  'message.delivered',
   'group.settings.allow_member_invitation',
   'group.settings.require_admin_approval',
   'group.settings.unban_all',

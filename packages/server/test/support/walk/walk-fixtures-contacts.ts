@@ -123,9 +123,14 @@ export const messageFixtures: readonly Fixture[] = [
     msg_id_start: 0,
     limit: 10,
   })),
-  fixture(api.acknowledgeDelivery, ({ friend }) => ({
-    conversations: [{ conversation_id: friend.id, seq: 1 }],
-  })),
+  fixture(api.acknowledgeDelivery, async (context) => {
+    const { world, friend, subject } = context
+    await world.prepare(api.sendMessage, world.adminFor(friend), {
+      ...text,
+      targets: [subject.id],
+    })
+    return { conversations: [{ conversation_id: friend.id, seq: 2 ** 40 }] }
+  }),
   fixture(api.deleteConversation, conversationOnly),
   fixture(api.listConversations, { limit: 5 }),
   fixture(api.listUnread),
