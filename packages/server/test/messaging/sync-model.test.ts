@@ -29,7 +29,7 @@ const nat = fc.nat(1_000)
 const numbers = { who: nat, whom: nat, which: nat }
 const writing = fc.constantFrom('send', 'send', 'say', 'say', 'notify', 'broadcast')
 const altering = fc.constantFrom('recall', 'append')
-const reading = fc.constantFrom('read', 'read message', 'read all', 'delete', 'history')
+const reading = fc.constantFrom('read', 'read message', 'read all', 'deliver', 'delete', 'history')
 const grouping = fc.constantFrom('mute', 'join', 'kick', 'leave', 'visible', 'create', 'dissolve')
 const step = fc.oneof(
   { weight: 10, arbitrary: fc.record({ what: writing, ...numbers }) },
@@ -104,6 +104,11 @@ class SyncWorld {
         return this.sync(user, which)
       case 'read all':
         return acknowledge(api)
+      case 'deliver': {
+        const conversations = [{ conversation_id: other.id, seq: which % 10 }]
+        await api.call('POST', '/message/delivered', { body: { conversations } })
+        return
+      }
       case 'history':
         await history(api, this.#pick([other.id, systemId], which))
         return
@@ -290,16 +295,18 @@ for (const backend of testBackends()) {
 
     afterAll(() => server?.[Symbol.asyncDispose]())
 
-    it('sync: clients with any pages and windows come to the state of the server', {
+    it('sync: clients with any pages come to the state of the server, also beside other calls', {
       timeout: propertyTimeoutMs,
     }, async () => {
       const property = fc.asyncProperty(
         fc.array(step, { minLength: 5, maxLength: 80, size: 'max' }),
-        async (steps) => {
+        fc.integer({ min: 1, max: 10 }),
+        async (steps, atOnce) => {
           const admin = await anApplication(server)
           const people = await addUsers(admin, 4)
           const world = new SyncWorld(admin, people)
-          for (const each of steps) await world.run(each)
+          for (let first = 0; first < steps.length; first += atOnce)
+            await Promise.all(steps.slice(first, first + atOnce).map((each) => world.run(each)))
           for (const person of people) await world.compare(person)
         },
       )

@@ -79,8 +79,16 @@ export class SyncClient {
 
   constructor(private readonly api: Api) {}
 
-  /** Asks for what was missed until there is no more, and for one page of the rest of the list. */
-  async sync({ have = [], ...options }: SyncOptions = {}): Promise<void> {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Asks for what was missed until there is no more, and for one page of the rest of the list; one call after the other. */
+  sync(options: SyncOptions = {}): Promise<void> {
+    const synced = this.#last.then(() => this.#sync(options))
+    this.#last = synced.catch(() => {})
+    return synced
+  }
+
+  async #sync({ have = [], ...options }: SyncOptions): Promise<void> {
     let names = have
     for (let calls = 1; ; calls++) {
       if (calls > maxCalls) throw new Error('the sync has no end')
