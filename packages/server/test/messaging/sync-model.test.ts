@@ -3,7 +3,7 @@
  * counts, the list of conversations, and the list of all logs.
  */
 import type { LogHead, Message } from '@hermod/protocol'
-import { type Api, testBackends } from '@hermod/testkit'
+import { type Api, GatewayClient, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
@@ -246,6 +246,11 @@ class SyncWorld {
   }
 }
 
+async function openFor(session: GatewayClient, admin: Api, { id }: Person): Promise<void> {
+  const { appId = '', adminToken: accessToken = '' } = admin.options
+  expect((await session.open({ appId, accessToken, userId: id })).code).toBe(200)
+}
+
 function groupOf(which: number): object {
   return {
     type: which % 5 === 0 ? types.chatroom : types.private,
@@ -305,6 +310,9 @@ for (const backend of testBackends()) {
           const admin = await anApplication(server)
           const people = await addUsers(admin, 4)
           const world = new SyncWorld(admin, people)
+          // With a session the keys of recent rows are in memory.
+          using session = await GatewayClient.connect(server.url)
+          if (atOnce % 2 === 0) await openFor(session, admin, people[0] as Person)
           for (let first = 0; first < steps.length; first += atOnce)
             await Promise.all(steps.slice(first, first + atOnce).map((each) => world.run(each)))
           for (const person of people) await world.compare(person)

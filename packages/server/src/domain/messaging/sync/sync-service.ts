@@ -287,7 +287,8 @@ export class SyncService {
 
 function isOfAnotherHistory(after: Place, { epoch, head, timeAtPlace }: History): boolean {
   if (after.epoch !== epoch || after.position > head.position) return true
-  return timeAtPlace !== null && timeAtPlace !== after.time
+  // A time of 0 is not known.
+  return timeAtPlace !== null && after.time !== 0 && timeAtPlace !== after.time
 }
 
 function resetTo(epoch: string): SyncResult {
