@@ -48,8 +48,6 @@ interface User {
   /** True: the memberships are exact. */
   isReady: boolean
   loading: Promise<void> | null
-  /** Group events that delivery has begun since the load began; null: no load reads. */
-  events: GroupEvent[] | null
 }
 
 const none: readonly Session[] = []
@@ -64,6 +62,8 @@ export class AppDelivery {
   readonly #dispatcher: Dispatcher
   readonly #watermark: Watermark
   readonly #users = new Map<Int64, User>()
+  /** Group events that delivery has begun while memberships were read, for each read. */
+  readonly #noted = new Set<GroupEvent[]>()
 
   constructor(options: AppDeliveryOptions) {
     this.#options = options
@@ -190,7 +190,7 @@ export class AppDelivery {
     this.#watermark.begin(position, createdAt)
     observer.began(events.length, now() - createdAt)
     try {
-      this.#noteForLoads(events)
+      this.#note(events)
       this.#dispatcher.dispatch(events)
     } catch (error) {
       // A fault of ours: the clients read from the database what was not written.
@@ -204,17 +204,14 @@ export class AppDelivery {
   }
 
   /** Keeps group events for the users whose memberships are being read. */
-  #noteForLoads(events: readonly DeliveredEvent[]): void {
-    const ofGroups = events.filter((event) => 'group_id' in event.payload)
-    if (ofGroups.length === 0) return
-    for (const { events: noted } of this.#users.values())
-      noted?.push(...(ofGroups as unknown as GroupEvent[]))
+  #note(events: readonly DeliveredEvent[]): void {
+    for (const noted of this.#noted)
+      for (const event of events) if ('group_id' in event.payload) noted.push(event as GroupEvent)
   }
 
   #load(userId: Int64, user: User): Promise<void> {
     user.loading ??= this.#loadNow(userId, user).finally(() => {
       user.loading = null
-      user.events = null
     })
     return user.loading
   }
@@ -225,12 +222,17 @@ export class AppDelivery {
    */
   async #loadNow(userId: Int64, user: User): Promise<void> {
     const { source } = this.#options
-    user.events = []
-    const loaded = await source.loadReader(userId)
-    const head = await source.head()
-    if (this.#users.get(userId) !== user) return
-    this.#readers.add(userId, loaded, user.events)
-    user.events = null
+    const noted: GroupEvent[] = []
+    this.#noted.add(noted)
+    let head: number
+    try {
+      const loaded = await source.loadReader(userId)
+      head = await source.head()
+      if (this.#users.get(userId) !== user) return
+      this.#readers.add(userId, loaded, noted)
+    } finally {
+      this.#noted.delete(noted)
+    }
     await this.#follower.reached(head)
     user.isReady = true
   }
@@ -288,5 +290,5 @@ function isOpen({ phase }: Session): boolean {
 }
 
 function newUser(): User {
-  return { sessions: none, isReady: false, loading: null, events: null }
+  return { sessions: none, isReady: false, loading: null }
 }
