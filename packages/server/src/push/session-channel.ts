@@ -1,8 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { TransientDelivery } from '../delivery/transient-delivery.js'
 import { compare } from '../lib/compare.js'
-import type { SessionRegistry } from '../sessions/registry.js'
-import type { Session } from '../sessions/session.js'
+import { type DeviceSession, hasDevice, type SessionRegistry } from '../sessions/registry.js'
 import type { ConnectedDevice, CoreChannel, ProbedDevice } from './core-channel.js'
 import type { PushNotification } from './sender.js'
 
@@ -10,8 +9,6 @@ export interface SessionChannelOptions {
   readonly sessions: Pick<SessionRegistry, 'isOnline' | 'ofDevice' | 'ofUser' | 'users'>
   readonly transient: Pick<TransientDelivery, 'toSession'>
 }
-
-type DeviceSession = Session & { readonly deviceSn: number }
 
 /** The service's own channel: the devices of the sessions of this node. */
 export class SessionChannel implements CoreChannel {
@@ -80,8 +77,4 @@ export class SessionChannel implements CoreChannel {
       this.options.sessions.ofUser(appId, userId).filter(hasDevice),
     )
   }
-}
-
-function hasDevice(session: Session): session is DeviceSession {
-  return session.deviceSn !== null
 }

@@ -106,6 +106,9 @@ export class SessionRegistry {
   }
 }
 
-function hasDevice({ deviceSn }: Session): boolean {
-  return deviceSn !== null
+/** A session with a device. */
+export type DeviceSession = Session & { readonly deviceSn: number }
+
+export function hasDevice(session: Session): session is DeviceSession {
+  return session.deviceSn !== null
 }

@@ -91,6 +91,7 @@ for (const backend of anyBackend()) {
               from_xid: { device_sn: 0, uid: alice.id },
               is_system: false,
               msg_id: msg_ids[0],
+              seq: 1,
               status: 'UNREAD',
               timestamp: expect.any(Number),
               to_xid: { device_sn: 0, uid: bob.id },
