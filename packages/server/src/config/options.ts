@@ -251,7 +251,7 @@ export const options = {
     min: 1,
     max: 1_000_000,
     default: 2_000,
-    text: 'The most WebSocket connections that have not sent session.open; a further one takes the place of the oldest that has waited for a second.',
+    text: 'The most WebSocket connections that have not sent session.open; a further one takes the place of one of the address that has most, or of one that has waited for a second.',
   }),
   gatewayUserSessions: integer({
     name: 'HERMOD_GATEWAY_USER_SESSIONS',

@@ -16,8 +16,9 @@ const shareOfSockets = 0.9
 /** Bounds WebSockets: in all, by address, and those that have not sent session.open. */
 export class Admission {
   readonly #byNetwork = new Map<string, number>()
-  /** In the order in which they came. */
+  /** Without session.open, in the order in which they came. */
   readonly #unopened = new Set<Connection>()
+  readonly #unopenedByNetwork = new Map<string, Set<Connection>>()
   readonly #limit: number
   #count = 0
 
@@ -46,7 +47,7 @@ export class Admission {
     if ((this.#byNetwork.get(network) ?? 0) >= this.bounds.addressConnections)
       throw new AppError('address_limited', 'too many connections', { retryAfterSeconds: 10 })
     if (this.#count >= this.#limit) throw new AppError('unavailable', 'too many connections')
-    if (this.#unopened.size >= this.bounds.unopened) this.#makeRoom()
+    if (this.#unopened.size >= this.bounds.unopened) this.#makeRoom(network)
     return network
   }
 
@@ -55,17 +56,23 @@ export class Admission {
     this.#count++
     this.#byNetwork.set(network, (this.#byNetwork.get(network) ?? 0) + 1)
     this.#unopened.add(connection)
+    const ofNetwork = this.#unopenedByNetwork.get(network) ?? new Set()
+    this.#unopenedByNetwork.set(network, ofNetwork.add(connection))
   }
 
   /** The connection has sent session.open, or is closing. */
   opens(connection: Connection): void {
-    this.#unopened.delete(connection)
+    if (!this.#unopened.delete(connection)) return
+    const { network } = connection.source
+    const ofNetwork = this.#unopenedByNetwork.get(network)
+    ofNetwork?.delete(connection)
+    if (ofNetwork?.size === 0) this.#unopenedByNetwork.delete(network)
   }
 
   remove(connection: Connection): void {
     const { network } = connection.source
     this.#count--
-    this.#unopened.delete(connection)
+    this.opens(connection)
     const left = (this.#byNetwork.get(network) ?? 0) - 1
     if (left > 0) this.#byNetwork.set(network, left)
     else this.#byNetwork.delete(network)
@@ -79,9 +86,16 @@ export class Admission {
     }
   }
 
-  /** @throws AppError unavailable when the oldest one has not had the time to send session.open */
-  #makeRoom(): void {
-    const [oldest] = this.unopenedSince(performance.now() - giveWayMs)
+  /**
+   * The oldest connection gives way: that of the network that has most, or one that has waited for a second.
+   * @throws AppError unavailable when there is none
+   */
+  #makeRoom(network: string): void {
+    const [most = this.#unopened] = [...this.#unopenedByNetwork.values()].sort(
+      (a, b) => b.size - a.size,
+    )
+    const own = this.#unopenedByNetwork.get(network)?.size ?? 0
+    const [oldest] = most.size > own + 1 ? most : this.unopenedSince(performance.now() - giveWayMs)
     if (!oldest) throw new AppError('unavailable', 'too many connections without a session')
     oldest.close('openTimeOut', 'too many connections wait for session.open')
   }

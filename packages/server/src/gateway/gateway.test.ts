@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { WebSocket } from 'ws'
+import { type ClientOptions, WebSocket } from 'ws'
 import { Edge } from '../edge/edge.js'
 import type { Executor } from '../pipeline/executor.js'
 import { textFrame } from '../sessions/frames.js'
@@ -13,6 +13,9 @@ import { Gateway, type GatewayBounds } from './gateway.js'
 const wide = { connections: 1_000, addressConnections: 1_000, unopened: 1_000 }
 const heartbeat = textFrame('{"pos":"here"}')
 const success = '{"code":200,"data":true,"message":null}'
+
+/** More than the buffers of the system take. */
+const largeAnswer = `{"code":200,"data":"${'x'.repeat(16_000_000)}","message":null}`
 
 interface Frame {
   readonly id?: number
@@ -136,7 +139,7 @@ class World {
   }
 
   /** Connects, without a session. @returns null for a handshake that is refused with this status */
-  async connect(options: { readonly autoPong?: boolean } = {}): Promise<Client | number> {
+  async connect(options: ClientOptions = {}): Promise<Client | number> {
     const { port } = this.server.address() as AddressInfo
     const websocket = new WebSocket(`ws://127.0.0.1:${port}/gateway`, 'hermod.v1.json', options)
     this.clients.push(websocket)
@@ -151,7 +154,7 @@ class World {
     })
   }
 
-  async open(options: { readonly autoPong?: boolean } = {}): Promise<Client> {
+  async open(options: ClientOptions = {}): Promise<Client> {
     const client = await this.connect(options)
     if (typeof client === 'number') throw new Error(`refused with ${client}`)
     client.call(0, 'session.open')
@@ -297,6 +300,22 @@ describe('the time of connections', () => {
     await client.closedWith(4502)
   })
 
+  it('closes a session that takes no byte of its answers', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    client.websocket.pause()
+    client.call(1)
+    await client.until(() => world.running.length === 1)
+    world.running[0]?.(largeAnswer)
+    // Twice 15 s, and a second for each 64 KiB.
+    await world.pass(30_000 + 16_000_000 / 65.536)
+    expect(world.left).toEqual([])
+    await world.pass(10_000)
+    expect(world.left).toHaveLength(1)
+    client.websocket.resume()
+    await client.closedWith(4001)
+  })
+
   it('closes a frame that stops in the middle', async () => {
     world = await new World().listen()
     const client = await world.open()
@@ -352,11 +371,9 @@ describe('calls of a connection', () => {
     world = await new World().listen()
     const client = await world.open()
     client.websocket.pause()
-    // More than the buffers of the system take.
-    const large = `{"code":200,"data":"${'x'.repeat(16_000_000)}","message":null}`
     client.call(1)
     await client.until(() => world.running.length === 1)
-    world.running[0]?.(large)
+    world.running[0]?.(largeAnswer)
     await turns()
     client.call(2)
     await turns()
@@ -445,6 +462,16 @@ describe('bounds', () => {
     world = await new World({}, 20).listen()
     for (let i = 0; i < 18; i++) await world.open()
     expect(await world.connect()).toBe(503)
+  })
+
+  it('of connections without session.open: an address that has fewer takes a place at once', async () => {
+    world = await new World({ unopened: 4 }).listen()
+    const many: Client[] = []
+    for (let i = 0; i < 4; i++) many.push((await world.connect()) as Client)
+    expect(await world.connect()).toBe(503)
+    await world.connect({ localAddress: '127.0.0.9' })
+    await many[0]?.closedWith(4508)
+    expect(many.map(({ closeCode }) => closeCode)).toEqual([4508, null, null, null])
   })
 
   it('of connections without session.open: the oldest gives way after a second', async () => {
