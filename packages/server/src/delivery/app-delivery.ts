@@ -12,7 +12,7 @@ import type { LoadedReader } from './receivers/reader-store.js'
 import { type GroupEvent, Readers } from './receivers/readers.js'
 import { syncStateOf } from './sync-state.js'
 import type { FanOuts } from './writing/fan-outs.js'
-import { syncNeededFrame } from './writing/frames.js'
+import { syncRequest } from './writing/frames.js'
 import { Watermark } from './writing/watermark.js'
 
 /** The outbox of one app, and what is read of its users. */
@@ -43,7 +43,7 @@ export interface AppDeliveryOptions {
 }
 
 /** A user with sessions that have entered. */
-interface User {
+interface ConnectedUser {
   sessions: readonly Session[]
   /** True: the memberships are exact. */
   isReady: boolean
@@ -61,7 +61,7 @@ export class AppDelivery {
   readonly #readers: Readers
   readonly #dispatcher: Dispatcher
   readonly #watermark: Watermark
-  readonly #users = new Map<Int64, User>()
+  readonly #users = new Map<Int64, ConnectedUser>()
   /** Group events that delivery has begun while memberships were read, for each read. */
   readonly #noted = new Set<GroupEvent[]>()
 
@@ -209,7 +209,7 @@ export class AppDelivery {
       for (const event of events) if ('group_id' in event.payload) noted.push(event as GroupEvent)
   }
 
-  #load(userId: Int64, user: User): Promise<void> {
+  #load(userId: Int64, user: ConnectedUser): Promise<void> {
     user.loading ??= this.#loadNow(userId, user).finally(() => {
       user.loading = null
     })
@@ -220,7 +220,7 @@ export class AppDelivery {
    * Reads the memberships of a user. They are of a moment between the position that is begun and the end of the outbox, so they are exact
    * once delivery has begun everything up to that end: each later change was applied.
    */
-  async #loadNow(userId: Int64, user: User): Promise<void> {
+  async #loadNow(userId: Int64, user: ConnectedUser): Promise<void> {
     const { source } = this.#options
     const noted: GroupEvent[] = []
     this.#noted.add(noted)
@@ -264,7 +264,7 @@ export class AppDelivery {
     }
   }
 
-  async #reload(userId: Int64, user: User, suspended: readonly Session[]): Promise<void> {
+  async #reload(userId: Int64, user: ConnectedUser, suspended: readonly Session[]): Promise<void> {
     try {
       // A load that reads already may have begun before the purge.
       await user.loading?.catch(() => {})
@@ -282,13 +282,13 @@ export function resume(session: Session): void {
   session.phase = 'live'
   if (!session.hasMissed) return
   session.hasMissed = false
-  session.link.write(syncNeededFrame)
+  session.link.write(syncRequest)
 }
 
 function isOpen({ phase }: Session): boolean {
   return phase !== 'ended'
 }
 
-function newUser(): User {
+function newUser(): ConnectedUser {
   return { sessions: none, isReady: false, loading: null }
 }

@@ -1,6 +1,6 @@
 import type { Session } from '../sessions/session.js'
 
-/** How a session begins: `current` has missed nothing up to `pos`; the others ask `message.sync`. */
+/** The state in which a session begins: `current` has missed nothing up to `pos`; clients in the others call `message.sync`. */
 export type SyncState =
   | { readonly sync: 'current'; readonly pos: string }
   | { readonly sync: 'needed' | 'reset'; readonly pos: null }

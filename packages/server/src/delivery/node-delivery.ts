@@ -17,7 +17,7 @@ import type { Timers } from './outbox-follower.js'
 import type { ReaderStore } from './receivers/reader-store.js'
 import type { TransientDelivery } from './transient-delivery.js'
 import { type FanOutObserver, FanOuts } from './writing/fan-outs.js'
-import { emptyFrame, eventFrame } from './writing/frames.js'
+import { emptyFrame, encodeEvent } from './writing/frames.js'
 
 export interface NodeDeliveryOptions {
   readonly database: Database
@@ -127,7 +127,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
 
   toUsers(appId: string, userIds: readonly Int64[], { kind, data }: TransientEvent): void {
     const { sessions } = this.options
-    const frame = eventFrame(kind, data)
+    const frame = encodeEvent(kind, data)
     for (const userId of userIds)
       for (const session of sessions.ofUser(appId, userId)) writeTransient(session, frame)
   }
@@ -142,14 +142,14 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     this.#fanOuts.start({
       lane: `${appId}/signals/${groupId}`,
       receivers: members.filter(({ userId }) => userId !== exceptId),
-      frames: { all: eventFrame(kind, data), own: null },
+      frames: { all: encodeEvent(kind, data), own: null },
       isTransient: true,
       ended() {},
     })
   }
 
   toSession(session: Session, { kind, data }: TransientEvent): boolean {
-    return writeTransient(session, eventFrame(kind, data))
+    return writeTransient(session, encodeEvent(kind, data))
   }
 
   /** Looks for rows whose wake was lost, and ends what is not used. */

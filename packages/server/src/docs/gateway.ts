@@ -14,7 +14,7 @@ import {
   sessionOpenOp,
 } from '@hermod/protocol/gateway'
 import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
-import { type Audience, audiences } from '../outbox/audience.js'
+import { audiences, type EventAudience } from '../outbox/audience.js'
 import { code, fieldRows, markdownPage, markdownTable } from './render.js'
 
 export function renderGateway(document: AsyncApiDocument): string {
@@ -56,7 +56,7 @@ export function renderGateway(document: AsyncApiDocument): string {
   ])
 }
 
-const receivers: Readonly<Record<Audience | 'transient', string>> = {
+const receivers: Readonly<Record<EventAudience | 'transient', string>> = {
   log: 'readers of the conversation',
   actor: 'own devices of the actor',
   users: '`user_ids`',
@@ -68,7 +68,7 @@ const receivers: Readonly<Record<Audience | 'transient', string>> = {
   transient: 'connected devices only; never stored',
 }
 
-function audienceOf(kind: DeviceEventKind): Audience | 'transient' {
+function audienceOf(kind: DeviceEventKind): EventAudience | 'transient' {
   return kind in audiences ? audiences[kind as keyof typeof audiences] : 'transient'
 }
 

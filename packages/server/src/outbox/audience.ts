@@ -11,7 +11,7 @@ import type { EventKind } from '@hermod/protocol/events'
  * - `applicants`: owner and admins of the group, the actor and those in `user_ids`
  * - `none`: no device
  */
-export type Audience =
+export type EventAudience =
   | 'log'
   | 'actor'
   | 'users'
@@ -87,4 +87,4 @@ export const audiences = {
   'user.device_removed': 'users',
   'user.device_updated': 'users',
   'user.settings_updated': 'users',
-} as const satisfies Record<EventKind, Audience>
+} as const satisfies Record<EventKind, EventAudience>

@@ -34,7 +34,7 @@ export class RecentRows {
   add(row: RowConcern): void {
     if (row.position !== this.last + 1) this.clear(row.position - 1)
     this.#rows.push(row)
-    this.#bytes += sizeOf(row)
+    this.#bytes += memoryOf(row)
     this.last = row.position
     if (this.#rows.length > this.#maxRows || this.#bytes > this.#maxBytes) this.#dropOldest()
   }
@@ -65,20 +65,20 @@ export class RecentRows {
   #dropOldest(): void {
     let dropped = Math.ceil(this.#rows.length / 10)
     const limit = this.#maxBytes * 0.9
-    this.#bytes -= bytesOf(this.#rows, 0, dropped)
+    this.#bytes -= memoryOfRows(this.#rows, 0, dropped)
     while (this.#bytes > limit && dropped < this.#rows.length)
-      this.#bytes -= bytesOf(this.#rows, dropped, ++dropped)
+      this.#bytes -= memoryOfRows(this.#rows, dropped, ++dropped)
     this.#rows = this.#rows.slice(dropped)
   }
 }
 
-function bytesOf(rows: readonly RowConcern[], from: number, to: number): number {
+function memoryOfRows(rows: readonly RowConcern[], from: number, to: number): number {
   let bytes = 0
-  for (let index = from; index < to; index++) bytes += sizeOf(rows[index] as RowConcern)
+  for (let index = from; index < to; index++) bytes += memoryOf(rows[index] as RowConcern)
   return bytes
 }
 
 /** An estimate of the memory of a row. */
-function sizeOf({ logs, groupIds, userIds }: RowConcern): number {
+function memoryOf({ logs, groupIds, userIds }: RowConcern): number {
   return 128 + logs.length * 64 + (groupIds.length + userIds.length) * 8
 }

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { type Audience, audiences } from './audience.js'
+import { audiences, type EventAudience } from './audience.js'
 import type { MessageReader } from './consumer.js'
 import type { ChangedLog, LogKey } from './log-key.js'
 import type { OutboxRow } from './outbox-store.js'
@@ -19,7 +19,7 @@ export interface RowConcern {
 }
 
 /** The parts of a payload that name its logs, groups and users. */
-interface Named {
+interface NamedKeys {
   readonly actor_id?: Int64
   readonly user_ids?: readonly Int64[]
   readonly group_id?: Int64
@@ -31,7 +31,7 @@ interface Named {
   }
 }
 
-const privateAudiences: readonly Audience[] = ['actor', 'users', 'both', 'none']
+const privateAudiences: readonly EventAudience[] = ['actor', 'users', 'both', 'none']
 const none: readonly never[] = []
 /** The low_id of broadcast streams, which every user reads. */
 const broadcastLowId = -1
@@ -43,7 +43,13 @@ export function concernOf(
 ): RowConcern {
   if (kind === 'message.stored')
     return concern(position, createdAt, { logs: messages.logs(payload), isPrivate: false })
-  const { actor_id, user_ids = none, group_id, conversation, change } = JSON.parse(payload) as Named
+  const {
+    actor_id,
+    user_ids = none,
+    group_id,
+    conversation,
+    change,
+  } = JSON.parse(payload) as NamedKeys
   const audience = audiences[kind]
   const isOfDirectLog =
     conversation !== undefined && !conversation.is_group && conversation.low_id !== broadcastLowId

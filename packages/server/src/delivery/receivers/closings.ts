@@ -70,11 +70,11 @@ function closingOf(event: ClosingEvent): Closing | null {
   switch (event.kind) {
     case 'user.kicked': {
       const { device_sn: deviceSn } = event.payload
-      const ends = deviceSn === undefined ? isLogin : isOf(deviceSn)
+      const ends = deviceSn === undefined ? isLogin : isSessionOf(deviceSn)
       return { code: 'kicked', reason: 'kicked', isChecked: true, ends }
     }
     case 'user.device_removed': {
-      const ends = isOf(event.payload.device_sn)
+      const ends = isSessionOf(event.payload.device_sn)
       return { code: 'kicked', reason: 'device_removed', isChecked: true, ends }
     }
     case 'user.password_changed':
@@ -88,6 +88,6 @@ function closingOf(event: ClosingEvent): Closing | null {
   }
 }
 
-function isOf(deviceSn: number): (session: Session) => boolean {
+function isSessionOf(deviceSn: number): (session: Session) => boolean {
   return (session) => session.deviceSn === deviceSn
 }

@@ -4,7 +4,7 @@ import { audiences } from '../../outbox/audience.js'
 import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { Session } from '../../sessions/session.js'
 import type { FanOuts } from '../writing/fan-outs.js'
-import { eventFrame, type Frames } from '../writing/frames.js'
+import { encodeEvent, type Frames } from '../writing/frames.js'
 import type { Closings } from './closings.js'
 import { type CollectedCrowd, CrowdEvents, isCrowdEvent } from './crowd-events.js'
 import type { GroupEvent, Readers, SplitReceivers } from './readers.js'
@@ -29,7 +29,7 @@ type LogKind =
   | 'change.skipped'
 /** An event of the log of a conversation. */
 type LogEvent = Extract<DeliveredEvent, { kind: LogKind }>
-type Conversation = EventPayloads['message.stored']['conversation']
+type EventConversation = EventPayloads['message.stored']['conversation']
 
 const none: readonly Session[] = []
 const broadcastLowId = -1
@@ -70,7 +70,7 @@ export class Dispatcher {
     this.#start(lane, visible, () => framesOf(run))
     if (hidden.length > 0 && first.change !== undefined)
       this.#start(lane, hidden, () =>
-        shared(eventFrame('change.skipped', { conversation }, first.change)),
+        shared(encodeEvent('change.skipped', { conversation }, first.change)),
       )
   }
 
@@ -94,10 +94,11 @@ export class Dispatcher {
     if (isGroupEvent(event)) this.#dispatchGroup(event)
     else {
       const { kind, payload } = event
-      const conversation = 'conversation' in payload ? (payload.conversation as Conversation) : null
+      const conversation =
+        'conversation' in payload ? (payload.conversation as EventConversation) : null
       const receivers = this.#named(event)
       const lane = conversation && laneOf(conversation)
-      this.#start(lane, receivers, () => shared(eventFrame(kind, payload, event.change)))
+      this.#start(lane, receivers, () => shared(encodeEvent(kind, payload, event.change)))
       this.options.closings.apply(event)
     }
   }
@@ -111,7 +112,7 @@ export class Dispatcher {
     const isCrowd = isCrowdEvent(event, readers.memberCount(groupId))
     if (!isCrowd) this.#crowds.flush(groupId)
     const receivers = isCrowd ? this.#named(event) : this.#groupReceivers(event)
-    this.#start(groupLane(groupId), receivers, () => shared(eventFrame(kind, payload)))
+    this.#start(groupLane(groupId), receivers, () => shared(encodeEvent(kind, payload)))
     if (isCrowd) this.#crowds.add(event, this.options.hold())
   }
 
@@ -160,7 +161,7 @@ export class Dispatcher {
     const receivers = this.options.readers
       .members(groupId)
       .filter((session) => !userIds.has(session.userId))
-    this.#start(groupLane(groupId), receivers, () => shared(eventFrame(kind, data)))
+    this.#start(groupLane(groupId), receivers, () => shared(encodeEvent(kind, data)))
   }
 
   #start(lane: string | null, receivers: readonly Session[], encode: () => Frames): void {
@@ -185,7 +186,7 @@ function isGroupEvent(event: DeliveredEvent): event is DeliveredEvent & GroupEve
 }
 
 /** A direct conversation has few receivers, so it needs no lane. */
-function laneOf({ low_id, high_id, is_group }: Conversation): string | null {
+function laneOf({ low_id, high_id, is_group }: EventConversation): string | null {
   if (is_group) return groupLane(low_id)
   return low_id === broadcastLowId ? `broadcasts/${high_id}` : null
 }
@@ -198,10 +199,10 @@ function groupLane(groupId: Int64): string {
 function runOf(events: readonly DeliveredEvent[], start: number): readonly LogEvent[] {
   const first = events[start] as LogEvent
   let end = start + 1
-  let characters = sizeOf(first)
+  let characters = textLengthOf(first)
   if (first.kind === 'message.stored')
     while (end < events.length && isSameLog(first, events[end] as DeliveredEvent)) {
-      characters += sizeOf(events[end] as LogEvent)
+      characters += textLengthOf(events[end] as LogEvent)
       if (characters > maxWriteCharacters) break
       end++
     }
@@ -209,7 +210,7 @@ function runOf(events: readonly DeliveredEvent[], start: number): readonly LogEv
 }
 
 /** The characters of the texts of a message. */
-function sizeOf({ payload }: LogEvent): number {
+function textLengthOf({ payload }: LogEvent): number {
   if (!('content' in payload)) return 0
   const { content, attachment, config, ext } = payload
   return content.length + attachment.length + config.length + ext.length
@@ -232,12 +233,12 @@ function framesOf(run: readonly LogEvent[]): Frames {
   const own: { readonly index: number; readonly senderId: Int64; readonly frame: Buffer }[] = []
   for (const [index, { kind, payload, change }] of run.entries()) {
     if (!('transaction_id' in payload)) {
-      all.push(eventFrame(kind, payload, change))
+      all.push(encodeEvent(kind, payload, change))
       continue
     }
     const { transaction_id: _, ...others } = payload
-    all.push(eventFrame(kind, others, change))
-    own.push({ index, senderId: payload.sender_id, frame: eventFrame(kind, payload, change) })
+    all.push(encodeEvent(kind, others, change))
+    own.push({ index, senderId: payload.sender_id, frame: encodeEvent(kind, payload, change) })
   }
   const bySender = new Map<Int64, Buffer>()
   for (const { senderId } of own) {

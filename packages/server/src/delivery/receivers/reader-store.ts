@@ -12,7 +12,7 @@ export interface LoadedMembership {
   readonly memberCount: number
 }
 
-/** What decides which events a user receives. */
+/** The memberships of a user, and the broadcasts for the user. */
 export interface LoadedReader {
   readonly memberships: readonly LoadedMembership[]
   /** Later broadcasts are for the user. */

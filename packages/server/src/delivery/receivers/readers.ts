@@ -3,7 +3,7 @@ import type { Event } from '@hermod/protocol/events'
 import type { Session } from '../../sessions/session.js'
 import type { LoadedReader } from './reader-store.js'
 
-interface Membership {
+interface ConnectedMember {
   role: number
   /** True: messages of the group are not sent live. */
   isMuted: boolean
@@ -12,18 +12,18 @@ interface Membership {
 }
 
 /** A group with connected members. */
-interface Group {
+interface ConnectedGroup {
   isHistoryVisible: boolean
   /** All members, connected or not. */
   memberCount: number
-  readonly members: Map<Int64, Membership>
+  readonly members: Map<Int64, ConnectedMember>
   /** The sessions of its members, until something changes. */
   sessions: readonly Session[] | null
   /** Those of members who receive messages. */
   receiving: readonly Session[] | null
 }
 
-interface Reader {
+interface ConnectedReader {
   readonly groupIds: Set<Int64>
   readonly broadcastsAfter: number
 }
@@ -43,8 +43,8 @@ const noSessions: readonly Session[] = []
  * changed, only replaced, so a fan-out keeps the list with which it began.
  */
 export class Readers {
-  readonly #readers = new Map<Int64, Reader>()
-  readonly #groups = new Map<Int64, Group>()
+  readonly #readers = new Map<Int64, ConnectedReader>()
+  readonly #groups = new Map<Int64, ConnectedGroup>()
 
   /** @param sessionsOf the open sessions of a user */
   constructor(private readonly sessionsOf: (userId: Int64) => readonly Session[]) {}
@@ -137,7 +137,7 @@ export class Readers {
   /** Splits {@link receiving} by whether the member may see a message that may be older than the membership. */
   receivingOlder(groupId: Int64, messageId: Int64): SplitReceivers {
     const group = this.#groups.get(groupId)
-    const isHidden = ({ joinedMessageId }: Membership) => messageId <= joinedMessageId
+    const isHidden = ({ joinedMessageId }: ConnectedMember) => messageId <= joinedMessageId
     if (!group || group.isHistoryVisible || ![...group.members.values()].some(isHidden))
       return { visible: this.receiving(groupId), hidden: noSessions }
     return {
@@ -195,13 +195,13 @@ export class Readers {
     }
   }
 
-  #mute(groupId: Int64, membership: Membership, mode: number): void {
+  #mute(groupId: Int64, membership: ConnectedMember, mode: number): void {
     membership.isMuted = mode === muteMode.notReceived
     const group = this.#groups.get(groupId)
     if (group) group.receiving = null
   }
 
-  #put(groupId: Int64, userId: Int64, membership: Membership): void {
+  #put(groupId: Int64, userId: Int64, membership: ConnectedMember): void {
     const group = this.#groups.get(groupId) ?? newGroup()
     this.#groups.set(groupId, group)
     group.members.set(userId, membership)
@@ -218,7 +218,10 @@ export class Readers {
     if (group.members.size === 0) this.#groups.delete(groupId)
   }
 
-  #list(group: Group, wants: (membership: Membership) => boolean): readonly Session[] {
+  #list(
+    group: ConnectedGroup,
+    wants: (membership: ConnectedMember) => boolean,
+  ): readonly Session[] {
     const sessions: Session[] = []
     for (const [userId, membership] of group.members)
       if (wants(membership))
@@ -228,13 +231,13 @@ export class Readers {
   }
 }
 
-const newMembership: Membership = {
+const newMembership: ConnectedMember = {
   role: memberRole.member,
   isMuted: false,
   joinedMessageId: 0,
 }
 
-function newGroup(): Group {
+function newGroup(): ConnectedGroup {
   return {
     isHistoryVisible: false,
     memberCount: 1,
@@ -244,7 +247,7 @@ function newGroup(): Group {
   }
 }
 
-function forgetSessions(group: Group): void {
+function forgetSessions(group: ConnectedGroup): void {
   group.sessions = null
   group.receiving = null
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { eventFrame } from './frames.js'
+import { encodeEvent } from './frames.js'
 
 describe('frames', () => {
   it('of events have the change number where there is one', () => {
     const read = (frame: Buffer) => frame.subarray(2).toString()
-    expect(read(eventFrame('message.read', { seq: 1 }))).toBe(
+    expect(read(encodeEvent('message.read', { seq: 1 }))).toBe(
       '{"event":"message.read","data":{"seq":1}}',
     )
-    expect(read(eventFrame('message.stored', {}, 7))).toBe(
+    expect(read(encodeEvent('message.stored', {}, 7))).toBe(
       '{"event":"message.stored","data":{},"change":7}',
     )
   })

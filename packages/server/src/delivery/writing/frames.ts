@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { textFrame } from '../../sessions/frames.js'
 
 /** Returns the frame of an event. @param change its number in the log */
-export function eventFrame(kind: string, data: unknown, change?: number): Buffer {
+export function encodeEvent(kind: string, data: unknown, change?: number): Buffer {
   const number = change === undefined ? '' : `,"change":${change}`
   return textFrame(`{"event":"${kind}","data":${JSON.stringify(data)}${number}}`)
 }
@@ -15,6 +15,6 @@ export interface Frames {
 }
 
 /** Asks the client to sync. */
-export const syncNeededFrame = textFrame('{"event":"sync.needed"}')
+export const syncRequest = textFrame('{"event":"sync.needed"}')
 /** The heartbeat of a session that has to sync. */
 export const emptyFrame = textFrame('{}')
