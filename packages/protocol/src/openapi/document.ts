@@ -7,7 +7,6 @@ import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
 import { object, optional, string, type TProperties } from '../schema.js'
-import { limitationOf } from './partial.js'
 
 /** A query parameter, or a header under the components. */
 export interface OpenApiParameter {
@@ -65,8 +64,6 @@ export interface OpenApiOperation {
   }[]
   readonly 'x-hermod-origin': Operation['origin']
   /** Present only on operations that answer code 50100 so far. */
-  /** Limitation of an operation that works in part. */
-  readonly 'x-hermod-limitation'?: string
   readonly 'x-hermod-status'?: 'planned'
 }
 
@@ -161,7 +158,6 @@ function describeMethod(
   { schemas, planned }: Surroundings,
 ): OpenApiOperation {
   const callers = callerRules[operation.callers]
-  const limitation = limitationOf(operation.id)
   const requestBody = requestBodyOf(operation, schemas)
   return {
     operationId: operationIdOf(operation, method),
@@ -173,7 +169,7 @@ function describeMethod(
       operation.right &&
         `Right in the group: ${operation.right} (${groupRights[operation.right].meaning}).`,
       errorSentence(operation.errors),
-      planned ? plannedSentence : limitation,
+      planned && plannedSentence,
     ]
       .filter(Boolean)
       .join('\n\n'),
@@ -194,7 +190,6 @@ function describeMethod(
       text: errorCatalogue[name].text,
     })),
     'x-hermod-origin': operation.origin,
-    ...(!planned && limitation !== null && { 'x-hermod-limitation': limitation }),
     ...(planned && { 'x-hermod-status': 'planned' as const }),
   }
 }

@@ -3,5 +3,4 @@
  * so that browsers need not load it.
  */
 export * from './document.js'
-export * from './partial.js'
 export * from './reference.js'

@@ -33,8 +33,6 @@ export interface ReferenceOperation {
   readonly notes: string
   readonly callers: string
   readonly planned: boolean
-  /** The operation's limitation; "" for none. */
-  readonly limitation: string
   readonly headers: readonly ReferenceField[]
   readonly query: readonly ReferenceField[]
   readonly body: readonly ReferenceField[]
@@ -97,7 +95,6 @@ function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): R
     notes: operation['x-hermod-notes'] ?? '',
     callers: callerRules[operation['x-hermod-callers'] as keyof typeof callerRules].description,
     planned: operation['x-hermod-status'] === 'planned',
-    limitation: operation['x-hermod-limitation'] ?? '',
     headers: parameters
       .filter((each) => each.in === 'header')
       .map((each) => parameterField(document, each)),

@@ -38,14 +38,6 @@ describe('the generated reference', () => {
     expect(renderAvailability(operations, all)).not.toContain('50100')
   })
 
-  it('names below its section what works in part, of operations that are available', () => {
-    const text = renderAvailability(operations, builtOperationIds)
-    const [, limitation] = /\n\nIn part:\n\n- `message\.send`: (.*)\n/.exec(text) ?? []
-    expect(limitation).toContain('online_only')
-    expect(text.match(/In part:/g)).toHaveLength(1)
-    expect(renderOperations(document)).toContain(`**In part**: ${limitation}`)
-  })
-
   it('keeps every table rectangular', () => {
     const tables = [
       renderOperations(document),

@@ -1,8 +1,6 @@
 /** The generated pages of docs/reference, as Markdown. Pure: the same input gives the same text. */
 import type { ErrorEntry, Operation } from '@hermod/protocol'
 import {
-  limitationOf,
-  missingEvents,
   type OpenApiDocument,
   type ReferenceField,
   type ReferenceOperation,
@@ -53,8 +51,7 @@ export function renderAvailability(
       ? ' The others are part of the contract, check nothing yet and answer code 50100.'
       : ''
   return markdownPage('Availability', [
-    `${built} of ${operations.length} operations are available in this version.${others} What works in part is named below the table of its section.`,
-    missingEvents,
+    `${built} of ${operations.length} operations are available in this version.${others}`,
     ...sections.flatMap((name) => [
       `## ${name}`,
       markdownTable(
@@ -68,18 +65,8 @@ export function renderAvailability(
             builtIds.has(id) ? 'yes' : 'answers 50100',
           ]),
       ),
-      ...renderLimitations(operations.filter(({ tag, id }) => tag === name && builtIds.has(id))),
     ]),
   ])
-}
-
-/** @returns nothing when every operation is complete */
-function renderLimitations(operations: readonly Operation[]): string[] {
-  const lines = operations.flatMap(({ id }) => {
-    const limitation = limitationOf(id)
-    return limitation === null ? [] : [`- ${code(id)}: ${inline(limitation)}`]
-  })
-  return lines.length === 0 ? [] : ['In part:', lines.join('\n')]
 }
 
 function renderSection({ name, description, operations }: ReferenceSection): string[] {
@@ -87,24 +74,12 @@ function renderSection({ name, description, operations }: ReferenceSection): str
 }
 
 function renderOperation(operation: ReferenceOperation): string[] {
-  const {
-    id,
-    methods,
-    path,
-    summary,
-    notes,
-    callers,
-    planned,
-    limitation,
-    errors,
-    example,
-    answersFile,
-  } = operation
+  const { id, methods, path, summary, notes, callers, planned, errors, example, answersFile } =
+    operation
   return [
     `### ${methods.join(' | ')} ${path}`,
     `${inline(summary)}${notes === '' ? '' : ` ${inline(notes)}`}`,
     planned ? '**Planned**: answers code 50100.' : '',
-    limitation === '' ? '' : `**In part**: ${inline(limitation)}`,
     `Operation ${code(id)}. Callers: ${inline(callers)}`,
     fieldRows('Query', operation.query),
     fieldRows('Body', operation.body),

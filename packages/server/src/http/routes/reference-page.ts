@@ -92,13 +92,12 @@ ${operations.map(operationArticle).join('\n')}
 }
 
 function operationArticle(operation: ReferenceOperation): string {
-  const { id, methods, path, summary, notes, callers, planned, limitation } = operation
+  const { id, methods, path, summary, notes, callers, planned } = operation
   return `<article id="${anchor(id)}" data-search="${searchText(operation)}">
 <h3>${methods.map(methodBadge).join(' ')} <code>${escapeHtml(path)}</code>${planned ? ' <span class="badge status">planned</span>' : ''}</h3>
 <p class="summary">${escapeHtml(summary)}</p>
 ${notes === '' ? '' : paragraphs(notes)}
 ${planned ? '<p class="note">Not available yet in this version: answers code 50100.</p>' : ''}
-${limitation === '' ? '' : `<p class="note">In part: ${escapeHtml(limitation)}</p>`}
 <dl><dt>Callers</dt><dd>${escapeHtml(callers)}</dd><dt>Operation</dt><dd><code>${escapeHtml(id)}</code></dd></dl>
 ${fieldTable('Headers', operation.headers)}
 ${fieldTable('Query parameters', operation.query)}
