@@ -24,13 +24,12 @@ export {
 export { findChromium, testChromium } from './chromium.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
 export { Cursor } from './gateway/cursor.js'
+export type { GatewayEvent, GatewayFrame } from './gateway/frame.js'
 export {
   type ActingAs,
   GatewayClient,
   type GatewayClientOptions,
   type GatewayClose,
-  type GatewayEvent,
-  type GatewayFrame,
   gatewayProtocol,
   HandshakeRefused,
   type OpenOptions,

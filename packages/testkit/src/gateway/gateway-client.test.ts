@@ -26,7 +26,8 @@ afterEach(() => {
 })
 
 const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const connect = (options?: GatewayClientOptions) => GatewayClient.connect(url(), options)
+const connect = (options?: GatewayClientOptions) =>
+  GatewayClient.connect(url(), { checksFrames: false, ...options })
 
 /** Sends frames in one write, so that the client reads them together. */
 async function push(...frames: readonly object[]): Promise<void> {
@@ -130,6 +131,35 @@ describe('the client of the gateway', () => {
     await push(frame, frame, frame)
     expect(await client.closed()).toEqual({ code: 1006, reason: '' })
     expect(client.events).toHaveLength(2)
+  })
+
+  it('fails at frames that break the contract', async () => {
+    const wrong = [
+      [{ event: 'nonsense', data: {} }, 'nonsense is no kind of event'],
+      [
+        { event: 'presence', data: { users: [{ user_id: 1 }] } },
+        'presence.data.users[0].online is missing',
+      ],
+      [
+        { event: 'presence', data: { users: [], more: 1 } },
+        'presence.data.more is not in the contract',
+      ],
+      [{ pos: 7 }, 'heartbeat.pos is no string'],
+      [{ id: 'x', code: 10008, data: null, message: 'no' }, 'failure.name is missing'],
+    ] as const
+    for (const [frame, fault] of wrong) {
+      using client = await connect({ checksFrames: true })
+      await push(frame)
+      await expect(client.next(() => true)).rejects.toThrow(fault)
+    }
+    using client = await connect({ checksFrames: true })
+    await push(
+      { event: 'sync.needed' },
+      {},
+      { pos: 'a' },
+      { event: 'presence', data: { users: [] } },
+    )
+    expect(await client.next('presence')).toMatchObject({ data: { users: [] } })
   })
 
   it('reads nothing while it is paused', async () => {

@@ -1,9 +1,11 @@
 import { WebSocket } from 'ws'
-import type { Envelope, Json } from '../api.js'
+import type { Envelope } from '../api.js'
 import { parseExactJson, stringifyExactJson } from '../exact-json.js'
 import { type Patience, waitFor } from '../wait.js'
 import { Cursor } from './cursor.js'
 import { CuttableSocket } from './cuttable-socket.js'
+import type { GatewayEvent, GatewayFrame } from './frame.js'
+import { frameFault } from './frame-check.js'
 
 /** The subprotocol of the gateway. */
 export const gatewayProtocol = 'hermod.v1.json'
@@ -19,6 +21,8 @@ export interface GatewayClientOptions {
   readonly cursor?: Cursor
   /** Time limit of the handshake and of each answer; default 60 000. */
   readonly timeoutMs?: number
+  /** False accepts frames that break the contract. */
+  readonly checksFrames?: boolean
   /** Called with each frame as it arrives, after the cursor has moved. */
   readonly onFrame?: (frame: GatewayFrame) => void
 }
@@ -39,22 +43,6 @@ export interface OpenOptions {
 export interface ActingAs {
   readonly userId?: number | bigint
   readonly groupId?: number | bigint
-}
-
-/** A received frame: an answer, an event or a heartbeat. Integers beyond 2^53 are bigints. */
-export interface GatewayFrame {
-  readonly id?: number | string
-  readonly code?: number
-  readonly message?: string | null
-  readonly data?: Json
-  readonly event?: string
-  readonly change?: number
-  readonly pos?: string
-  readonly [extra: string]: Json
-}
-
-export interface GatewayEvent extends GatewayFrame {
-  readonly event: string
 }
 
 /** The close of a connection; the code is 1006 when it was cut. */
@@ -90,6 +78,8 @@ export class GatewayClient implements Disposable {
   readonly frames: GatewayFrame[] = []
   /** Number of WebSocket pings so far. */
   pings = 0
+  /** What in the first frame that breaks the contract is wrong; null: all keep it. Waits and calls fail with it. */
+  fault: string | null = null
   /** Null while the connection lives. */
   ended: GatewayClose | null = null
   readonly #websocket: WebSocket
@@ -209,6 +199,7 @@ export class GatewayClient implements Disposable {
     let index = this.#nextIndex
     return waitFor(
       () => {
+        if (this.fault !== null) throw new Error(this.fault)
         for (; index < this.frames.length; index++) {
           const frame = this.frames[index] as Frame
           if (!passes(frame)) continue
@@ -259,12 +250,14 @@ export class GatewayClient implements Disposable {
   }
 
   #receive(frame: GatewayFrame): void {
+    if (this.#options.checksFrames !== false) this.fault ??= frameFault(frame)
     const call = typeof frame.id === 'number' ? this.#calls.get(frame.id) : undefined
     if (call) {
       this.#calls.delete(frame.id as number)
       // At once, since further frames may have been read together with this one.
       if (call.op === 'session.open' && frame.code === 200) this.cursor.open(frame.data)
-      call.resolve(frame as Envelope)
+      if (this.fault === null) call.resolve(frame as Envelope)
+      else call.reject(new Error(this.fault))
     } else {
       this.frames.push(frame)
       if (frame.event !== undefined) this.events.push(frame as GatewayEvent)
