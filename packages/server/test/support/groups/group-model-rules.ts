@@ -121,9 +121,8 @@ function apply({ state, actor, text }: Turn): Result {
   if (reason) return reason
   if (approval === 0) return enter(state, actor, actor, true) ?? [[actor, null]]
   if (approval === 2) return 'join_requests_closed'
-  const wasOpen = isOpen(state.joinRequests[actor])
   state.joinRequests[actor] = { status: pending, isClosed: false, reason: text, from: actor }
-  if (!wasOpen) tell(state, 'applied', actor, [actor])
+  tell(state, 'applied', actor, [actor])
   return [[actor, null]]
 }
 

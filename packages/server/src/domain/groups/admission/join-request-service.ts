@@ -127,13 +127,11 @@ export class JoinRequestService {
       expiresAt: runsOutAt(now, days),
     })
     if (!before) await groups.touch(tx, group, [], now, { joinRequests: 1 })
-    // A repeated request makes no second event.
-    if (!before || !isAdmissionOpen(before, now)) {
-      const also = await admissions.managersOf(tx, group)
-      events.append(tx, group, {
-        ...groupEvent(group, 'applied', caller.actorId, [applicantId], { reason }),
-        also,
-      })
-    }
+    // A repeated request has another reason and end, which the lists of the managers show.
+    const also = await admissions.managersOf(tx, group)
+    events.append(tx, group, {
+      ...groupEvent(group, 'applied', caller.actorId, [applicantId], { reason }),
+      also,
+    })
   }
 }

@@ -1,0 +1,195 @@
+/** A real server with users, groups and clients that keep stores, and what goes wrong between them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Api, type Backend, type ServerProcess, type Session, waitFor } from '@hermod/testkit'
+import { aGroup, expectSuccess, groupCall } from '../groups/groups.js'
+import type { Random } from '../random.js'
+import { RandomWork } from './random-work.js'
+import { StoreClient } from './store-client.js'
+import { differences, readStale, type Surroundings, unnoticedChanges } from './store-comparison.js'
+
+export interface PlaygroundOptions {
+  readonly backend: Backend
+  readonly random: Random
+  readonly users: number
+  readonly groups: number
+  /** Newest messages that a list brings of each log. */
+  readonly window: number
+}
+
+const patienceMs = 20_000
+
+export class Playground implements AsyncDisposable {
+  readonly clients: StoreClient[] = []
+  readonly people: Session[] = []
+  readonly groups: number[] = []
+  readonly work: RandomWork
+  readonly faults = new Map<string, number>()
+
+  private constructor(
+    /** The process that runs now. */
+    public server: ServerProcess,
+    private readonly options: PlaygroundOptions,
+  ) {
+    const { random } = options
+    this.work = new RandomWork({
+      random,
+      people: [],
+      groups: this.groups,
+      admin: () => this.server.api.admin(),
+    })
+  }
+
+  static async start(options: PlaygroundOptions): Promise<Playground> {
+    const server = await options.backend.startServer({ env: { HERMOD_LOG_LEVEL: 'info' } })
+    const playground = new Playground(server, options)
+    await playground.#fill()
+    return playground
+  }
+
+  get about(): Surroundings {
+    return { userIds: this.people.map(({ id }) => id), groupIds: this.groups }
+  }
+
+  /** A caller for reading, whose token belongs to no device. */
+  apiOf(userId: number): Api {
+    const { token } = this.people.find(({ id }) => id === userId) as Session
+    return this.server.api.as(token)
+  }
+
+  /** Calls at random for some time, several at once, and lets `fault` happen meanwhile. */
+  async run(ms: number, workers: number, fault: () => Promise<unknown>): Promise<void> {
+    const end = performance.now() + ms
+    const isOver = () => performance.now() > end
+    await Promise.all([
+      ...Array.from({ length: workers }, async () => {
+        while (!isOver()) {
+          await this.work.step()
+          await sleep(this.options.random.integer(0, 20))
+        }
+      }),
+      (async () => {
+        while (!isOver()) {
+          await fault()
+          await sleep(this.options.random.integer(10, 100))
+        }
+      })(),
+    ])
+  }
+
+  count(fault: string): void {
+    this.faults.set(fault, (this.faults.get(fault) ?? 0) + 1)
+  }
+
+  /** Cuts one client after any byte. */
+  cut(): void {
+    this.count('cuts')
+    this.options.random.pick(this.clients).cutAfter(this.options.random.integer(0, 3_000))
+  }
+
+  /** One client reads nothing for a while. */
+  async pause(): Promise<void> {
+    this.count('paused readers')
+    const client = this.options.random.pick(this.clients)
+    client.pause()
+    await sleep(this.options.random.integer(50, 300))
+    client.resume()
+  }
+
+  async halt(): Promise<void> {
+    this.count('stopped processes')
+    this.server.signal('SIGSTOP')
+    await sleep(this.options.random.integer(50, 300))
+    this.server.signal('SIGCONT')
+  }
+
+  async kill(): Promise<void> {
+    this.count('kills')
+    await this.server.kill9()
+    this.server = await this.server.startAgain()
+  }
+
+  /**
+   * Waits until every store equals the server's answers.
+   * @returns the differences that stay
+   */
+  async settle(): Promise<string[]> {
+    let found: string[] = ['not compared']
+    const settled = async () => {
+      if (!this.clients.every(({ isIdle }) => isIdle)) {
+        found = ['a client is behind']
+        return false
+      }
+      found = []
+      for (const client of this.clients) {
+        await client.readHeads().catch((error: Error) => found.push(error.message))
+        found.push(...(await differences(client.store, this.apiOf(client.store.userId))))
+      }
+      return found.length === 0
+    }
+    const patience = { what: 'stores that equal the answers', timeoutMs: patienceMs, everyMs: 100 }
+    await waitFor(settled, patience).catch(() => {})
+    return [...found, ...this.clients.flatMap(({ wrong }) => wrong)]
+  }
+
+  /** @returns changes of other things that a client did not hear of; reads the stale ones */
+  async compareThings(): Promise<string[]> {
+    const found: string[] = []
+    for (const { store } of this.clients) {
+      const api = this.apiOf(store.userId)
+      found.push(...(await unnoticedChanges(store, api, this.about)))
+      await readStale(store, api, this.about)
+    }
+    return found
+  }
+
+  /** Every client comes back once more. @returns the heads that this has cost */
+  async comeBack(): Promise<number> {
+    const heads = () => this.clients.reduce((sum, { counts }) => sum + counts.heads, 0)
+    const [before, connections] = [heads(), this.clients.map(({ counts }) => counts.connections)]
+    for (const client of this.clients) client.cutAfter(0)
+    for (const client of this.clients) client.leave()
+    await waitFor(
+      () =>
+        this.clients.every(
+          ({ isIdle, counts }, index) => isIdle && counts.connections > (connections[index] ?? 0),
+        ),
+      { what: 'clients that are back', timeoutMs: patienceMs },
+    )
+    return heads() - before
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.stop()))
+    await this.server[Symbol.asyncDispose]()
+  }
+
+  async #fill(): Promise<void> {
+    const { users, groups, random, window } = this.options
+    for (let index = 0; index < users; index++) this.people.push(await this.server.api.newSession())
+    const [owner, ...others] = this.people as [Session, ...Session[]]
+    for (let index = 0; index < groups; index++) {
+      const members = others.filter(() => random.chance(0.6))
+      const groupId = await aGroup(owner, { members })
+      this.groups.push(groupId)
+      const settings = { apply_approval: index % 2 }
+      expectSuccess(
+        await groupCall(owner.api, '/group/settings/require_admin_approval', groupId, settings),
+      )
+    }
+    this.work.people.push(...this.people.map(({ id }) => ({ id, api: () => this.apiOf(id) })))
+    for (const person of this.people)
+      for (const deviceGuid of ['a device', undefined]) {
+        const { token } = await this.server.api.sessionOf(person)
+        const client = new StoreClient({
+          url: () => this.server.url,
+          appId: this.server.appId,
+          token,
+          userId: person.id,
+          deviceGuid,
+          random,
+          window,
+        })
+        this.clients.push(client)
+      }
+  }
+}
