@@ -264,5 +264,14 @@ describe('delivery to connected devices', () => {
       const [events] = await eventsOf([client, user])
       expect(kinds(events)).not.toContain('session.closing')
     })
+
+    it('when the application is disabled', async () => {
+      const setStatus = (status: number) =>
+        server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: server.appId, status },
+        })
+      expect(await closeAfter(() => setStatus(1))).toEqual([4506, 'application_disabled'])
+      await setStatus(0)
+    })
   })
 })

@@ -3,8 +3,9 @@
  * after it. Devices of the actor, of the other party, of a member, an admin and the owner of a group are compared, once while they are
  * connected and once as if they had been offline during the call; an outsider receives nothing.
  */
-import { eventsByOperation, operations } from '@hermod/protocol'
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventsByOperation, operations } from '@hermod/protocol'
 import { anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
