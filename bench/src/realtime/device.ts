@@ -22,6 +22,15 @@ export interface Effort {
   bytes: number
 }
 
+/** The parts of a head that tell whether changes are missing. */
+interface SyncedHead {
+  readonly log: object
+  readonly change: number
+  readonly from?: number
+  readonly changes: readonly unknown[]
+}
+
+const fillsAtOnce = 8
 const storedEvent = Buffer.from('{"event":"message.stored"')
 const skippedEvent = Buffer.from('{"event":"sync.needed"')
 const closingEvent = Buffer.from('{"event":"session.closing"')
@@ -37,6 +46,8 @@ export class Device {
   isStopped = false
   /** Messages of a log that a sync answers. */
   window = 0
+  /** The change number of its logs before it went away; null = it asks for no changes that a sync leaves out. */
+  known: number | null = null
   #retryAt = 0
   #needsSync = false
 
@@ -102,8 +113,35 @@ export class Device {
         const { data } = expectSuccess(await this.#call(socket, effort, 'message.sync', body))
         this.pos = data.pos
         more = data.more === true
+        if (this.known !== null) await this.#fill(socket, effort, data.heads, this.known)
       }
     } while (this.#needsSync)
+  }
+
+  /** Asks for the changes that did not fit into a page. */
+  async #fill(
+    socket: RawSocket,
+    effort: Effort,
+    heads: readonly SyncedHead[],
+    known: number,
+  ): Promise<void> {
+    const behind = heads
+      .map(({ log, change, from, changes }) => ({
+        log,
+        change,
+        local: from === undefined ? known : from + changes.length,
+      }))
+      .filter(({ change, local }) => local < change)
+      .values()
+    const fill = async () => {
+      for (const { log, change, local } of behind)
+        for (let after = local; after < change; ) {
+          const body = { log, after_change: after, limit: 100 }
+          const { data } = expectSuccess(await this.#call(socket, effort, 'message.changes', body))
+          after = data.next
+        }
+    }
+    await Promise.all(Array.from({ length: fillsAtOnce }, fill))
   }
 
   async #call(socket: RawSocket, effort: Effort, op: string, data: object): Promise<RawAnswer> {

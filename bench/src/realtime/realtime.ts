@@ -127,6 +127,8 @@ export async function measureRealtime(
   const besideFanOut = await swarms.run('service', 'beside', half, fanOut)
 
   tell('realtime: reconnect of all')
+  // A heartbeat brings the newest pos.
+  await sleep(heartbeatMs)
   await swarms.run('service', 'cutAll')
   await sendToGroup(app)
   const storm = await swarms.run('service', 'comeBack')
@@ -236,8 +238,7 @@ async function measureAway(
   await swarms.run('service', 'cut', 0)
   const writers = peers.slice(0, Math.max(1, Math.floor(conversations * behindShare)))
   await sendFromEach(app.api, writers, own, messagesOfPeer)
-  const behind = await swarms.run('service', 'comeBackAlone', 0, window)
-  // A heartbeat brings the newest pos.
+  const behind = await swarms.run('service', 'comeBackAlone', 0, window, 1)
   await sleep(heartbeatMs)
   await swarms.run('service', 'cut', 0)
   const unchanged = await swarms.run('service', 'comeBackAlone', 0, 0)

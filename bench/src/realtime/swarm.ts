@@ -258,12 +258,20 @@ export class Swarm implements DeviceHost {
     this.#devices[index]?.cut()
   }
 
-  /** Connects one device again and brings it from its pos to the present. */
-  async comeBackAlone(index: number, window: number): Promise<ReturnResult> {
+  /**
+   * Connects one device again and brings it from its pos to the present.
+   * @param known the change number of its logs before; null = it stops at the heads
+   */
+  async comeBackAlone(
+    index: number,
+    window: number,
+    known: number | null = null,
+  ): Promise<ReturnResult> {
     const startedAt = performance.now()
     const device = this.#devices[index]
     if (!device) throw new Error('no device')
     device.window = window
+    device.known = known
     const effort = await device.open()
     return { ms: performance.now() - startedAt, ...effort }
   }
