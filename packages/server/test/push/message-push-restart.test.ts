@@ -4,6 +4,7 @@ import {
   anyBackend,
   type Backend,
   freePort,
+  GatewayClient,
   isFullRun,
   type Session,
   testBackends,
@@ -153,6 +154,35 @@ for (const backend of testBackends('durable')) {
         expect(bodies(ben)).toEqual(['ann 3', 'eve', 'group 3', 'mention'])
         expect(bodies(carl)).toEqual(['group 3'])
         expect(bodies(dave)).toEqual([])
+      },
+    )
+
+    it.runIf(isFullRun)(
+      'that wait for a connected device are sent after a kill',
+      {
+        timeout: timeoutMs,
+      },
+      async () => {
+        await using place = await Place.ofProcess(backend)
+        const { pushes, watched } = place
+        await pushes.setCertificates(['ios_gw'])
+        const [ann, ben] = [await pushes.user(), await pushes.receiver()]
+        using client = await GatewayClient.connect(watched.server.url)
+        const deviceGuid = `guid of ${ben.username}`
+        await client.open({ appId: place.watched.server.appId, accessToken: ben.token, deviceGuid })
+        const message = await sendText(ann.api, ben.id, 'before the kill')
+        await waitFor(
+          async () => {
+            const [delivery] = await pushes.deliveries(message, ben.id)
+            return delivery?.steps.includes('"waiting"')
+          },
+          { what: 'the wait for the device', timeoutMs },
+        )
+        await watched.crash()
+        expect(pushes.shownTo(ben)).toEqual([])
+        await watched.startAgain()
+        expect(await pushes.outcome(message, ben.id)).toBe('sent')
+        expect(pushes.shownTo(ben).map(({ body }) => body)).toEqual(['before the kill'])
       },
     )
 
