@@ -174,7 +174,7 @@ for (const backend of anyBackend()) {
         expect(await history(bob.api, alice.id)).toEqual([])
       })
 
-      it('reach the connected members of a group, and nobody outside', async () => {
+      it('reach the connected members of a group only', async () => {
         const [alice, bob, carol, outsider] = await people(4)
         if (!alice || !bob || !carol || !outsider) throw new Error('four people were expected')
         const group = await aGroup(alice, { members: [bob, carol] })

@@ -16,7 +16,7 @@ class World {
   readonly service: PresenceService
   /** Those who are visible to a viewer, as `viewer user`. */
   readonly visible = new Set<string>()
-  readonly #told = new Map<Session, Record<number, boolean>[]>()
+  readonly #events = new Map<Session, Record<number, boolean>[]>()
   readonly behind = new Set<Session>()
   /** Answers of contacts that wait for the test; null: they come at once. */
   held: (() => void)[] | null = null
@@ -85,18 +85,18 @@ class World {
     return Object.fromEntries(states.map(({ user_id, online }) => [Number(user_id), online]))
   }
 
-  /** The changes that a session was told since the last call, one object for each event. */
-  told(session: Session): Record<number, boolean>[] {
-    const told = this.#told.get(session) ?? []
-    this.#told.delete(session)
-    return told
+  /** Returns the events of a session since the last call, one object for each. */
+  eventsOf(session: Session): Record<number, boolean>[] {
+    const events = this.#events.get(session) ?? []
+    this.#events.delete(session)
+    return events
   }
 
   #sent(session: Session, event: TransientEvent): boolean {
     if (event.kind !== 'presence') throw new Error(event.kind)
     if (this.behind.has(session)) return false
     const states = event.data.users.map(({ user_id, online }) => [Number(user_id), online])
-    this.#told.set(session, [...(this.#told.get(session) ?? []), Object.fromEntries(states)])
+    this.#events.set(session, [...(this.#events.get(session) ?? []), Object.fromEntries(states)])
     return true
   }
 }
@@ -152,7 +152,7 @@ describe('a subscriber', () => {
     expect(states.map(({ user_id }) => user_id)).toEqual([carol, alice])
   })
 
-  it('is told the changes of a second together, and only those that are left at its end', async () => {
+  it('gets the changes of a second in one event, without those that were undone', async () => {
     for (const user of [bob, carol, 4]) world.makeContacts(alice, user)
     const session = world.open(alice)
     const leaving = world.open(4)
@@ -161,14 +161,14 @@ describe('a subscriber', () => {
     world.open(carol)
     world.close(leaving)
     world.open(4)
-    expect(world.told(session)).toEqual([])
+    expect(world.eventsOf(session)).toEqual([])
     world.pass(1)
-    expect(world.told(session)).toEqual([{ [bob]: true, [carol]: true }])
+    expect(world.eventsOf(session)).toEqual([{ [bob]: true, [carol]: true }])
     world.pass(20)
-    expect(world.told(session)).toEqual([])
+    expect(world.eventsOf(session)).toEqual([])
   })
 
-  it('is told that a user has left when the grace is over, and nothing of a change of network', async () => {
+  it('sees a user offline after the grace, and nothing of a change of network', async () => {
     world.makeContacts(alice, bob)
     const session = world.open(alice)
     const first = world.open(bob)
@@ -177,12 +177,12 @@ describe('a subscriber', () => {
     world.pass(5)
     const second = world.open(bob)
     world.pass(20)
-    expect(world.told(session)).toEqual([])
+    expect(world.eventsOf(session)).toEqual([])
     world.close(second)
     world.pass(9)
-    expect(world.told(session)).toEqual([])
+    expect(world.eventsOf(session)).toEqual([])
     world.pass(2)
-    expect(world.told(session)).toEqual([{ [bob]: false }])
+    expect(world.eventsOf(session)).toEqual([{ [bob]: false }])
   })
 
   it('follows the last list only, and none after it is empty or the session closed', async () => {
@@ -192,10 +192,10 @@ describe('a subscriber', () => {
     world.open(bob)
     await world.states(session, [carol])
     world.pass(2)
-    expect(world.told(session)).toEqual([])
+    expect(world.eventsOf(session)).toEqual([])
     world.open(carol)
     world.pass(1)
-    expect(world.told(session)).toEqual([{ [carol]: true }])
+    expect(world.eventsOf(session)).toEqual([{ [carol]: true }])
     await world.states(session, [])
     expect(world.service.isFollowedIn(appId)).toBe(false)
     await world.states(session, [bob])
@@ -225,11 +225,11 @@ describe('a subscriber', () => {
     world.visible.delete(`${alice} ${bob}`)
     await world.service.relationChanged(appId, bob, alice)
     world.pass(1)
-    expect(world.told(session)).toEqual([{ [bob]: false }])
+    expect(world.eventsOf(session)).toEqual([{ [bob]: false }])
     world.visible.add(`${alice} ${bob}`)
     await world.service.relationsChanged(appId)
     world.pass(1)
-    expect(world.told(session)).toEqual([{ [bob]: true }])
+    expect(world.eventsOf(session)).toEqual([{ [bob]: true }])
   })
 
   it('sees the newest relation when a block comes while the list is read', async () => {
@@ -244,10 +244,10 @@ describe('a subscriber', () => {
     await change
     expect(await states).toEqual({ [bob]: false })
     world.pass(2)
-    expect(world.told(session)).toEqual([])
+    expect(world.eventsOf(session)).toEqual([])
   })
 
-  it('is told later what it could not be told while it was behind, if it still holds', async () => {
+  it('gets the present states once it is no longer behind', async () => {
     for (const user of [bob, carol]) world.makeContacts(alice, user)
     const session = world.open(alice)
     await world.states(session, [bob, carol])
@@ -259,7 +259,7 @@ describe('a subscriber', () => {
     world.pass(15)
     world.behind.delete(session)
     world.pass(1)
-    expect(world.told(session)).toEqual([{ [bob]: true }])
+    expect(world.eventsOf(session)).toEqual([{ [bob]: true }])
   })
 
   it('has no list when the contacts could not be read', async () => {
@@ -270,18 +270,18 @@ describe('a subscriber', () => {
     expect(world.service.isFollowedIn(appId)).toBe(false)
   })
 
-  it('is one of thousands that are told in turns', async () => {
+  it('gets its event also when hundreds of lists change at once', async () => {
     const sessions = Array.from({ length: 250 }, (_, index) => world.open(100 + index))
     for (const { userId } of sessions) world.makeContacts(userId, bob)
     for (const session of sessions) await world.states(session, [bob])
     world.open(bob)
     world.pass(1)
     for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate)
-    for (const session of sessions) expect(world.told(session)).toEqual([{ [bob]: true }])
+    for (const session of sessions) expect(world.eventsOf(session)).toEqual([{ [bob]: true }])
   })
 })
 
-it('no timer runs while nothing is to be told', async () => {
+it('no timer runs without a change to send', async () => {
   const session = world.open(alice)
   await world.states(session, [bob])
   world.pass(2)
@@ -322,7 +322,7 @@ it('whatever happens in whatever order, each client knows the states that its us
       const calls: Promise<unknown>[] = []
       const read = () => {
         for (const [session, states] of known)
-          for (const event of random.told(session))
+          for (const event of random.eventsOf(session))
             for (const [userId, online] of Object.entries(event)) {
               expect(states.has(Number(userId))).toBe(true)
               states.set(Number(userId), online)
@@ -351,7 +351,7 @@ it('whatever happens in whatever order, each client knows the states that its us
           // The client waits for the answer before it asks again.
           await settle()
           const states = await random.states(session, [user, other, 1])
-          random.told(session)
+          random.eventsOf(session)
           known.set(session, new Map(Object.entries(states).map(([id, is]) => [Number(id), is])))
         }
         read()

@@ -67,10 +67,10 @@ export class PresenceService implements OnlineListener {
   async subscribe(session: Session, userIds: readonly Int64[]): Promise<OnlineState[]> {
     const { appId, userId } = session
     this.sessionClosed(session)
-    // Entered before the contacts are read, so that changes meanwhile are not missed.
+    // Entered before the contacts are read, so that no change during the read is missed.
     const subscription = this.#subscriptions.replace(session, userIds)
     if (!this.options.sessions.ofUser(appId, userId).includes(session)) this.sessionClosed(session)
-    const users = [...subscription.told.keys()]
+    const users = [...subscription.sent.keys()]
     try {
       await this.#lookAt(subscription, users)
     } catch (error) {
@@ -93,7 +93,7 @@ export class PresenceService implements OnlineListener {
   /** Looks again at all lists of an app. */
   async relationsChanged(appId: string): Promise<void> {
     for (const subscription of this.#subscriptions.ofApp(appId))
-      await this.#lookAt(subscription, [...subscription.told.keys()])
+      await this.#lookAt(subscription, [...subscription.sent.keys()])
   }
 
   wentOnline(appId: string, userId: Int64): void {
@@ -158,7 +158,7 @@ export class PresenceService implements OnlineListener {
     for (const user of gone) this.#stateChanged(user)
     // When a node or a network fails, thousands leave at once. Other work runs in between.
     if (gone.length === usersPerTurn) setImmediate(() => this.#tick())
-    else if (this.#changed.size > 0) this.#tellSome([...this.#changed])
+    else if (this.#changed.size > 0) this.#sendSome([...this.#changed])
     else if (!this.#online.isWaiting) {
       this.#stopTicking?.()
       this.#stopTicking = null
@@ -166,35 +166,35 @@ export class PresenceService implements OnlineListener {
   }
 
   /** Many lists change when a node starts, so other work runs in between. */
-  #tellSome(due: readonly Subscription[]): void {
-    for (const subscription of due.slice(0, listsPerTurn)) this.#tell(subscription)
-    if (due.length > listsPerTurn) setImmediate(() => this.#tellSome(due.slice(listsPerTurn)))
+  #sendSome(due: readonly Subscription[]): void {
+    for (const subscription of due.slice(0, listsPerTurn)) this.#send(subscription)
+    if (due.length > listsPerTurn) setImmediate(() => this.#sendSome(due.slice(listsPerTurn)))
   }
 
-  #tell(subscription: Subscription): void {
+  #send(subscription: Subscription): void {
     if (!this.#isCurrent(subscription)) return
-    const { session, changed, told } = subscription
-    const before = new Map([...changed].map((userId) => [userId, told.get(userId)]))
+    const { session, changed, sent } = subscription
+    const before = new Map([...changed].map((userId) => [userId, sent.get(userId)]))
     const users = this.#takeChanges(subscription, [...changed]).filter(
       ({ user_id, online }) => before.get(user_id) !== online,
     )
     if (users.length === 0) return
     const { transient } = this.options
     if (transient.toSession(session, { kind: 'presence', data: { users } })) return
-    // The session is behind. Its client is told the state of then in a later second.
+    // The session is behind. It gets the state of a later second.
     for (const { user_id, online } of users) {
-      told.set(user_id, !online)
+      sent.set(user_id, !online)
       this.#note(subscription, user_id)
     }
   }
 
   /** Returns the present states of users of a list, which the client then knows. */
   #takeChanges(subscription: Subscription, userIds: readonly Int64[]): OnlineState[] {
-    const { session, changed, told, visible } = subscription
+    const { session, changed, sent, visible } = subscription
     const { appId } = session
     const states = userIds.map((userId) => {
       const online = visible.has(userId) && this.#online.isShown({ appId, userId })
-      told.set(userId, online)
+      sent.set(userId, online)
       changed.delete(userId)
       return { user_id: userId, online }
     })

@@ -3,16 +3,16 @@ import type { Session } from '../../sessions/session.js'
 import type { UserKey } from '../users/user-model.js'
 import { nameOf } from './online-users.js'
 
-/** The list of a session: the users whose states it follows. */
+/** The list of a session: the users that it follows. */
 export interface Subscription {
   readonly session: Session
-  /** By user: the state that the client knows. */
-  readonly told: Map<Int64, boolean>
+  /** By user: the state that the client has. */
+  readonly sent: Map<Int64, boolean>
   /** The users of the list that the subscriber may see. */
   readonly visible: Set<Int64>
-  /** The latest look at whether the subscriber may see a user, while it goes on. */
+  /** The latest read of whether the subscriber may see a user, until its end. */
   readonly looks: Map<Int64, symbol>
-  /** Users whose state may differ from the one that the client knows. */
+  /** Users with a state that may differ from the one that the client has. */
   readonly changed: Set<Int64>
 }
 
@@ -48,7 +48,7 @@ export class Subscriptions {
     this.delete(session)
     const subscription: Subscription = {
       session,
-      told: new Map(userIds.map((userId) => [userId, false])),
+      sent: new Map(userIds.map((userId) => [userId, false])),
       visible: new Set(),
       looks: new Map(),
       changed: new Set(),
@@ -57,7 +57,7 @@ export class Subscriptions {
     const { appId } = session
     this.#bySession.set(session, subscription)
     this.#perApp.set(appId, (this.#perApp.get(appId) ?? 0) + 1)
-    for (const userId of subscription.told.keys()) {
+    for (const userId of subscription.sent.keys()) {
       const name = nameOf(appId, userId)
       const ofUser = this.#byUser.get(name) ?? new Set()
       this.#byUser.set(name, ofUser.add(subscription))
@@ -73,7 +73,7 @@ export class Subscriptions {
     const left = (this.#perApp.get(appId) ?? 0) - 1
     if (left > 0) this.#perApp.set(appId, left)
     else this.#perApp.delete(appId)
-    for (const userId of subscription.told.keys()) {
+    for (const userId of subscription.sent.keys()) {
       const name = nameOf(appId, userId)
       const ofUser = this.#byUser.get(name)
       ofUser?.delete(subscription)
