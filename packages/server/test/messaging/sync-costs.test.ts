@@ -94,8 +94,8 @@ for (const backend of anyBackend()) {
       const delta = await reader.sync(key(), { after: pos as string, window: 0 })
       expect(delta).toMatchObject({ isList: false, hasMore: false })
       expect(delta.heads).toHaveLength(changed)
-      // For each log its head and four for its changes; the place, groups, rows, user changes, and senders of broadcasts.
-      expect(delta.statements).toBeLessThanOrEqual(5 + changed * 5)
+      // For each log its head and its changes; the place, groups, rows, user changes, and senders of broadcasts.
+      expect(delta.statements).toBeLessThanOrEqual(5 + changed * 2)
       let cursor = ''
       let heads = 0
       let pages = 0

@@ -306,6 +306,7 @@ export class HistoryStore {
    * Lists messages above a position that a reader sees, oldest first. Positions have no index, but ascend with message IDs, so a binary
    * search over the IDs finds the first message.
    * @param page.hiddenMessageId messages up to and including this one are excluded
+   * @param page.afterId the newest message up to the position, which saves the search; null = not known
    */
   async listAfter(
     db: Queryable,
@@ -315,12 +316,14 @@ export class HistoryStore {
       readonly seq: number
       readonly hiddenMessageId: number
       readonly limit: number
+      readonly afterId: number | null
     },
   ): Promise<HistoryMessage[]> {
     const { appId, lowId, highId, isGroup } = conversation
     const { userId, seq, hiddenMessageId, limit } = page
-    const place = await this.#placeOf.messages.first(db, { appId, lowId, highId, seq })
-    const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
+    const key = { appId, lowId, highId }
+    const placeId = page.afterId ?? (await this.#placeOf.messages.first(db, { ...key, seq }))?.id
+    const afterId = Math.max(Number(placeId ?? 0), hiddenMessageId)
     if (isBroadcastStream({ lowId }))
       return this.#broadcastsAfter.all(db, { appId, senderId: highId, userId, afterId, limit })
     return isGroup

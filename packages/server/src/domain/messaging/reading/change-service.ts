@@ -1,7 +1,7 @@
 import { AppError, alterationKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
-import { maxPageBytes, textsBytes } from '../../paging.js'
+import { maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ChangeStore } from '../log/change-store.js'
@@ -56,7 +56,7 @@ export const maxChanges = 100
 /** Changes per step, since a step reads all of its messages before their bytes are known. */
 const changesPerStep = 25
 /** Bytes of a change as JSON without its texts, roughly. */
-const frameBytes = 350
+const frameBytes = 400
 /** Bounds on reads in parallel, as for pages of history. */
 const budget = { maxRunning: 64, perTurn: maxPageBytes }
 
@@ -109,8 +109,9 @@ export class ChangeService {
     const { after, upTo, maxBytes } = span
     const changes: Change[] = []
     let bytes = 0
+    let afterId: number | null = null
     for (let next = after; next < upTo && bytes <= maxBytes; ) {
-      const step = { after: next, next: Math.min(next + changesPerStep, upTo) }
+      const step: Step = { after: next, next: Math.min(next + changesPerStep, upTo), afterId }
       const found = await this.#budget.run(
         () => database.read((db) => this.#readStep(db, conversation, userId, { state, step })),
         (each) => textUnits(messagesOf(each)),
@@ -121,10 +122,14 @@ export class ChangeService {
         changes.push(change)
       }
       next = step.next
+      const last = found.findLast((change) => change.kind === 'stored')
+      if (last?.kind === 'stored') afterId = last.message.messageId
     }
-    // Messages may have been removed while the page was read.
+    const read = { changes, next: after + changes.length }
+    if (state.alterations === 0) return read
+    // Alterations, which number the messages, may have been removed while the page was read.
     const now = await database.read((db) => store.findState(db, conversation, userId))
-    return now && now.keptFrom <= after ? { changes, next: after + changes.length } : null
+    return now && now.keptFrom <= after ? read : null
   }
 
   async #requireReader(reader: UserKey, conversation: Conversation): Promise<void> {
@@ -153,15 +158,17 @@ export class ChangeService {
     const { hiddenMessageId } = state
     const { after, next } = step
     const limit = next - after
-    const following = await store.listAlterations(db, conversation, { after, limit })
+    const following =
+      state.alterations === 0 ? [] : await store.listAlterations(db, conversation, { after, limit })
     const alterationsBefore = (following[0]?.alteration ?? state.alterations + 1) - 1
     const altered = new Map(
       following.filter(({ change }) => change <= next).map((each) => [each.change, each]),
     )
     const seqFrom = after - alterationsBefore
     const seqTo = next - alterationsBefore - altered.size
-    const page = { userId, seq: seqFrom, hiddenMessageId, limit }
-    const stored = seqTo === seqFrom ? [] : await messageLog.listAfter(db, conversation, page)
+    const page = { userId, seq: seqFrom, hiddenMessageId, limit, afterId: step.afterId }
+    const stored =
+      seqTo === seqFrom ? [] : await this.#listStored(db, conversation, { ...page, end: state.seq })
     const bySeq = new Map(stored.map((message) => [message.seq, message]))
     const isPartial = [...range(seqFrom + 1, seqTo)].some((each) => !bySeq.has(each))
     const recalled = new Set(
@@ -191,6 +198,26 @@ export class ChangeService {
     return Promise.all(changes)
   }
 
+  /** Lists messages above a position. The newest ones are found without a search for that position. */
+  async #listStored(
+    db: Queryable,
+    conversation: Conversation,
+    { end, ...page }: StoredPage & { readonly end: number },
+  ): Promise<HistoryMessage[]> {
+    const { messageLog } = this.options
+    const { userId, seq, limit, afterId } = page
+    const count = end - seq
+    if (afterId === null && count <= limit) {
+      const newest = await messageLog.page(db, conversation, {
+        ...{ userId, upToId: Number.MAX_SAFE_INTEGER },
+        limit: count,
+      })
+      // Messages that came since would take the places of others.
+      if (newest.every((message) => message.seq <= end)) return newest
+    }
+    return messageLog.listAfter(db, conversation, page)
+  }
+
   async #alteredBy(
     db: Queryable,
     conversation: Conversation,
@@ -209,7 +236,11 @@ export class ChangeService {
 interface Step {
   readonly after: number
   readonly next: number
+  /** The last message of the step before; null = not known */
+  readonly afterId: number | null
 }
+
+type StoredPage = Parameters<HistoryStore['listAfter']>[2]
 
 const notBegun: ChangeState = { seq: 0, alterations: 0, keptFrom: 0, hiddenMessageId: 0 }
 
@@ -223,10 +254,16 @@ function messagesOf(changes: readonly Change[]): HistoryMessage[] {
 
 /** @returns approximate bytes of a change as JSON */
 export function bytesOfChange(change: Change): number {
-  return frameBytes + ('message' in change ? textsBytes(textsOf(change.message)) : 0)
+  return 'message' in change ? bytesOfMessage(change.message) : frameBytes
 }
 
-/** The texts of a message that may be long. */
-export function textsOf({ content, attachment, config, ext }: MessageContent): readonly string[] {
-  return [content, attachment, config, ext]
+/** @returns approximate bytes of a message as JSON */
+export function bytesOfMessage({ content, attachment, config, ext }: MessageContent): number {
+  return (
+    frameBytes + jsonBytes(content) + jsonBytes(attachment) + jsonBytes(config) + jsonBytes(ext)
+  )
+}
+
+function jsonBytes(text: string): number {
+  return text === '' ? 0 : Buffer.byteLength(JSON.stringify(text))
 }

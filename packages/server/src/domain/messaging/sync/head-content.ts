@@ -1,16 +1,16 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
-import { maxPageBytes, textsBytes } from '../../paging.js'
+import { maxPageBytes } from '../../paging.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Change } from '../model/change-model.js'
 import { textUnits } from '../model/message-content.js'
 import type { HistoryMessage } from '../model/message-model.js'
 import {
   bytesOfChange,
+  bytesOfMessage,
   type ChangeService,
   maxChanges,
-  textsOf,
 } from '../reading/change-service.js'
 import { type Head, lastChange } from './head-model.js'
 
@@ -64,37 +64,49 @@ export class HeadContents {
   ): Promise<HeadContent[]> {
     const contents: HeadContent[] = []
     let left = maxBytes
+    // The fewest changes or messages that did not fit; as many will hardly fit later.
+    let tooMany = Number.POSITIVE_INFINITY
     for (let first = 0; first < heads.length; first += headsPerStep) {
       const step = heads.slice(first, first + headsPerStep)
       const bounds = { window, maxBytes: left }
-      const found = await Promise.all(step.map((each) => this.#read(userId, each, bounds)))
-      for (const content of found) {
-        const bytes = bytesOf(content)
-        const fits = bytes <= left
-        contents.push(fits ? content : nothing)
-        if (fits) left -= bytes
+      const mayFit = (each: KnownHead) => {
+        const count = countOf(each, window)
+        return count === 0 || count < tooMany
+      }
+      const found = await Promise.all(
+        step.map((each) => (mayFit(each) ? this.#read(userId, each, bounds) : null)),
+      )
+      for (const [index, content] of found.entries()) {
+        const bytes = content ? bytesOf(content) : Number.POSITIVE_INFINITY
+        if (content && bytes <= left) {
+          contents.push(content)
+          left -= bytes
+        } else {
+          contents.push(nothing)
+          tooMany = Math.min(tooMany, countOf(step[index] as KnownHead, window))
+        }
       }
     }
     return contents
   }
 
+  /** @returns null when it does not fit */
   async #read(
     userId: Int64,
     { head, known }: KnownHead,
     { window, maxBytes }: PageBounds,
-  ): Promise<HeadContent> {
+  ): Promise<HeadContent | null> {
     const upTo = lastChange(head)
-    if (known !== null && known >= head.keptFrom && known <= upTo && upTo - known <= maxChanges) {
+    if (known !== null && hasChangesAbove(head, known)) {
       if (known === upTo) return { kind: 'changes', from: known, changes: [] }
-      if (maxBytes <= 0) return nothing
+      if (maxBytes <= 0) return null
       const span = { after: known, upTo, maxBytes }
       const read = await this.options.changes.read(head.conversation, userId, { state: head, span })
       if (read)
-        return read.next === upTo
-          ? { kind: 'changes', from: known, changes: read.changes }
-          : nothing
+        return read.next === upTo ? { kind: 'changes', from: known, changes: read.changes } : null
     }
-    if (window === 0 || maxBytes <= 0) return nothing
+    if (window === 0) return nothing
+    if (maxBytes <= 0) return null
     return { kind: 'messages', messages: await this.#newest(userId, head, { window, maxBytes }) }
   }
 
@@ -126,15 +138,24 @@ export class HeadContents {
   }
 }
 
-/** Bytes of a message without its texts, and of a list. */
-const frameBytes = 350
+/** Tests whether the changes above a number are stored, and few. */
+function hasChangesAbove(head: Head, known: number): boolean {
+  const end = lastChange(head)
+  return known >= head.keptFrom && known <= end && end - known <= maxChanges
+}
+
+/** The number of changes or messages that the content of a head may have. */
+function countOf({ head, known }: KnownHead, window: number): number {
+  if (known !== null && hasChangesAbove(head, known)) return lastChange(head) - known
+  return head.latestMessageId === 0 ? 0 : Math.min(window, head.seq)
+}
 
 function bytesOf(content: HeadContent): number {
   switch (content.kind) {
     case 'changes':
       return content.changes.reduce((sum, change) => sum + bytesOfChange(change), 0)
     case 'messages':
-      return content.messages.reduce((sum, each) => sum + frameBytes + textsBytes(textsOf(each)), 0)
+      return content.messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
     case 'none':
       return 0
   }
