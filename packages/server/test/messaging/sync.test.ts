@@ -1,12 +1,14 @@
 /** Catching up: pages of sync, changes of logs, and receipts of group messages. */
 import { anyBackend, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { answerCode } from '../support/answer-codes.js'
 import { block, PeoplePool, type Person } from '../support/contacts.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { addUsers, anApplication, broadcast } from '../support/messaging/broadcasts.js'
+import { aMoment, keepHistory, Retention } from '../support/messaging/history-retention.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import { acknowledge, deleteConversation, sendText } from '../support/messaging/messaging.js'
 import {
@@ -26,13 +28,18 @@ for (const backend of testBackends()) {
   describe(`sync on ${backend.name}`, () => {
     let server: InProcessServer
     let people: PeoplePool
+    let retention: Retention
 
     beforeAll(async () => {
       server = await InProcessServer.start(backend)
       people = new PeoplePool(server, 60)
+      retention = new Retention(server.place)
     })
 
-    afterAll(() => server?.[Symbol.asyncDispose]())
+    afterAll(async () => {
+      await retention?.[Symbol.asyncDispose]()
+      await server?.[Symbol.asyncDispose]()
+    })
 
     const take = async (count: number) => (await people.take(count)) as [Person, ...Person[]]
 
@@ -199,6 +206,37 @@ for (const backend of testBackends()) {
       const page = await syncPage(alice.api, { after: pos })
       expect(page).toMatchObject({ list: true, heads: [{ seq: 2, unread: 2 }] })
       expect(await syncPage(alice.api, { after: page.pos as string })).toMatchObject({ heads: [] })
+    })
+
+    it('sync: what retention has removed is hidden, and a client that was before it begins anew', async () => {
+      const admin = await anApplication(server)
+      const [alice, bob] = (await addUsers(admin, 2)) as [Person, Person]
+      const { appId = '' } = admin.options
+      await keepHistory(server.api.as(server.operatorToken), appId, 1)
+      const log = direct(alice.id, bob.id)
+      const ids: number[] = []
+      for (const text of ['one', 'two', 'three']) {
+        ids.push(await sendText(bob.api, alice.id, text))
+        await aMoment()
+      }
+      const [, second = 0, third = 0] = ids
+      const stale = new SyncClient(alice.api)
+      await stale.syncToEnd()
+      await operate(bob.api, 'append', { peer: alice.id, message: second, content: '!' })
+      await retention.run(appId, timestampOf(third))
+      await sendText(bob.api, alice.id, 'four')
+      const page = await syncPage(alice.api, { have: [{ log, change: 1 }] })
+      expect(page.heads).toEqual([
+        expect.objectContaining({ change: 5, seq: 4, unread: 2, hidden_msg_id: second }),
+      ])
+      expect(page.heads[0]?.from).toBeUndefined()
+      expect(page.heads[0]?.messages?.map(({ content }) => content)).toEqual(['four', 'three'])
+      const changes = await changesPage(alice.api, log, 1)
+      expect(changes).toMatchObject({ changes: [], next: 5, change: 5, hidden_msg_id: second })
+      expect(changes.from).toBeUndefined()
+      await stale.syncToEnd()
+      const held = [...(stale.held(log)?.messages.values() ?? [])]
+      expect(held.map(({ content }) => content)).not.toContain('two')
     })
 
     it('receipts: the sender sees who has read, who has not, and who is gone', async () => {
