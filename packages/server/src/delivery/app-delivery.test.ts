@@ -622,7 +622,7 @@ describe('any order of commits, reads, hand-overs and sessions', () => {
         expect(world.delivery.begun.position).toBe(world.rows.length)
         for (const session of world.sessions) checkSession(world, session)
       }),
-      { numRuns: process.env.HERMOD_TEST_FULL === 'on' ? 10_000 : 200, seed: 20_260_101 },
+      { numRuns: process.env.HERMOD_TEST_FULL === 'on' ? 2_000 : 200, seed: 20_260_101 },
     )
   })
 })

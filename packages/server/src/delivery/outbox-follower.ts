@@ -67,6 +67,8 @@ export class OutboxFollower {
   #mustRead = false
   #isBeginning = false
   #isWoken = false
+  /** Until when rows are begun in this turn of the event loop, as performance.now(); 0 = none was begun yet. */
+  #turnEnd = 0
 
   constructor(private readonly options: OutboxFollowerOptions) {}
 
@@ -196,13 +198,9 @@ export class OutboxFollower {
     const events = await Promise.all(
       wanted.map((row) => this.#handed.get(row.position) ?? outbox.eventsOf(row)),
     )
-    let end = performance.now() + turnMs
     for (const [index, row] of wanted.entries()) {
       await room()
-      if (performance.now() > end) {
-        await new Promise<void>((resolve) => timers.nextTurn(resolve))
-        end = performance.now() + turnMs
-      }
+      while (this.#isTurnOver()) await new Promise<void>((resolve) => timers.nextTurn(resolve))
       // A row may have been handed over meanwhile.
       if (row.position === this.#position + 1)
         this.#begin(outbox.concernOf(row), events[index] ?? [])
@@ -213,13 +211,12 @@ export class OutboxFollower {
   #beginHanded(): void {
     if (this.#isBeginning) return
     const { timers, now, room } = this.options
-    const end = performance.now() + turnMs
     for (;;) {
       const position = this.#position + 1
       const events = this.#handed.get(position)
       if (!events) return
       const noRoom = room()
-      if (noRoom || performance.now() > end) {
+      if (noRoom || this.#isTurnOver()) {
         this.#isBeginning = true
         if (noRoom) void noRoom.then(() => this.#continueHanded())
         else timers.nextTurn(() => this.#continueHanded())
@@ -233,6 +230,17 @@ export class OutboxFollower {
     this.#isBeginning = false
     this.#beginHanded()
     if (this.#handed.size > 0 && !this.#isBeginning) void this.read()
+  }
+
+  /** Tests whether beginning rows has taken its time of this turn of the event loop. */
+  #isTurnOver(): boolean {
+    const now = performance.now()
+    if (this.#turnEnd > 0) return now > this.#turnEnd
+    this.#turnEnd = now + turnMs
+    this.options.timers.nextTurn(() => {
+      this.#turnEnd = 0
+    })
+    return false
   }
 
   #begin(row: RowConcern, events: readonly DeliveredEvent[]): void {
