@@ -166,7 +166,24 @@ export const groupRows: readonly Row[] = [
     }, asMember),
     { as: 'to receive nothing' },
   ),
+  row(
+    api.setMuteMode,
+    inGroup(async (cast, group_id) => {
+      await cast.given(api.setMuteMode, { group_id, msg_mute_mode: 2 })
+      await cast.message(group_id, cast.member, { type: 2 })
+      return { msg_mute_mode: 0 }
+    }, asMember),
+    { as: 'to receive again' },
+  ),
   row(api.setNotDisturb, inGroup(value(true), asMember)),
+  row(
+    api.setNotDisturb,
+    inGroup(async (cast, group_id) => {
+      await cast.given(api.setNotDisturb, { group_id, value: true })
+      return { value: false }
+    }, asMember),
+    { as: 'off' },
+  ),
   row(
     api.setPushMode,
     inGroup(() => ({ msg_push_mode: 1 }), asMember),

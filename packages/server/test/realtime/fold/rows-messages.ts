@@ -42,6 +42,13 @@ async function pinned(cast: Cast) {
   return conversation
 }
 
+/** The friend joins without being asked. */
+async function joined(cast: Cast, group_id: number): Promise<void> {
+  const { friend } = cast
+  await cast.given(api.updateSettings, { user_id: friend, group_confirm: false }, friend)
+  await cast.given(api.addGroupMembers, { group_id, user_list: [friend] })
+}
+
 export const messageRows: readonly Row[] = [
   row(api.sendMessage, toFriend()),
   row(api.sendMessage, toFriend({ transaction_id: 7, ext: '{"a":1}' }), {
@@ -64,6 +71,15 @@ export const messageRows: readonly Row[] = [
       return { ...toGroup, targets: [group_id] }
     },
     { as: 'to a group that a member has muted' },
+  ),
+  row(
+    api.sendMessage,
+    async (cast) => {
+      const group_id = await cast.group()
+      await cast.given(api.setMuteMode, { group_id, msg_mute_mode: 2 }, cast.friend)
+      return { ...toGroup, targets: [group_id] }
+    },
+    { as: 'to a group of which a member receives nothing' },
   ),
   row(
     api.sendMessage,
@@ -92,6 +108,20 @@ export const messageRows: readonly Row[] = [
       related_mid: await cast.message(cast.actor, cast.friend),
     }),
     { as: 'to acknowledge' },
+  ),
+  ...(['replace', 'recall'] as const).map((name) =>
+    row(
+      api.sendMessage,
+      async (cast) => {
+        const group_id = await cast.group({ hasFriend: false })
+        await cast.given(api.setHistoryVisible, { group_id, value: false })
+        const related_mid = await cast.message(group_id, cast.actor, { type: 2 })
+        await joined(cast, group_id)
+        const content = name === 'replace' ? 'other' : ''
+        return { ...toGroup, content_type: acting[name], content, targets: [group_id], related_mid }
+      },
+      { as: `to ${name} a message from before a member joined` },
+    ),
   ),
   row(api.recallMessage, async (cast) => ({
     conversation_id: cast.friend,

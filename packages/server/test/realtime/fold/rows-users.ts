@@ -197,8 +197,19 @@ export const contactRows: readonly Row[] = [
     ...(await contacts(cast)),
     alias: newName(),
     ext: 'noted',
-    mute_notification: true,
   })),
+  row(api.updateContact, async (cast) => ({ ...(await contacts(cast)), mute_notification: true }), {
+    as: 'to mute',
+  }),
+  row(
+    api.updateContact,
+    async (cast) => {
+      const contact = await contacts(cast)
+      await cast.given(api.updateContact, { ...contact, mute_notification: true })
+      return { ...contact, mute_notification: false }
+    },
+    { as: 'to unmute' },
+  ),
   row(api.blockUser, strangers),
   row(api.blockUser, contacts, { as: 'a contact' }),
   row(api.unblockUser, blocked),

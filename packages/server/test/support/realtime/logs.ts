@@ -1,5 +1,11 @@
 /** The logs of a client: what it knows of each, by the rules of the realtime contract. */
-import { contentType, type LogHead as Head, type Message, meaningsOf } from '@hermod/protocol'
+import {
+  contentType,
+  type LogHead as Head,
+  type Message,
+  meaningsOf,
+  muteMode,
+} from '@hermod/protocol'
 import type { Json } from '@hermod/testkit'
 
 export type LogHead = Head
@@ -41,10 +47,17 @@ export interface LogState {
   /** Of a group: dissolved, and the caller's mode. */
   status: number
   msg_mute_mode: number
-  /** A head that the client must ask for: it has been told so, or the log is new to it. */
+  /** Of a group: the number of its changes. */
+  version: number
+  /** Messages up to this one are a hole, since the user joined after them; so the positions are not known either. */
+  hole_msg_id: number
+  /** The client asks for the head when it shows the conversation, since it may not have received all changes. */
   isStale: boolean
   readonly messages: Map<number, StoredMessage>
 }
+
+/** The mute mode of a member who receives no event of the group's messages. */
+export const receivesNothing = muteMode.notReceived
 
 export const logKey = ({ low_id, high_id }: LogName): string => `${low_id}/${high_id}`
 
@@ -52,6 +65,17 @@ export const logKey = ({ low_id, high_id }: LogName): string => `${low_id}/${hig
 export function peerOf({ low_id, high_id, is_group }: LogName, me: number): number {
   if (is_group || low_id === -1) return Number(high_id)
   return Number(low_id) === me ? Number(high_id) : Number(low_id)
+}
+
+/** A log that is new to a client. */
+export function emptyLog(name: LogName): LogState {
+  const positions = { seq: 0, read_seq: 0, peer_read_seq: 0, peer_delivered_seq: 0 }
+  const ids = { hidden_msg_id: 0, hole_msg_id: 0 }
+  const ofGroup = { status: 0, msg_mute_mode: 0, version: 0 }
+  return {
+    ...{ name, change: 0, unread: 0, ...positions, ...ids, ...ofGroup },
+    ...{ isStale: false, messages: new Map() },
+  }
 }
 
 export function logOf(head: LogHead): LogState {
@@ -66,7 +90,9 @@ export function logOf(head: LogHead): LogState {
     hidden_msg_id: Number(head.hidden_msg_id),
     status: Number(head.status ?? 0),
     msg_mute_mode: Number(head.msg_mute_mode ?? 0),
-    isStale: false,
+    version: Number(head.version ?? 0),
+    hole_msg_id: 0,
+    isStale: head.msg_mute_mode === receivesNothing,
     messages: new Map((head.messages ?? []).map((each) => [Number(each.msg_id), messageOf(each)])),
   }
 }

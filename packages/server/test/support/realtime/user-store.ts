@@ -7,6 +7,7 @@ import { userChangeKind } from '@hermod/protocol'
 import type { GatewayFrame, Json } from '@hermod/testkit'
 import type { Answers } from './answers.js'
 import {
+  emptyLog,
   type LogHead,
   type LogName,
   type LogState,
@@ -15,6 +16,7 @@ import {
   messageOf,
   messageOfHistory,
   peerOf,
+  receivesNothing,
   type StoredMessage,
 } from './logs.js'
 import { staleAfter } from './stale-things.js'
@@ -111,9 +113,11 @@ export class UserStore {
       'peer_read_seq',
       'hidden_msg_id',
       'status',
+      'version',
     ] as const
+    const isKnown = (name: string) => kept.hole_msg_id === 0 || !name.includes('read_seq')
     const faults = names
-      .filter((name) => kept[name] !== found[name] && kept[name] !== 'ask')
+      .filter((name) => kept[name] !== found[name] && kept[name] !== 'ask' && isKnown(name))
       .map(
         (name) => `log ${logKey(kept.name)}: ${name} is ${kept[name]}, the server's ${found[name]}`,
       )
@@ -144,11 +148,14 @@ export class UserStore {
     return [...new Set([...peers.keys(), ...listed.keys()])].flatMap((peer) => {
       const logs = peers.get(peer) ?? []
       if (logs.some(({ isStale }) => isStale)) return []
+      const hole = Math.max(0, ...logs.map(({ hole_msg_id }) => hole_msg_id))
       const kept = visibleMessages(logs)
-      const found = (histories.get(peer) ?? []).map(messageOfHistory)
+      const found = (histories.get(peer) ?? [])
+        .map(messageOfHistory)
+        .filter(({ msg_id }) => msg_id > hole)
       const faults = differentMessages(peer, kept, found)
       const latest = kept[0]?.msg_id
-      if (latest !== listed.get(peer))
+      if (latest !== listed.get(peer) && (latest !== undefined || hole === 0))
         faults.push(`list: ${peer} ends with ${latest}, the server's with ${listed.get(peer)}`)
       const counts = logs.map((log) => log.unread)
       if (!counts.includes('ask')) {
@@ -203,8 +210,7 @@ export class UserStore {
   }
 
   #countUnread(log: LogState): void {
-    const isCounted =
-      log.msg_mute_mode !== 2 && log.status === 0 && !this.chatrooms.has(log.name.high_id)
+    const isCounted = log.status === 0 && !this.chatrooms.has(log.name.high_id)
     if (log.unread !== 'ask') log.unread += isCounted ? 1 : 0
   }
 
@@ -228,14 +234,19 @@ export class UserStore {
     if (kind === 'group.message_setting') this.#setModes(data)
     if (joined !== undefined) this.#join(joined, data)
     if (left !== undefined) this.logs.delete(`${left}/${left}`)
-    const log = this.logs.get(`${dissolved}/${dissolved}`)
-    if (log) Object.assign(log, { status: 1, unread: 0 })
+    const log = this.logs.get(`${data.group_id}/${data.group_id}`)
+    if (!log) return
+    if (dissolved !== undefined) Object.assign(log, { status: 1, unread: 0 })
+    if (joined === undefined && data.version > log.version + 1)
+      this.faults.push(`${kind}: version ${data.version} after ${log.version}`)
+    log.version = Math.max(log.version, data.version)
   }
 
   #setModes({ group_id, setting }: Json): void {
     const log = this.logs.get(`${group_id}/${group_id}`)
     if (log === undefined || setting.msg_mute_mode === undefined) return
     log.msg_mute_mode = setting.msg_mute_mode
+    if (log.msg_mute_mode === receivesNothing) log.isStale = true
     if (log.unread !== 0) log.unread = 'ask'
   }
 
@@ -255,12 +266,14 @@ export class UserStore {
     else log.unread = 'ask'
   }
 
-  #join(group: number, { change, seq }: Json): void {
-    const name = { low_id: group, high_id: group, is_group: true }
-    const log = this.#logFor(name)
-    // Unread counts and positions of a group that is new come with its head.
-    if (change === undefined) log.isStale = true
-    else Object.assign(log, { change, seq, read_seq: seq, unread: 'ask', isStale: false })
+  /** The event names the end of the log; positions and older messages come with its head. */
+  #join(group: number, { log: end }: Json): void {
+    const log = this.#logFor({ low_id: group, high_id: group, is_group: true })
+    if (end === undefined) log.isStale = true
+    else {
+      const { change, seq, msg_id } = end
+      Object.assign(log, { change, seq, hole_msg_id: msg_id || 1, unread: 'ask' })
+    }
   }
 
   async #fillGap({ log: name, from }: LogHead, changesOf: ReadChanges): Promise<void> {
@@ -297,20 +310,7 @@ export class UserStore {
   #logFor(name: LogName): LogState {
     const kept = this.logs.get(logKey(name))
     if (kept) return kept
-    const log: LogState = {
-      name,
-      change: 0,
-      seq: 0,
-      unread: 0,
-      read_seq: 0,
-      peer_read_seq: 0,
-      peer_delivered_seq: 0,
-      hidden_msg_id: 0,
-      status: 0,
-      msg_mute_mode: 0,
-      isStale: false,
-      messages: new Map(),
-    }
+    const log = emptyLog(name)
     this.#setLog(log)
     return log
   }
