@@ -30,8 +30,8 @@ const after =
     return list
   }
 
-async function confirming(cast: Cast, userId: number): Promise<void> {
-  await cast.given(api.updateSettings, { user_id: userId, group_confirm: true }, userId)
+async function confirming(cast: Cast, userId: number, group_confirm = true): Promise<void> {
+  await cast.given(api.updateSettings, { user_id: userId, group_confirm }, userId)
 }
 
 const invited =
@@ -209,6 +209,7 @@ export const groupRows: readonly Row[] = [
   row(
     api.addGroupMembers,
     inGroup(async (cast, group_id) => {
+      await confirming(cast, cast.friend, false)
       await cast.given(api.setHistoryVisible, { group_id, value: false })
       await cast.message(group_id, cast.actor, { type: 2 })
       return { user_list: [cast.friend] }
@@ -218,6 +219,7 @@ export const groupRows: readonly Row[] = [
   row(
     api.addGroupMembers,
     inGroup(async (cast, group_id) => {
+      await confirming(cast, cast.friend, false)
       await cast.given(api.setHistoryVisible, { group_id, value: true })
       await cast.message(group_id, cast.actor, { type: 2 })
       return { user_list: [cast.friend] }

@@ -126,7 +126,7 @@ async function readGroup(api: Api, me: number, group: number): Promise<[string, 
     // Without its version, which also counts what not all members learn, such as the end of a block.
     [`groupData ${group}`, [shared, members, roles, ...lists].map(withoutVersion)],
     [`joinRequests ${group}`, outcome(requests)],
-    [`blocks ${group}`, requests.code === 200 ? blocks : undefined],
+    [`blocks ${group}`, blocks],
   ]
 }
 
