@@ -84,6 +84,7 @@ let markers = 0
 export class Cast implements Disposable {
   /** Groups of the present row. */
   #groups: number[] = []
+  #keeperOwns = false
   /** Groups of the rows before, which are not read again. */
   readonly #passedGroups = new Set<number>()
   #chatrooms = new Set<number>()
@@ -156,6 +157,7 @@ export class Cast implements Disposable {
   async group({ actor = 'owner', hasFriend = true, more }: GroupOptions = {}): Promise<number> {
     const { server, keeper, admin, member, friend } = this
     const ownerId = actor === 'owner' ? this.actor : keeper
+    if (ownerId === keeper) this.#keeperOwns = true
     const owner = server.api.admin({ userId: ownerId })
     const { data } = await owner.succeed('POST', '/group/create', {
       body: { name: 'Group', type: 0, ...more },
@@ -196,8 +198,14 @@ export class Cast implements Disposable {
   async begin(): Promise<void> {
     for (const group of this.#groups) this.#passedGroups.add(group)
     this.#groups = []
+    this.#keeperOwns = false
     const { data } = await this.watchers.actor.session.api.succeed('GET', '/group/user_joined')
     for (const group of data) this.#passedGroups.add(Number(group))
+  }
+
+  /** Roles of the present row; the keeper is a member like others where the actor is the owner. */
+  get roles(): readonly WatchedRole[] {
+    return watched.filter((role) => role !== 'keeper' || this.#keeperOwns)
   }
 
   answersOf(role: Role): Promise<Answers> {

@@ -119,6 +119,18 @@ export const userRows: readonly Row[] = [
 /** Each has a cast of its own. */
 export const endingRows: readonly Row[] = [
   row(api.deleteUser, { password: sharedPassword }, { endsActor: true }),
+  row(
+    api.deleteUser,
+    async (cast) => {
+      for (const actor of ['owner', 'member'] as const) {
+        const group = await cast.group({ actor })
+        await cast.message(group, cast.actor, { type: 2 })
+      }
+      await cast.message(cast.friend)
+      return { password: sharedPassword }
+    },
+    { endsActor: true, as: 'with groups and messages' },
+  ),
   row(api.deleteUserByOperator, ({ server, actor }) => ({ app_id: server.appId, user_id: actor }), {
     by: byOperator,
     endsActor: true,
