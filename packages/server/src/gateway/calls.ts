@@ -69,9 +69,13 @@ export class CallRunner {
     if (calls.running === 0 && calls.waiting.length === 0) connection.calls = null
   }
 
-  /** The connection ends; its waiting calls are not run. */
-  drop({ calls }: Connection): void {
-    for (const { frame } of calls?.waiting.splice(0) ?? []) this.#waitingBytes -= frame.bytes
+  /** The connection closes: its waiting calls are not run, and answered so. */
+  refuseWaiting(connection: Connection): void {
+    const error = new AppError('unavailable', 'the connection closes')
+    for (const { frame } of connection.calls?.waiting.splice(0) ?? []) {
+      this.#waitingBytes -= frame.bytes
+      connection.answer(failureText(frame.id, error))
+    }
   }
 
   #find({ op, bytes }: CallFrame): Operation | AppError {

@@ -52,6 +52,8 @@ export interface ConnectionHost {
   returnTime(): number
   /** The client has read what was unread. */
   drained(connection: Connection): void
+  /** Answers the calls that have not begun. */
+  refuseWaiting(connection: Connection): void
   /** The connection takes and sends no more frames. */
   closing(connection: Connection): void
   ended(connection: Connection, code: number): void
@@ -226,6 +228,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
 
   close(code: CloseName, reason: string, after?: number): void {
     if (this.state === 'closing') return
+    this.host.refuseWaiting(this)
     const retryAfterMs = after ?? (code === 'epochChanged' ? this.host.returnTime() : undefined)
     this.answer(closingText(code, reason, retryAfterMs))
     this.closeCode = closeCodes[code]

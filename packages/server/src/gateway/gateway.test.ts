@@ -396,6 +396,20 @@ describe('calls of a connection', () => {
     await client.until(() => world.running.length === 20)
   })
 
+  it('that wait when the connection closes are answered that they have not run', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    for (let id = 1; id <= 18; id++) client.call(id)
+    await client.until(() => world.running.length === 16)
+    world.sessions[0]?.link.close('kicked', 'kicked')
+    await client.closedWith(4501)
+    expect(client.frames).toMatchObject([
+      { id: 17, code: 50300, retry: true },
+      { id: 18, code: 50300, retry: true },
+      { event: 'session.closing' },
+    ])
+  })
+
   it('end with the connection: those that wait are not run', async () => {
     world = await new World().listen()
     const client = await world.open()

@@ -204,6 +204,10 @@ export class Gateway implements ConnectionHost {
     this.#calls.resume(connection)
   }
 
+  refuseWaiting(connection: Connection): void {
+    this.#calls.refuseWaiting(connection)
+  }
+
   returnTime(): number {
     return this.#openRate.anyReturnTime(this.#connections.size)
   }
@@ -212,7 +216,7 @@ export class Gateway implements ConnectionHost {
     const { session } = connection
     this.#admission.opens(connection)
     this.#wheel.remove(connection)
-    this.#calls.drop(connection)
+    this.#calls.refuseWaiting(connection)
     if (session === null) return
     this.options.sessions.remove(session)
     this.options.delivery.leave(session)
