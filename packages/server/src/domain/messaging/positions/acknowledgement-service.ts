@@ -101,7 +101,7 @@ export class AcknowledgementService {
         answered.map(async (peerId) => {
           const reader = await this.options.positions.find(broadcastStream(appId, peerId), userId)
           if (reader && hasUnreadBroadcasts(reader))
-            await this.#readUpTo({ reader, seq: null }, messageId, { notifiesOwn: false })
+            await this.#readUpTo({ reader, seq: null }, messageId)
         }),
       )
     })
@@ -190,18 +190,14 @@ export class AcknowledgementService {
   }
 
   /** Reads one part of a conversation up to the message, which the other part may contain. */
-  async #readUpTo(
-    { reader, seq }: PartPlace,
-    messageId: number,
-    options?: { readonly notifiesOwn: boolean },
-  ): Promise<void> {
+  async #readUpTo({ reader, seq }: PartPlace, messageId: number): Promise<void> {
     const { database, messageLog, positions } = this.options
     if (!reader || !receivesMessages(reader)) return
     const position =
       seq === null
         ? await database.read((db) => messageLog.findUpTo(db, reader.conversation, messageId))
         : { seq, messageId }
-    await positions.move(reader, 'read_seq', position, options)
+    await positions.move(reader, 'read_seq', position)
   }
 
   async #placeIn(

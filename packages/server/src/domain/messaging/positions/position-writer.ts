@@ -131,20 +131,13 @@ export class PositionWriter {
   /**
    * Moves a position forward and notifies the parties of a direct conversation; in a group the member's own devices and, where read_ack
    * is on, the senders who requested receipts (groupMemberList); for broadcasts the own devices. Skips positions that are there already.
-   * @param options.notifiesOwn false: the own devices are not notified; for broadcasts only
    * @throws AppError unavailable when too many moves wait, storage_failed
    */
-  async move(
-    reader: KnownReader,
-    position: ReceiptPosition,
-    to: MoveTarget,
-    { notifiesOwn = true }: { readonly notifiesOwn?: boolean } = {},
-  ): Promise<void> {
+  async move(reader: KnownReader, position: ReceiptPosition, to: MoveTarget): Promise<void> {
     const { at, end } = reader.positions
     if ((to?.seq ?? end) <= at[position]) return
     const move = await this.#moveOf(reader, position, to)
-    const quiet = move.kind === 'broadcast' ? { ...move, notifiesOwn } : move
-    await this.#queue.add({ moves: [quiet], announcement: null })
+    await this.#queue.add({ moves: [move], announcement: null })
   }
 
   /**
@@ -287,7 +280,6 @@ function broadcastMove(
     seq,
     seen,
     event: positionEvent(reader, position, [userId], { seq, messageId }),
-    notifiesOwn: true,
   }
 }
 

@@ -35,13 +35,13 @@ export const broadcastMoves: MoveKind<BroadcastMove> = {
     const changed = new Set<BroadcastPositionsRow>()
     return {
       move(move) {
-        const { position, seq, notifiesOwn } = move
+        const { position, seq } = move
         const row = rows.get(streamReaderText(streamReaderOf(move)))
         if (!row || seq <= row[position]) return null
         row[position] = seq
         if (position === 'read_seq') row.seen_seq = Math.max(row.seen_seq, seq)
         changed.add(row)
-        return notifiesOwn ? [eventRow(move)] : []
+        return [eventRow(move)]
       },
       write: () => [
         { statement: setBroadcastPositions, rows: [...changed].map(broadcastPositionsRow) },

@@ -46,8 +46,6 @@ export interface BroadcastMove extends Move {
   readonly seq: number
   /** The seen position for a new row: nothing up to it is unread. */
   readonly seen: number
-  /** False: the own devices move it themselves, as after a message of their own. */
-  readonly notifiesOwn: boolean
 }
 
 export type PositionMove = DirectMove | MemberMove | BroadcastMove
