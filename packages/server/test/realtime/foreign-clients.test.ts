@@ -7,6 +7,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import { type ForeignClient, foreignClients } from '../support/realtime/foreign-clients.js'
 
 const python = testPython(['websockets', 'aiohttp'])
@@ -100,7 +101,9 @@ describe.each(Object.entries(foreignClients(python)))('%s', (_, connect) => {
   it('is refused with the error and a close code', async () => {
     using client = await connect(server.url)
     client.send(openingOf({ ...bob, token: 'hmu_wrong' }))
-    expect(await frame(client, ({ id }) => id === 'open')).toMatchObject({ code: 10008 })
+    expect(await frame(client, ({ id }) => id === 'open')).toMatchObject({
+      code: answerCode.token_invalid,
+    })
     expect((await client.ended()).code).toBe(4505)
   })
 })
