@@ -169,11 +169,11 @@ class SyncWorld {
       await call('/group/msg/mute_mode', { msg_mute_mode: this.#pick(muteModes, which) })
     else if (what === 'join')
       await call('/group/admin/member_join', { user_list: [other.id] }, this.admin)
-    else if (what === 'kick') await call('/group/kick', { user_list: [other.id] })
+    else if (what === 'kick') await call('/group/kick', { user_list: [other.id] }, this.admin)
     else if (what === 'leave') await call('/group/leave')
     else if (what === 'visible')
-      await call('/group/settings/history_visible', { value: which % 2 === 0 })
-    else if (which % 3 === 0) await call('/group/destroy')
+      await call('/group/settings/history_visible', { value: which % 2 === 0 }, this.admin)
+    else if (which % 3 === 0) await call('/group/destroy', {}, this.admin)
   }
 
   /** One of the clients of the user asks for what it has missed, with any page and window. */
@@ -252,10 +252,7 @@ async function openFor(session: GatewayClient, admin: Api, { id }: Person): Prom
 }
 
 function groupOf(which: number): object {
-  return {
-    type: which % 5 === 0 ? types.chatroom : types.private,
-    history_visible: which % 2 === 0,
-  }
+  return { type: which % 5 === 0 ? types.chatroom : types.private }
 }
 
 function shownMessage(message: Message, isOwnOfGroup: boolean) {

@@ -154,6 +154,22 @@ for (const backend of testBackends()) {
       expect(page.user).toContainEqual({ kind: userChangeKinds.group, ref: group })
     })
 
+    it('sync: a group that the user has joined comes with its newest messages', async () => {
+      const [alice, bob] = (await people.take(2)) as [Person, Person]
+      const group = await aGroup(alice)
+      expectSuccess(
+        await groupCall(alice.api, '/group/settings/history_visible', group, { value: true }),
+      )
+      await sendToGroup(alice.api, group, 'before')
+      const { pos = '' } = await syncPage(bob.api, {})
+      expectSuccess(
+        await groupCall(alice.api, '/group/admin/member_join', group, { user_list: [bob.id] }),
+      )
+      const { heads } = await syncPage(bob.api, { after: pos })
+      expect(heads).toEqual([expect.objectContaining({ log: groupLog(group), change: 1 })])
+      expect(heads[0]?.messages?.map(({ content }) => content)).toEqual(['before'])
+    })
+
     it('sync: the things of the user that changed are named once', async () => {
       const [alice, bob] = (await people.take(2)) as [Person, Person]
       const { pos = '' } = await syncPage(alice.api, {})

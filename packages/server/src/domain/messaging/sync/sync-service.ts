@@ -92,7 +92,7 @@ interface PagedLog {
   readonly wanted: Wanted
 }
 
-/** What comes with a head: all changes above a number, the newest messages, or nothing since the log has no new changes. */
+/** The content of a head: all changes above a number, the newest messages, or nothing because the log has no new changes. */
 type Wanted = number | 'newest' | 'unchanged'
 
 interface ListCursor extends ListPlace {
@@ -100,7 +100,7 @@ interface ListCursor extends ListPlace {
   readonly userPosition: number
 }
 
-interface PageRequest {
+interface PageStart {
   readonly history: History
   readonly limit: number
 }
@@ -152,7 +152,7 @@ export class SyncService {
   /** @returns null when rows were purged meanwhile */
   async #delta(
     user: UserKey,
-    { after, history, limit }: PageRequest & { readonly after: Place },
+    { after, history, limit }: PageStart & { readonly after: Place },
     charge: ChargeRows,
   ): Promise<Page | null> {
     const { database, heads, walk } = this.options
@@ -180,7 +180,7 @@ export class SyncService {
       history,
       cursor,
       limit,
-    }: PageRequest & { readonly after: Place | null; readonly cursor: ListCursor | null },
+    }: PageStart & { readonly after: Place | null; readonly cursor: ListCursor | null },
     charge: ChargeRows,
   ): Promise<Page> {
     const { database, heads, lists } = this.options

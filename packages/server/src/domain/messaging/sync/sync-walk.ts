@@ -100,7 +100,7 @@ export class SyncWalk {
 
 interface FoundLog {
   readonly log: Conversation
-  /** As in `RowConcern`. */
+  /** The first number, as in `RowConcern`. */
   readonly change: number | null
 }
 
@@ -112,7 +112,8 @@ function logsOf(appId: string, row: RowConcern, reader: ConcernedReader): FoundL
     .map(({ change, ...key }) => ({ log: { appId, ...key }, change }))
   const groups = row.groupIds
     .filter((groupId) => isNamed || reader.isMemberOf(groupId))
-    .map((groupId) => ({ log: groupConversation(appId, groupId), change: null }))
+    // A user who is named may have joined, and then needs the newest messages.
+    .map((groupId) => ({ log: groupConversation(appId, groupId), change: isNamed ? 0 : null }))
   return [...logs, ...groups]
 }
 
