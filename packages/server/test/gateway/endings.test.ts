@@ -61,7 +61,7 @@ describe('sessions', () => {
     expect((await ending(ofDeleted))[0]).toBe(4504)
   })
 
-  it('answer the call that comes after the end of the token with 402', async () => {
+  it('refuse the call that comes after the end of the token', async () => {
     const user = await server.api.newSession()
     using client = await opened(server, user)
     await server.sql.run(`UPDATE user_tokens SET revoked_at = 1 WHERE user_id = ${user.id}`)
