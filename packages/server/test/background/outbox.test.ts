@@ -323,6 +323,23 @@ for (const backend of testBackends()) {
       expect(consumer.events.map(({ change }) => change)).toEqual([undefined, undefined])
     })
 
+    it('stores a message although its hand-over in memory fails', async () => {
+      const consumer = new TestConsumer('test')
+      await using node = open(consumer)
+      const failure = new Error('a fault of the receiver')
+      node.receiver = {
+        wants: () => true,
+        handOver() {
+          throw failure
+        },
+      }
+      await node.relay.start()
+      await node.send(apps[0], [1, 2], 'stored')
+      await consumer.got(1)
+      expect(consumer.events.map(labelOf)).toEqual(['stored'])
+      expect(node.failures).toEqual([failure])
+    })
+
     it('hands new messages over in memory as a consumer reads them', async () => {
       const consumer = new TestConsumer('test')
       await using node = open(consumer)

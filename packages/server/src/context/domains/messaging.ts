@@ -93,6 +93,7 @@ export function createMessaging(
     outbox,
     broadcastSenders,
     handOver: delivery,
+    handOverFailed: (error) => log.error({ err: error }, 'messages were not handed over'),
     appended,
   })
   const positions = new PositionWriter({

@@ -14,7 +14,6 @@ import { MessageWriter } from '../../../dist/domain/messaging/sending/message-wr
 import { LeaseStore } from '../../../dist/jobs/lease-store.js'
 import { systemClock as clock } from '../../../dist/lib/clock.js'
 import { IdGenerator } from '../../../dist/lib/ids/ids.js'
-import { HandOverPoint } from '../../../dist/outbox/hand-over.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
 import { OutboxRelay } from '../../../dist/outbox/relay.js'
@@ -59,7 +58,7 @@ const appended = (app) => relay.wake(app)
 const outbox = new Outbox({ database, store, clock, appended })
 const writer = new MessageWriter({
   database,
-  handOver: new HandOverPoint(),
+  handOver: { wants: () => false, handOver() {} },
   ids: new IdGenerator(idReservations(database), clock.now),
   clock,
   transactionLifeMs: 3_600_000,

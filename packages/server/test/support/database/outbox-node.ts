@@ -143,6 +143,7 @@ export class OutboxNode implements AsyncDisposable {
         wants: (appId) => this.receiver?.wants(appId) ?? false,
         handOver: (...row) => this.receiver?.handOver(...row),
       },
+      handOverFailed: (error) => this.failures.push(error),
       appended,
     })
     this.relay = new OutboxRelay({

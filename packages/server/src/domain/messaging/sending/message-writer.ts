@@ -29,6 +29,8 @@ export interface MessageWriterOptions {
   readonly broadcastSenders: Pick<BroadcastSenders, 'recordBroadcast'>
   /** Takes new messages right after their commit. */
   readonly handOver: HandOver
+  /** Reports a receiver that failed; it reads the messages from the outbox. */
+  handOverFailed(error: unknown): void
   /** Called after the commit of messages of this app. */
   appended(appId: string): void
 }
@@ -163,10 +165,15 @@ export class MessageWriter {
     }
   }
 
+  /** The messages are durable, so a failed receiver fails no send. */
   #handOver(batch: Batch, stored: StoredBatch): void {
-    const { handOver } = this.options
-    for (const { appId, position, events } of newEvents(batch, stored))
-      if (handOver.wants(appId)) handOver.handOver(appId, position, events)
+    const { handOver, handOverFailed } = this.options
+    try {
+      for (const { appId, position, events } of newEvents(batch, stored))
+        if (handOver.wants(appId)) handOver.handOver(appId, position, events)
+    } catch (error) {
+      handOverFailed(error)
+    }
   }
 
   /** @returns the ID above which the batch may succeed; 0 = it failed for another reason */
