@@ -31,6 +31,11 @@ export function closingText(code: CloseName, reason: string, retryAfterMs?: numb
   return JSON.stringify({ event: 'session.closing', data })
 }
 
+/** Returns a reason as a close frame has it: at most 123 bytes (RFC 6455, section 5.5). */
+export function closeReason(reason: string): string {
+  return reason.replace(/[^\x20-\x7e]/g, '?').slice(0, 123)
+}
+
 /** Returns the close code after a session.open that failed. */
 export function closeOfRefusal({ errorName, entry }: AppError): CloseName {
   switch (errorName) {

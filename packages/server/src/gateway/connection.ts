@@ -4,7 +4,7 @@ import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
 import type { ArrivingBody } from '../edge/bodies.js'
 import type { Edge } from '../edge/edge.js'
 import type { ClientConnection, Session } from '../sessions/session.js'
-import { closeOfRefusal, closingText, failureText, retryAfterMsOf } from './answers.js'
+import { closeOfRefusal, closeReason, closingText, failureText, retryAfterMsOf } from './answers.js'
 import { type CallFrame, readFrame } from './client-frame.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
 import {
@@ -99,6 +99,10 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   ) {
     this.connectedAt = performance.now()
     this.heardAt = this.connectedAt
+  }
+
+  get isClosing(): boolean {
+    return this.state === 'closing'
   }
 
   get isBehind(): boolean {
@@ -210,12 +214,11 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
    * @returns whether there are any
    */
   countUnread(): boolean {
+    if (this.state === 'closing') return false
     const unread = this.socket.writableLength
-    const added = unread - this.#unreadBytes
-    this.#unreadBytes = unread
-    const { connections } = this.host.edge
-    if (added > 0) connections.hold(this.socket, added)
-    else if (added < 0) connections.release(this.socket, -added)
+    this.#holdUnread(unread)
+    // The bounds may have closed it.
+    if (this.isClosing) return false
     if (this.isBehind) this.pause()
     else this.host.drained(this)
     return unread > 0
@@ -232,23 +235,19 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     const retryAfterMs = after ?? (code === 'epochChanged' ? this.host.returnTime() : undefined)
     this.answer(closingText(code, reason, retryAfterMs))
     this.closeCode = closeCodes[code]
-    this.state = 'closing'
-    this.host.closing(this)
+    this.#leave()
     // The closing handshake needs the frames of the client.
     this.websocket.resume()
-    this.websocket.close(this.closeCode, reason.slice(0, 100))
+    this.websocket.close(this.closeCode, closeReason(reason))
   }
 
   broken(): void {
-    if (this.state === 'closing') return
-    this.state = 'closing'
-    this.host.closing(this)
+    if (this.state !== 'closing') this.#leave()
   }
 
   /** The connection is gone. */
   ended(code: number): void {
-    this.#endPart()
-    if (this.state !== 'closing') this.broken()
+    this.broken()
     this.host.ended(this, this.closeCode === 0 ? code : this.closeCode)
   }
 
@@ -281,6 +280,21 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     }
     if (++this.#idleFrames > idleFrames)
       this.close('tooManyRequests', `more than ${idleFrames} frames without a call in 10 s`)
+  }
+
+  #leave(): void {
+    this.state = 'closing'
+    this.#endPart()
+    this.#holdUnread(0)
+    this.host.closing(this)
+  }
+
+  #holdUnread(bytes: number): void {
+    const added = bytes - this.#unreadBytes
+    this.#unreadBytes = bytes
+    const { connections } = this.host.edge
+    if (added > 0) connections.hold(this.socket, added)
+    else if (added < 0) connections.release(this.socket, -added)
   }
 
   /** Counts the memory of a long frame that arrives in parts, among all bodies. */

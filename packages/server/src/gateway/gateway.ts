@@ -154,8 +154,10 @@ export class Gateway implements ConnectionHost {
       userId: headerText(userId),
     }
     connection.userAgent = typeof agent === 'string' ? agent : ''
-    const reply = await this.#opening.run(() =>
-      executor.execute(
+    const reply = await this.#opening.run(async () => {
+      // Many opens may have waited before this one.
+      if (connection.isClosing) return null
+      return executor.execute(
         openSession,
         {
           requestId: this.#nextRequestId(),
@@ -171,9 +173,9 @@ export class Gateway implements ConnectionHost {
         },
         asEnvelope,
         { admit() {}, context: { connection } },
-      ),
-    )
-    if ((connection.state as string) === 'closing') return
+      )
+    })
+    if (reply === null || connection.isClosing) return
     if (reply.kind === 'failure') return connection.refuse(frame.id, reply.error)
     const seconds = (performance.now() - startedAt) / 1_000
     connection.state = 'open'
@@ -216,6 +218,7 @@ export class Gateway implements ConnectionHost {
     const { session } = connection
     this.#admission.opens(connection)
     this.#wheel.remove(connection)
+    this.unread.delete(connection)
     this.#calls.refuseWaiting(connection)
     if (session === null) return
     this.options.sessions.remove(session)

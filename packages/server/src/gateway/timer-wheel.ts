@@ -8,18 +8,22 @@ export interface WheelEntry {
  */
 export class TimerWheel<Entry extends WheelEntry> {
   readonly #slots: Set<Entry>[]
+  /** It reaches every slot, and spreads entries that come together. */
+  readonly #step: number
   #next = 0
   #hand = 0
 
   /** @param ticks the number of ticks of an interval */
   constructor(ticks: number) {
     this.#slots = Array.from({ length: ticks }, () => new Set())
+    let step = Math.ceil(ticks * goldenRatio)
+    while (greatestDivisor(step, ticks) > 1) step++
+    this.#step = step
   }
 
   /** The entry is due within an interval, and then once in each. */
   add(entry: Entry): void {
-    // A step that has no divisor in common with usual numbers of slots spreads entries that come together.
-    this.#next = (this.#next + 37) % this.#slots.length
+    this.#next = (this.#next + this.#step) % this.#slots.length
     entry.wheelSlot = this.#next
     this.#slots[this.#next]?.add(entry)
   }
@@ -35,4 +39,10 @@ export class TimerWheel<Entry extends WheelEntry> {
       for (const entry of this.#slots[this.#hand] ?? []) due(entry)
     }
   }
+}
+
+const goldenRatio = 0.618
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b)
 }
