@@ -77,7 +77,7 @@ const read = (frame: Buffer) => JSON.parse(frame.subarray(2).toString())
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('delivery of a node', () => {
-  it('beats with the watermark for live sessions, and with an empty frame for others', async () => {
+  it('the heartbeat is the watermark for live sessions, and an empty frame for others', async () => {
     const { delivery, aSession, open } = setUp()
     const session = aSession()
     const other = aSession()

@@ -89,7 +89,8 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
   }
 
   async enter(session: Session, pos: string | null): Promise<SyncState> {
-    const { appId } = session
+    const { appId, phase } = session
+    if (phase === 'ended') return { sync: 'needed', pos: null }
     const running = this.#apps.get(appId) ?? this.#open(appId)
     running.usedAt = performance.now()
     return running.delivery.enter(session, pos)

@@ -65,12 +65,12 @@ describe('concern of a row', () => {
       msg_id: 9,
     })
 
-  it('of a stored message is its log', () => {
+  it('a stored message concerns the readers of its log', () => {
     const row = rowOf('message.stored', {})
     expect([1, 2, 3].map((userId) => concerns(row, reader(userId)))).toEqual([true, true, false])
   })
 
-  it('of a mark is both parties of a direct conversation, in a group and in broadcasts the reader', () => {
+  it('a mark concerns both parties of a direct conversation, in a group and in broadcasts the reader', () => {
     const direct = mark(1, 2, false, [1])
     expect([1, 2, 3].map((userId) => concerns(direct, reader(userId)))).toEqual([true, true, false])
     const group = mark(7, 7, true, [1])
@@ -79,12 +79,12 @@ describe('concern of a row', () => {
     expect([1, 2].map((userId) => concerns(broadcast, reader(userId)))).toEqual([true, false])
   })
 
-  it('of a block is the blocking user alone', () => {
+  it('a block concerns the blocking user alone', () => {
     const row = rowOf('contact.blocked', { actor_id: 1, user_ids: [2] })
     expect([1, 2].map((userId) => concerns(row, reader(userId)))).toEqual([true, false])
   })
 
-  it('of a group event is its members and the users that it names', () => {
+  it('a group event concerns the members and the users that it names', () => {
     const row = concernOf(
       {
         position: 1,

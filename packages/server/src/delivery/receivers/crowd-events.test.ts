@@ -22,7 +22,7 @@ const numbers = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => from + index)
 
 describe('events of a crowd', () => {
-  it('become one of each kind and group when their time is over, which releases the watermark', () => {
+  it('events of a crowd become one of each kind and group when their time is over, which releases the watermark', () => {
     const { sent, released, timers, add } = setUp()
     add('group.joined', 1, [11])
     add('group.joined', 1, [12, 13], 8)
@@ -40,7 +40,7 @@ describe('events of a crowd', () => {
     expect(timers).toHaveLength(1)
   })
 
-  it('have a count in place of more than 100 names', () => {
+  it('an event of a crowd has a count in place of more than 100 names', () => {
     const { sent, crowds, add } = setUp()
     add('group.presence', 1, numbers(1, 60))
     add('group.presence', 1, numbers(41, 61))

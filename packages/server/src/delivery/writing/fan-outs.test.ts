@@ -55,7 +55,7 @@ function setUp() {
 }
 
 describe('fan-outs', () => {
-  it('write to few receivers at once, and to many in later turns', () => {
+  it('a fan-out to few receivers is written at once, one to many in later turns', () => {
     const { log, ended, start, sessions, turn } = setUp()
     start('small', sessions(2))
     expect(log).toEqual(['s0 small', 's1 small'])
@@ -67,7 +67,7 @@ describe('fan-outs', () => {
     expect(ended).toEqual(['small', 'large'])
   })
 
-  it('let a small one overtake a large one of another lane, but not of its own', () => {
+  it('a small fan-out overtakes a large one of another lane, but not of its own', () => {
     const { log, start, sessions, turn } = setUp()
     start('large', sessions(100))
     start('other', sessions(1))
@@ -78,7 +78,7 @@ describe('fan-outs', () => {
     expect(log.indexOf('s99 large')).toBeLessThan(log.length - 1)
   })
 
-  it('take turns between lanes, and end a slice when its time is over', () => {
+  it('lanes of fan-outs take turns, and a slice ends when its time is over', () => {
     const { log, turns, ended, fanOuts, sessions, pass, turn } = setUp()
     const [first, second] = [sessions(1_000), sessions(200)]
     for (const session of [...first, ...second]) {
@@ -107,7 +107,7 @@ describe('fan-outs', () => {
     expect(log.length).toBe(1_200)
   })
 
-  it('skip a session that is behind, and note what others have missed', () => {
+  it('a fan-out skips a session that is behind, and notes what others have missed', () => {
     const { log, start, sessions, skipped } = setUp()
     const [behind, entering, live] = sessions(3)
     if (!behind || !entering || !live) throw new Error('no sessions')
@@ -124,7 +124,7 @@ describe('fan-outs', () => {
     expect(skipped()).toBe(1)
   })
 
-  it('that are transient leave a session that is behind as it is', () => {
+  it('a transient fan-out leaves a session that is behind as it is', () => {
     const { fanOuts, sessions } = setUp()
     const [session] = sessions(1)
     if (!session) throw new Error('no session')
@@ -139,7 +139,7 @@ describe('fan-outs', () => {
     expect([session.phase, session.hasMissed]).toEqual(['live', false])
   })
 
-  it('write the own frames of a user to the sessions of that user', () => {
+  it('a fan-out writes the own frames of a user to the sessions of that user', () => {
     const { log, fanOuts, sessions } = setUp()
     const [mine, other] = sessions(2) as unknown as [Session, Session]
     fanOuts.start({
@@ -151,7 +151,7 @@ describe('fan-outs', () => {
     expect(log).toEqual(['s0 own', 's1 all'])
   })
 
-  it('are full while too many wait, and say when there is room', () => {
+  it('fan-outs are full while too many wait, and report when there is room', () => {
     const { fanOuts, start, sessions, turn } = setUp()
     const many = sessions(65)
     for (let count = 0; count <= 2_001; count++) start('a', many)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeEvent } from './frames.js'
 
 describe('frames', () => {
-  it('of events have the change number where there is one', () => {
+  it('the frame of an event has the change number where there is one', () => {
     const read = (frame: Buffer) => frame.subarray(2).toString()
     expect(read(encodeEvent('message.read', { seq: 1 }))).toBe(
       '{"event":"message.read","data":{"seq":1}}',
