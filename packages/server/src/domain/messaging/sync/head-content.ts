@@ -38,7 +38,7 @@ interface PageBounds {
 }
 
 const nothing: HeadContent = { kind: 'none' }
-/** Heads that are filled at once. */
+/** Heads that are filled in one turn of the event loop. */
 const headsPerStep = 8
 const messagesPerStep = 25
 /** Bounds on reads in parallel, as for pages of history. */
@@ -47,6 +47,7 @@ const budget = { maxRunning: 64, perTurn: maxPageBytes }
 /** Fills a page of heads with changes and messages, in their order, as long as they fit. */
 export class HeadContents {
   readonly #budget = new EventLoopBudget(budget)
+  readonly #steps = new EventLoopBudget({ perTurn: 1 })
 
   constructor(
     private readonly options: {
@@ -66,8 +67,7 @@ export class HeadContents {
     let left = maxBytes
     // The fewest changes or messages that did not fit; as many will hardly fit later.
     let tooMany = Number.POSITIVE_INFINITY
-    for (let first = 0; first < heads.length; first += headsPerStep) {
-      const step = heads.slice(first, first + headsPerStep)
+    for await (const step of this.#steps.chunks(heads, headsPerStep)) {
       const bounds = { window, maxBytes: left }
       const mayFit = (each: KnownHead) => {
         const count = countOf(each, window)

@@ -1,5 +1,6 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
+import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { OutboxReader, PlacedUserChange } from '../../../outbox/outbox-reader.js'
 import { decodePos, encodePos, type Place } from '../../../outbox/pos.js'
 import type { ChargeRows } from '../../charge-rows.js'
@@ -113,10 +114,14 @@ const maxRows = 5_000
 const maxPageBytes = 262_144
 /** Bytes of a head as JSON, roughly. */
 const headBytes = 400
+/** Heads that are read in one turn of the event loop. */
+const headsPerStep = 50
 const listStart: ListPlace = { place: Number.MAX_SAFE_INTEGER, peerId: 0 }
 
 /** Answers what a client has missed (decision page 042). */
 export class SyncService {
+  readonly #budget = new EventLoopBudget({ perTurn: 1 })
+
   constructor(private readonly options: SyncServiceOptions) {}
 
   /** @throws AppError invalid_parameter for a malformed pos or cursor */
@@ -232,13 +237,11 @@ export class SyncService {
     const { database, heads: store, contents } = this.options
     const held = have.map(({ log, change }): PagedLog => ({ log, wanted: change }))
     const logs = await this.#withPairs(user, [...held, ...paged])
-    const found = await database.read((db) =>
-      store.find(
-        db,
-        user,
-        logs.map(({ log }) => log),
-      ),
-    )
+    const found: (Head | null)[] = []
+    for await (const step of this.#budget.chunks(logs, headsPerStep)) {
+      const keys = step.map(({ log }) => log)
+      found.push(...(await database.read((db) => store.find(db, user, keys))))
+    }
     const known = logs.flatMap(({ wanted }, index) => {
       const head = found[index]
       return head ? [{ head, known: knownNumber(head, wanted) }] : []
