@@ -94,6 +94,8 @@ export class Cast implements Disposable {
     readonly watchers: Readonly<Record<Role, Watcher>>,
     /** The first device of the actor. */
     readonly phone: Session,
+    /** The actor without a device, which displaces none. */
+    private readonly browser: Session,
   ) {}
 
   static async create(server: InProcessServer): Promise<Cast> {
@@ -108,7 +110,12 @@ export class Cast implements Disposable {
     const opened = await Promise.all(sessions.map((session) => Watcher.open(server, session)))
     const roles: readonly Role[] = [...watched, 'outsider']
     const watchers = Object.fromEntries(roles.map((role, index) => [role, opened[index]]))
-    const cast = new Cast(server, watchers as Record<Role, Watcher>, phone)
+    const cast = new Cast(
+      server,
+      watchers as Record<Role, Watcher>,
+      phone,
+      await api.sessionOf(actor),
+    )
     await api
       .admin({ userId: cast.actor })
       .succeed('POST', '/user/add_roster', { body: { list: [cast.friend] } })
@@ -183,15 +190,32 @@ export class Cast implements Disposable {
     return sendText(this.server.api.admin({ userId: senderId }), target, 'hello', extras)
   }
 
-  /** Waits until the devices have received what was committed before. */
-  async settle(): Promise<void> {
+  /** Waits until the devices, default those of all, have received what was committed before. */
+  async settle(roles: readonly Role[] = [...watched, 'outsider']): Promise<void> {
     const marker = `marker ${++markers}`
-    const everyone = Object.values(this.watchers)
-    const targets = everyone.filter(({ client }) => client.ended === null).map(({ id }) => id)
+    const watchers = roles.map((role) => this.watchers[role])
+    const targets = watchers.filter(({ client }) => client.ended === null).map(({ id }) => id)
     await this.server.api.admin().succeed('POST', '/message/notify', {
       body: { type: 1, content_type: 0, content: marker, targets },
     })
-    await Promise.all(everyone.map((each) => each.sees(marker)))
+    await Promise.all(watchers.map((each) => each.sees(marker)))
+  }
+
+  /** The present pos of a user. */
+  async posOf(role: Role): Promise<string> {
+    const body = { after: '', list: true, limit: 1, window: 0 }
+    const { data } = await this.watchers[role].session.api.succeed('POST', '/message/sync', {
+      body,
+    })
+    return data.pos
+  }
+
+  /** Opens another session of a user at a pos. @returns true when the server says that nothing was missed */
+  async isCurrent(role: Role, pos: string): Promise<boolean> {
+    const { token } = role === 'actor' ? this.browser : this.watchers[role].session
+    using client = await GatewayClient.connect(this.server.url)
+    const { data } = await client.open({ appId: this.server.appId, accessToken: token, pos })
+    return data.sync === 'current'
   }
 
   /** Forgets the groups of the rows before. */

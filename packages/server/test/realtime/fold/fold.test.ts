@@ -1,7 +1,8 @@
 /**
  * For each operation that changes something: what devices knew before, and the frames that they receive, make what the server answers
  * after it. Devices of the actor, of the other party, of a member, an admin and the owner of a group are compared, once while they are
- * connected and once as if they had been offline during the call; an outsider receives nothing.
+ * connected, once as if they had been offline during the call, and when they open a session with a pos from before it; an outsider receives
+ * nothing.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -77,12 +78,20 @@ async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
   const compared = await Promise.all(
     (row.watches ?? cast.roles).map(async (role) => {
       const known = await cast.answersOf(role)
-      return { role, known, connected: cast.storeOf(role, known) }
+      return { role, known, connected: cast.storeOf(role, known), isCurrent: false }
     }),
   )
+  const positions = await Promise.all(compared.map(({ role }) => cast.posOf(role)))
   const answer = await cast.call(row.operation, params, row.by?.(cast))
   if (answer.status !== 200 || answer.code !== 200 || answer.text.includes('"result":"fail"'))
     return [`the call answered ${answer.text}`]
+  // Markers of their own would be something that the others have missed.
+  await cast.settle(['outsider'])
+  await Promise.all(
+    compared.map(async (each, index) => {
+      if (!row.endsActor) each.isCurrent = await cast.isCurrent(each.role, positions[index] ?? '')
+    }),
+  )
   await cast.settle()
   const outsider = cast.watchers.outsider.take().filter((frame) => frame.event && !isMarker(frame))
   const faults = row.reachesAll
@@ -93,16 +102,22 @@ async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
     const { code } = await cast.watchers.actor.client.closed()
     if (code < 4_500) faults.push(`the session of the actor was closed with ${code}`)
   }
-  for (const { role, known, connected } of compared) {
+  for (const { role, known, connected, isCurrent } of compared) {
     if (role === 'actor' && row.endsActor) continue
     const { found, answers } = await differences(cast, role, connected)
     faults.push(...found.map((each) => `${role}: ${each}`))
     const offline = cast.storeOf(role, known)
+    const missed = offline.differences(answers).filter((each) => !isOfMarkers(each))
+    if (isCurrent && missed.length > 0) faults.push(`${role} was called current, but ${missed[0]}`)
     await cast.catchUp(role, offline, known)
     faults.push(...offline.differences(answers).map((each) => `${role}, by sync: ${each}`))
   }
   return faults
 }
+
+/** Whether a difference is in the conversation with the system. */
+const isOfMarkers = (difference: string): boolean =>
+  /^(log 0\/|history of 0:|list: 0 |unread of 0:)/.test(difference)
 
 /** What differs from the answers, when it still does after all that may be collected has come. */
 async function differences(
