@@ -5,7 +5,7 @@ import { Random } from '../support/random.js'
 import { Playground } from '../support/realtime/playground.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const boxMs = isFullRun ? 20_000 : 1_500
+const boxMs = isFullRun ? 20_000 : 1_000
 const rounds = isFullRun ? 3 : 1
 const timeoutMs = 300_000
 
@@ -29,10 +29,34 @@ for (const backend of isFullRun ? testBackends('durable') : testBackends('durabl
         await Promise.all([playground.run(300, 4, async () => {}), playground.kill()])
         expect(await playground.settle()).toEqual([])
         expect(await playground.compareThings()).toEqual([])
+        await playground.comeBack()
         expect(await playground.comeBack()).toBe(0)
       }
       report(playground)
     })
+
+    it.runIf(isFullRun)(
+      'begin again after the restore of an older copy of the data',
+      {
+        timeout: timeoutMs,
+      },
+      async () => {
+        const options = { backend, random: new Random(seed), users: 4, groups: 3, window: 5 }
+        await using playground = await Playground.start(options)
+        await playground.run(3_000, 4, async () => playground.cut())
+        await playground.backUp()
+        await playground.run(3_000, 4, async () => playground.cut())
+        expect(await playground.settle()).toEqual([])
+        await playground.compareThings()
+        await playground.restore()
+        await playground.run(3_000, 4, async () => playground.cut())
+        expect(await playground.settle()).toEqual([])
+        expect(await playground.compareThings()).toEqual([])
+        await playground.comeBack()
+        expect(await playground.comeBack()).toBe(0)
+        report(playground)
+      },
+    )
   })
 }
 

@@ -1,8 +1,18 @@
 /** A real server with users, groups and clients that keep stores, and what goes wrong between them. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Api, type Backend, type ServerProcess, type Session, waitFor } from '@hermod/testkit'
+import {
+  type Api,
+  type Backend,
+  type BackendDatabase,
+  type ServerProcess,
+  type Session,
+  startServer,
+  waitFor,
+} from '@hermod/testkit'
 import { aGroup, expectSuccess, groupCall } from '../groups/groups.js'
+import { runHermod } from '../hermod-command.js'
 import type { Random } from '../random.js'
+import { DataBackup } from './data-backup.js'
 import { RandomWork } from './random-work.js'
 import { StoreClient } from './store-client.js'
 import { differences, readStale, type Surroundings, unnoticedChanges } from './store-comparison.js'
@@ -24,10 +34,12 @@ export class Playground implements AsyncDisposable {
   readonly groups: number[] = []
   readonly work: RandomWork
   readonly faults = new Map<string, number>()
+  #backup: DataBackup | undefined
 
   private constructor(
     /** The process that runs now. */
     public server: ServerProcess,
+    private readonly database: BackendDatabase,
     private readonly options: PlaygroundOptions,
   ) {
     const { random } = options
@@ -40,8 +52,10 @@ export class Playground implements AsyncDisposable {
   }
 
   static async start(options: PlaygroundOptions): Promise<Playground> {
-    const server = await options.backend.startServer({ env: { HERMOD_LOG_LEVEL: 'info' } })
-    const playground = new Playground(server, options)
+    const database = await options.backend.createDatabase()
+    const { url: databaseUrl } = database
+    const server = await startServer(databaseUrl === undefined ? {} : { databaseUrl })
+    const playground = new Playground(server, database, options)
     await playground.#fill()
     return playground
   }
@@ -108,6 +122,30 @@ export class Playground implements AsyncDisposable {
     this.server = await this.server.startAgain()
   }
 
+  /** Copies the data of the server, which restarts. */
+  async backUp(): Promise<void> {
+    await this.server.stop()
+    // The issuer of tokens of the first process is connected to the database; that of the second is not yet.
+    this.server = await this.server.startAgain()
+    await this.server.stop()
+    this.#backup = await DataBackup.make(this.server.dataDir, this.database.url)
+    this.server = await this.server.startAgain()
+  }
+
+  /** Kills the server, goes back to the copy and begins a new history. */
+  async restore(): Promise<void> {
+    this.count('restores')
+    await this.server.kill9()
+    await this.#backup?.restore()
+    const settings = {
+      HERMOD_DATA_DIR: this.server.dataDir,
+      HERMOD_DATABASE_URL: this.database.url,
+    }
+    const { code, err } = await runHermod(['database', 'new-epoch'], settings)
+    if (code !== 0) throw new Error(`no new epoch: ${err}`)
+    this.server = await this.server.startAgain()
+  }
+
   /**
    * Waits until every store equals the server's answers.
    * @returns the differences that stay
@@ -142,7 +180,7 @@ export class Playground implements AsyncDisposable {
     return found
   }
 
-  /** Every client comes back once more. @returns the heads that this has cost */
+  /** Every client comes back once more. @returns the heads that this has cost; the position of a frame may trail, that of a sync does not */
   async comeBack(): Promise<number> {
     const heads = () => this.clients.reduce((sum, { counts }) => sum + counts.heads, 0)
     const [before, connections] = [heads(), this.clients.map(({ counts }) => counts.connections)]
@@ -161,6 +199,8 @@ export class Playground implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.clients.map((client) => client.stop()))
     await this.server[Symbol.asyncDispose]()
+    await this.database[Symbol.asyncDispose]()
+    await this.#backup?.[Symbol.asyncDispose]()
   }
 
   async #fill(): Promise<void> {

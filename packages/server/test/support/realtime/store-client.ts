@@ -15,6 +15,8 @@ export interface StoreClientOptions {
   readonly random: Random
   /** Newest messages of a log that a list brings. */
   readonly window: number
+  /** The pause before the client comes back; default: up to 100 ms. */
+  readonly awayMs?: number
 }
 
 /** The longest pause before the client comes back, so that tests end soon. */
@@ -23,12 +25,16 @@ const maxPauseMs = 100
 export class StoreClient {
   readonly store: ClientStore
   readonly counts = { connections: 0, syncs: 0, heads: 0, gaps: 0, frames: 0, skips: 0 }
+  /** The time from each beginning of a connection, after the first, to a store that has caught up. */
+  readonly replayMs: number[] = []
   /** Errors that no network explains. */
   readonly wrong: string[] = []
   #cursor = new Cursor()
   #client: GatewayClient | null = null
   #isWanted = true
   #isSyncing = false
+  /** null: the store has caught up since. */
+  #connectingSince: number | null = null
   readonly #ended: Promise<void>
 
   constructor(private readonly options: StoreClientOptions) {
@@ -92,12 +98,14 @@ export class StoreClient {
       } catch {
         // The server is away.
       }
-      if (this.#isWanted) await sleep(this.options.random.integer(1, maxPauseMs))
+      const { awayMs = this.options.random.integer(1, maxPauseMs) } = this.options
+      if (this.#isWanted) await sleep(awayMs)
     }
   }
 
   async #connect(): Promise<void> {
     const { url, appId, token, deviceGuid, userId } = this.options
+    this.#connectingSince = performance.now()
     const client = await GatewayClient.connect(url(), {
       cursor: this.#cursor,
       timeoutMs: 10_000,
@@ -140,9 +148,16 @@ export class StoreClient {
       .catch(() => {})
       .finally(() => {
         this.#isSyncing = false
+        this.#noteReplay()
         const isBehind = !this.#cursor.isCurrent || this.store.gaps.size > 0
         if (isBehind && this.#client?.ended === null) this.#later(() => this.#catchUp())
       })
+  }
+
+  #noteReplay(): void {
+    if (!this.isIdle || this.#connectingSince === null) return
+    if (this.counts.connections > 1) this.replayMs.push(performance.now() - this.#connectingSince)
+    this.#connectingSince = null
   }
 
   async #catchUp(): Promise<void> {
