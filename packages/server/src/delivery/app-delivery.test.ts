@@ -6,9 +6,10 @@ import type { OutboxRow } from '../outbox/outbox-store.js'
 import { decodePos } from '../outbox/pos.js'
 import { concernOf } from '../outbox/row-concern.js'
 import type { Session } from '../sessions/session.js'
-import { AppDelivery, resume } from './app-delivery.js'
+import { AppDelivery } from './app-delivery.js'
 import type { SyncState } from './delivery.js'
 import { FanOuts } from './writing/fan-outs.js'
+import { resume } from './writing/sync-requests.js'
 
 /** The IDs of groups are those from here on. */
 const firstGroup = 100

@@ -12,7 +12,7 @@ import type { LoadedReader } from './receivers/reader-store.js'
 import { type GroupEvent, Readers } from './receivers/readers.js'
 import { syncStateOf } from './sync-state.js'
 import type { FanOuts } from './writing/fan-outs.js'
-import { syncRequest } from './writing/frames.js'
+import { requestSync, resume } from './writing/sync-requests.js'
 import { Watermark } from './writing/watermark.js'
 
 /** The outbox of one app, and what is read of its users. */
@@ -196,10 +196,7 @@ export class AppDelivery {
       // A fault of ours: the clients read from the database what was not written.
       observer.failed(appId, error)
       for (const { sessions } of this.#users.values())
-        for (const session of sessions) {
-          session.hasMissed = true
-          if (session.phase === 'live') resume(session)
-        }
+        for (const session of sessions) requestSync(session)
     }
   }
 
@@ -275,14 +272,6 @@ export class AppDelivery {
       for (const session of suspended) session.link.close('serverError', 'server_error')
     }
   }
-}
-
-/** Writes events to a session from now on, and asks it to sync when it has missed any. */
-export function resume(session: Session): void {
-  session.phase = 'live'
-  if (!session.hasMissed) return
-  session.hasMissed = false
-  session.link.write(syncRequest)
 }
 
 function isOpen({ phase }: Session): boolean {

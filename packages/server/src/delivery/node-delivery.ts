@@ -11,13 +11,14 @@ import { concernOf, type RowConcern } from '../outbox/row-concern.js'
 import { eventsOfRow } from '../outbox/row-events.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
-import { AppDelivery, type AppSource, type DeliveryObserver, resume } from './app-delivery.js'
+import { AppDelivery, type AppSource, type DeliveryObserver } from './app-delivery.js'
 import type { Delivery, SyncState } from './delivery.js'
 import type { Timers } from './outbox-follower.js'
 import type { ReaderStore } from './receivers/reader-store.js'
 import type { TransientDelivery } from './transient-delivery.js'
 import { type FanOutObserver, FanOuts } from './writing/fan-outs.js'
 import { emptyFrame, encodeEvent } from './writing/frames.js'
+import { resume } from './writing/sync-requests.js'
 
 export interface NodeDeliveryOptions {
   readonly database: Database

@@ -11,16 +11,18 @@ export type CrowdEvent = Extract<
 export interface CollectedCrowd {
   readonly kind: CrowdEvent['kind']
   readonly groupId: Int64
-  /** All users; a list that is too long for an event is sent as a count. */
-  readonly userIds: ReadonlySet<Int64>
+  /** The users of the last event, who have received it: it has the newest version of the group. */
+  readonly lastUserIds: readonly Int64[]
   readonly data: object
+  /** Called once the event is written: the watermark may pass what it collects. */
+  ended(): void
 }
 
 interface Collected {
   readonly userIds: Set<Int64>
   last: CrowdEvent['payload']
   readonly actorIds: Set<Int64>
-  /** Ends the events that are collected: the watermark may pass them. */
+  /** End the events that are collected: the watermark may pass them. */
   readonly releases: (() => void)[]
 }
 
@@ -54,7 +56,7 @@ export class CrowdEvents {
 
   constructor(private readonly options: CrowdEventsOptions) {}
 
-  /** @param release called once the event is sent */
+  /** @param release called once the event is written */
   add({ kind, payload }: CrowdEvent, release: () => void): void {
     const kinds = this.#groups.get(payload.group_id) ?? new Map<CrowdEvent['kind'], Collected>()
     this.#groups.set(payload.group_id, kinds)
@@ -89,8 +91,12 @@ export class CrowdEvents {
         user_ids: userIds.size > maxNames ? [] : [...userIds],
         count: userIds.size,
       }
-      this.options.send({ kind, groupId, userIds, data })
-      for (const release of releases) release()
+      this.options.send({
+        ...{ kind, groupId, lastUserIds: last.user_ids, data },
+        ended() {
+          for (const release of releases) release()
+        },
+      })
     }
   }
 }

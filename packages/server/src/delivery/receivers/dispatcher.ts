@@ -5,6 +5,7 @@ import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { Session } from '../../sessions/session.js'
 import type { FanOuts } from '../writing/fan-outs.js'
 import { encodeEvent, type Frames } from '../writing/frames.js'
+import { requestSync } from '../writing/sync-requests.js'
 import type { Closings } from './closings.js'
 import { type CollectedCrowd, CrowdEvents, isCrowdEvent } from './crowd-events.js'
 import type { GroupEvent, Readers, SplitReceivers } from './readers.js'
@@ -65,7 +66,8 @@ export class Dispatcher {
   #dispatchRun(run: readonly LogEvent[]): void {
     const [first] = run as readonly [LogEvent]
     const { conversation } = first.payload
-    const { visible, hidden } = this.#logReceivers(first)
+    const { visible, hidden, unclear } = this.#logReceivers(first)
+    for (const session of unclear) requestSync(session)
     const lane = laneOf(conversation)
     this.#start(lane, visible, () => framesOf(run))
     if (hidden.length > 0 && first.change !== undefined)
@@ -82,11 +84,11 @@ export class Dispatcher {
     if (lowId === broadcastLowId) return readers.broadcastReceivers(messageId)
     if (!isGroup) {
       const other = lowId === highId ? none : sessionsOf(highId)
-      return { visible: joined(sessionsOf(lowId), other), hidden: none }
+      return visibleTo(joined(sessionsOf(lowId), other))
     }
     // No member has joined after a message that is new.
     return kind === 'message.stored'
-      ? { visible: readers.receiving(lowId), hidden: none }
+      ? visibleTo(readers.receiving(lowId))
       : readers.receivingOlder(lowId, messageId)
   }
 
@@ -157,22 +159,28 @@ export class Dispatcher {
     )
   }
 
-  #sendCrowd({ kind, groupId, userIds, data }: CollectedCrowd): void {
+  #sendCrowd({ kind, groupId, lastUserIds, data, ended }: CollectedCrowd): void {
     const receivers = this.options.readers
       .members(groupId)
-      .filter((session) => !userIds.has(session.userId))
-    this.#start(groupLane(groupId), receivers, () => shared(encodeEvent(kind, data)))
+      .filter((session) => !lastUserIds.includes(session.userId))
+    if (receivers.length === 0) ended()
+    else this.#start(groupLane(groupId), receivers, () => shared(encodeEvent(kind, data)), ended)
   }
 
-  #start(lane: string | null, receivers: readonly Session[], encode: () => Frames): void {
+  /** @param ended called once all receivers are done; it holds the watermark until then */
+  #start(
+    lane: string | null,
+    receivers: readonly Session[],
+    encode: () => Frames,
+    ended?: () => void,
+  ): void {
     const { appId, fanOuts, hold } = this.options
     if (receivers.length === 0) return
-    const ended = hold()
     fanOuts.start({
       lane: lane === null ? null : `${appId}/${lane}`,
       receivers,
       frames: encode(),
-      ended,
+      ended: ended ?? hold(),
     })
   }
 }
@@ -221,6 +229,10 @@ function isSameLog(first: LogEvent, event: DeliveredEvent): boolean {
   const a = first.payload.conversation
   const b = event.payload.conversation
   return a.low_id === b.low_id && a.high_id === b.high_id && a.is_group === b.is_group
+}
+
+function visibleTo(sessions: readonly Session[]): SplitReceivers {
+  return { visible: sessions, hidden: none, unclear: none }
 }
 
 function shared(frame: Buffer): Frames {

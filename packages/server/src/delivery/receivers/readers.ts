@@ -13,7 +13,8 @@ interface ConnectedMember {
 
 /** A group with connected members. */
 interface ConnectedGroup {
-  isHistoryVisible: boolean
+  /** null: not known, since the group came by an event. */
+  isHistoryVisible: boolean | null
   /** All members, connected or not. */
   memberCount: number
   readonly members: Map<Int64, ConnectedMember>
@@ -32,6 +33,8 @@ interface ConnectedReader {
 export interface SplitReceivers {
   readonly visible: readonly Session[]
   readonly hidden: readonly Session[]
+  /** Sessions of which it is not known; they read the database. */
+  readonly unclear: readonly Session[]
 }
 
 export type GroupEvent = Extract<Event, { kind: `group.${string}` }>
@@ -55,15 +58,20 @@ export class Readers {
     const { memberships, broadcastsAfter } = loaded
     this.#readers.set(userId, { groupIds: new Set(), broadcastsAfter })
     for (const { groupId, isHistoryVisible, memberCount, ...of } of memberships) {
-      if (!this.#groups.has(groupId))
-        this.#groups.set(groupId, { ...newGroup(), isHistoryVisible, memberCount })
+      const group = this.#groups.get(groupId)
+      if (!group) this.#groups.set(groupId, { ...newGroup(), isHistoryVisible, memberCount })
+      else if (group.isHistoryVisible === null)
+        Object.assign(group, { isHistoryVisible, memberCount })
       this.#put(groupId, userId, {
         role: of.role,
         isMuted: of.muteMode === muteMode.notReceived,
         joinedMessageId: of.joinedMessageId,
       })
     }
-    for (const event of events) this.#applyTo(userId, event)
+    for (const event of events) {
+      this.#applySetting(event)
+      this.#applyTo(userId, event)
+    }
   }
 
   remove(userId: Int64): void {
@@ -96,8 +104,7 @@ export class Readers {
         for (const userId of group?.members.keys() ?? []) this.#applyTo(userId, event)
         return
       case 'group.info_updated':
-        if (group && event.payload.property === 'history_visible')
-          group.isHistoryVisible = event.payload.value === true || event.payload.value === 1
+        this.#applySetting(event)
         return
     }
     for (const userId of userIds) if (this.#readers.has(userId)) this.#applyTo(userId, event)
@@ -137,13 +144,13 @@ export class Readers {
   /** Splits {@link receiving} by whether the member may see a message that may be older than the membership. */
   receivingOlder(groupId: Int64, messageId: Int64): SplitReceivers {
     const group = this.#groups.get(groupId)
-    const isHidden = ({ joinedMessageId }: ConnectedMember) => messageId <= joinedMessageId
-    if (!group || group.isHistoryVisible || ![...group.members.values()].some(isHidden))
-      return { visible: this.receiving(groupId), hidden: noSessions }
-    return {
-      visible: this.#list(group, (member) => !member.isMuted && !isHidden(member)),
-      hidden: this.#list(group, (member) => !member.isMuted && isHidden(member)),
-    }
+    const isOlder = ({ joinedMessageId }: ConnectedMember) => messageId <= joinedMessageId
+    const split = { visible: this.receiving(groupId), hidden: noSessions, unclear: noSessions }
+    if (!group || group.isHistoryVisible || ![...group.members.values()].some(isOlder)) return split
+    const visible = this.#list(group, (member) => !member.isMuted && !isOlder(member))
+    const older = this.#list(group, (member) => !member.isMuted && isOlder(member))
+    const isUnclear = group.isHistoryVisible === null
+    return { ...split, visible, [isUnclear ? 'unclear' : 'hidden']: older }
   }
 
   /** Splits the sessions of all users by whether a broadcast is for the user. */
@@ -154,7 +161,13 @@ export class Readers {
       for (const session of this.sessionsOf(userId))
         if (session.phase !== 'entering')
           (messageId > broadcastsAfter ? visible : hidden).push(session)
-    return { visible, hidden }
+    return { visible, hidden, unclear: noSessions }
+  }
+
+  #applySetting({ kind, payload }: GroupEvent): void {
+    const group = this.#groups.get(payload.group_id)
+    if (group && kind === 'group.info_updated' && payload.property === 'history_visible')
+      group.isHistoryVisible = payload.value === true || payload.value === 1
   }
 
   /** Applies an event to one user. */
@@ -239,7 +252,7 @@ const newMembership: ConnectedMember = {
 
 function newGroup(): ConnectedGroup {
   return {
-    isHistoryVisible: false,
+    isHistoryVisible: null,
     memberCount: 1,
     members: new Map(),
     sessions: null,
