@@ -165,11 +165,13 @@ export class SyncService {
     const page = { epoch, isList: false, cursor: null }
     if (after.position === head.position)
       return { ...page, place: after, logs: [], userChanges: [], hasMore: false }
-    const groups = await database.read((db) => heads.listGroups(db, user))
+    const [groups, { userChanges, upTo }] = await Promise.all([
+      database.read((db) => heads.listGroups(db, user)),
+      this.#userChanges(user, after.position),
+    ])
     const walked = await walk.run(user, { after, head, maxLogs: limit, groups })
     if (!walked) return null
     charge(walked.rowsRead)
-    const { userChanges, upTo } = await this.#userChanges(user, after.position)
     const logs = walked.logs.map(toPagedLog)
     const { place, hasMore } = walked
     if (upTo === null || upTo >= place.position)

@@ -79,6 +79,8 @@ export class SyncWalk {
       if (rows !== inMemory) rowsRead += rows.length
       if (rows[0]?.position !== place.position + 1) return null
       for (const row of rows) {
+        // Changes of the user after the head may be missing.
+        if (row.position > head.position) break
         const found = concerns(row, reader) ? logsOf(appId, row, reader) : []
         const added = found.filter(({ log }) => !logs.has(logKey(log)))
         const isFull = added.length > 0 && logs.size + added.length > maxLogs
