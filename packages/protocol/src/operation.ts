@@ -174,18 +174,6 @@ export function operation<
   }
 }
 
-/** Tests whether the socket carries an operation. Files, tickets and operators need HTTP. */
-export function isSocketOperation({
-  socket,
-  origin,
-  answersFile,
-  takesFile,
-  credentials,
-}: Operation): boolean {
-  const needsHttp = answersFile || takesFile !== null || credentials === 'ticket'
-  return socket !== false && origin !== 'operator' && !needsHttp
-}
-
 /** Tests whether the body is one parameter without a field name. */
 export function isWholeBody(body: Body): body is WholeBody {
   return typeof (body as WholeBody).whole === 'string'

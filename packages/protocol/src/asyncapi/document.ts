@@ -17,7 +17,7 @@ import {
   syncNeededFrame,
 } from '../gateway/index.js'
 import { exampleValue, type JsonSchema, plainSchema } from '../json-schema.js'
-import { isSocketOperation, isWholeBody, type Operation } from '../operation.js'
+import { isWholeBody, type Operation } from '../operation.js'
 import { operations } from '../operations/index.js'
 import { object, optional, type TProperties, type TSchema, Type } from '../schema.js'
 
@@ -85,7 +85,7 @@ export function asyncApiDocument(options: AsyncApiOptions): AsyncApiDocument {
   const parts = new Parts()
   parts.addCall({ op: sessionOpenOp, ...sessionOpenCall })
   for (const operation of operations)
-    if (options.builtOperationIds.has(operation.id) && isSocketOperation(operation))
+    if (options.builtOperationIds.has(operation.id) && operation.socket !== false)
       parts.addCall(callOf(operation))
   for (const kind of deviceEventKinds) parts.addFrame(kind, `The event ${kind}.`, eventFrame(kind))
   for (const [name, { summary, schema }] of Object.entries(ownFrames))
