@@ -30,7 +30,6 @@ export {
   GatewayClient,
   type GatewayClientOptions,
   type GatewayClose,
-  gatewayProtocol,
   HandshakeRefused,
   type OpenOptions,
 } from './gateway/gateway-client.js'

@@ -1,3 +1,4 @@
+import { gatewayPath, gatewayProtocol } from '@hermod/protocol/gateway'
 import { WebSocket } from 'ws'
 import type { Envelope } from '../api.js'
 import { parseExactJson, stringifyExactJson } from '../exact-json.js'
@@ -7,11 +8,8 @@ import { CuttableSocket } from './cuttable-socket.js'
 import type { GatewayEvent, GatewayFrame } from './frame.js'
 import { frameFault } from './frame-check.js'
 
-/** The subprotocol of the gateway. */
-export const gatewayProtocol = 'hermod.v1.json'
-
 export interface GatewayClientOptions {
-  /** Default: {@link gatewayProtocol}. */
+  /** Default: that of the gateway. */
   readonly protocols?: string | readonly string[]
   readonly origin?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -107,7 +105,7 @@ export class GatewayClient implements Disposable {
    */
   static connect(url: string, options: GatewayClientOptions = {}): Promise<GatewayClient> {
     const address = new URL(url)
-    if (address.pathname === '/') address.pathname = '/gateway'
+    if (address.pathname === '/') address.pathname = gatewayPath
     const { protocols = gatewayProtocol, origin, headers = {}, answersPings = true } = options
     const socket = new CuttableSocket()
     const websocket = new WebSocket(address, [protocols].flat(), {

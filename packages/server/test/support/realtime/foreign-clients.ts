@@ -1,6 +1,7 @@
 /** WebSocket clients that are not ours, behind one interface. */
 import { fileURLToPath } from 'node:url'
-import { Child, type GatewayFrame, gatewayProtocol, waitFor } from '@hermod/testkit'
+import { gatewayPath, gatewayProtocol } from '@hermod/protocol/gateway'
+import { Child, type GatewayFrame, waitFor } from '@hermod/testkit'
 import { WebSocket } from 'undici'
 
 export interface ForeignClient extends Disposable {
@@ -125,5 +126,5 @@ class PythonClient implements ForeignClient {
 }
 
 function gatewayUrl(url: string): string {
-  return `${url.replace(/^http/, 'ws')}/gateway`
+  return url.replace(/^http/, 'ws') + gatewayPath
 }
