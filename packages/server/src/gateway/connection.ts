@@ -4,8 +4,14 @@ import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
 import type { ArrivingBody } from '../edge/bodies.js'
 import type { Edge } from '../edge/edge.js'
 import type { ClientConnection, Session } from '../sessions/session.js'
-import { closeOfRefusal, closeReason, closingText, failureText, retryAfterMsOf } from './answers.js'
-import { type CallFrame, readFrame } from './client-frame.js'
+import {
+  closeOfRefusal,
+  closeReason,
+  closingText,
+  failureText,
+  retryAfterMsOf,
+} from './frames/answers.js'
+import { type CallFrame, readFrame } from './frames/client-frame.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
 import {
   idleFrames,
@@ -15,8 +21,8 @@ import {
   maxUnreadBytes,
 } from './limits.js'
 import type { GatewayObserver } from './observer.js'
-import type { PendingCalls } from './pending-calls.js'
-import type { WheelEntry } from './timer-wheel.js'
+import type { PendingCalls } from './calls/pending-calls.js'
+import type { WheelEntry } from './time/timer-wheel.js'
 
 /** The credentials of session.open, with which every call is checked again. */
 export interface ConnectionCredentials {

@@ -1,5 +1,5 @@
-import { JsonLimitError, parseJson, stringifyJson } from '../lib/json.js'
-import { maxNameLength } from './limits.js'
+import { JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
+import { maxNameLength } from '../limits.js'
 
 /** A frame of a client that asks for an answer. */
 export interface CallFrame {

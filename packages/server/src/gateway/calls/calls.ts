@@ -5,13 +5,13 @@ import {
   type Operation,
   operationsById,
 } from '@hermod/protocol'
-import type { Call, Credentials } from '../pipeline/call.js'
-import { asEnvelope, type Executor } from '../pipeline/executor.js'
-import { invalid } from '../pipeline/parameters.js'
-import { failureText, successText } from './answers.js'
-import type { CallFrame } from './client-frame.js'
-import type { Connection } from './connection.js'
-import { callsInProgress, maxNameLength, waitingCalls } from './limits.js'
+import type { Call, Credentials } from '../../pipeline/call.js'
+import { asEnvelope, type Executor } from '../../pipeline/executor.js'
+import { invalid } from '../../pipeline/parameters.js'
+import { failureText, successText } from '../frames/answers.js'
+import type { CallFrame } from '../frames/client-frame.js'
+import type { Connection } from '../connection.js'
+import { callsInProgress, maxNameLength, waitingCalls } from '../limits.js'
 import { PendingCalls, type ReadyCall } from './pending-calls.js'
 
 export interface CallRunnerOptions {

@@ -1,6 +1,6 @@
 /** The texts of frames that the gateway writes. */
 import { type AppError, type CloseName, closeCodes } from '@hermod/protocol'
-import { stringifyJson } from '../lib/json.js'
+import { stringifyJson } from '../../lib/json.js'
 
 /** The wait after a short condition, such as a full queue. */
 const briefWaitSeconds = 1

@@ -1,5 +1,5 @@
 import type { Operation } from '@hermod/protocol'
-import type { CallFrame } from './client-frame.js'
+import type { CallFrame } from '../frames/client-frame.js'
 
 /** A call that may begin. */
 export interface ReadyCall {
