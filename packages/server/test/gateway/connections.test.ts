@@ -1,7 +1,13 @@
 /** Connections of the gateway on a server without operations: their time, their calls, floods, bounds and a stop. */
 import { AppError } from '@hermod/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Client, largeAnswer, success, turns, World } from '../support/gateway/gateway-world.js'
+import {
+  type Client,
+  largeAnswer,
+  success,
+  turns,
+  World,
+} from '../support/gateway/gateway-world.js'
 
 let world: World
 
