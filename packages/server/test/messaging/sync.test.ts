@@ -180,6 +180,57 @@ for (const backend of testBackends()) {
       expect((await syncPage(bob.api, { after: pos })).user).toEqual([])
     })
 
+    it('sync: many changed things of the user come page by page, in deltas and in the list', async () => {
+      const admin = await anApplication(server)
+      const [alice, bob] = (await addUsers(admin, 2)) as [Person, Person]
+      const { appId } = admin.options
+      await sendText(bob.api, alice.id, 'text')
+      const { pos = '' } = await syncPage(alice.api, {})
+      const [{ position: head = 0 } = {}] = await server.sql.run(
+        `select position from outbox_heads where app_id = '${appId}'`,
+      )
+      const count = 2_300
+      const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
+      const payload = JSON.stringify({ actor_id: alice.id, user_ids: [1] })
+      await server.sql.run(
+        `insert into outbox (app_id, position, kind, payload, created_at) ${numbers}
+          select '${appId}', ${Number(head)} + i, 'contact.blocked', '${payload}', 1 from n`,
+      )
+      await server.sql.run(
+        `insert into user_changes (app_id, user_id, kind, ref, position) ${numbers}
+          select '${appId}', ${alice.id}, 0, i, ${Number(head)} + i from n`,
+      )
+      await server.sql.run(
+        `update outbox_heads set position = position + ${count} where app_id = '${appId}'`,
+      )
+      for (const list of [false, true]) {
+        const client = new SyncClient(alice.api)
+        client.pos = pos
+        await client.syncToEnd({ list })
+        expect(client.stale.size).toBe(count)
+        expect(client.calls.sync).toBe(3)
+        expect((await syncPage(alice.api, { after: client.pos })).user).toEqual([])
+      }
+    })
+
+    it('sync: rows of an earlier version have no numbers, so the newest messages come instead', async () => {
+      const [alice, bob] = (await people.take(2)) as [Person, Person]
+      await sendText(bob.api, alice.id, 'one')
+      const { pos = '' } = await syncPage(alice.api, {})
+      await sendText(bob.api, alice.id, 'two')
+      const rows = await server.sql.run(
+        `select position, payload from outbox where app_id = 'test' and kind = 'message.stored'`,
+      )
+      const { position, payload } =
+        rows.sort((a, b) => Number(b.position) - Number(a.position))[0] ?? {}
+      await server.sql.run(
+        `update outbox set payload = '${String(payload).replace(/:\S+/g, '')}' where app_id = 'test' and position = ${position}`,
+      )
+      const { heads } = await syncPage(alice.api, { after: pos, window: 1 })
+      expect(heads[0]).toMatchObject({ change: 2, messages: [{ content: 'two' }] })
+      expect(heads[0]?.from).toBeUndefined()
+    })
+
     it('sync: heads come whole, and lose their messages when these do not fit', async () => {
       const [alice, bob, carol] = (await people.take(3)) as [Person, Person, Person]
       const large = 'x'.repeat(60_000)
