@@ -1,3 +1,4 @@
+import { Parser } from '@asyncapi/parser'
 import { describe, expect, it } from 'vitest'
 import { deviceEventKinds } from '../gateway/index.js'
 import { operations, sendMessage } from '../operations/index.js'
@@ -24,7 +25,25 @@ function lookUp(reference: string): unknown {
     .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], served)
 }
 
+/** Operations whose calls stand for all in the quick run: a second of the parser for every fifteen. */
+const sample = [
+  'message.send',
+  'message.sync',
+  'presence.subscribe',
+  'user.device.list',
+  'group.create',
+]
+
 describe('the AsyncAPI document', () => {
+  it('is valid for the official parser', async () => {
+    const isFull = process.env.HERMOD_TEST_FULL === 'on'
+    const parsed = isFull
+      ? document
+      : asyncApiDocument({ version: '1.2.3', builtOperationIds: new Set(sample) })
+    const { diagnostics } = await new Parser().parse(JSON.stringify(parsed))
+    expect(diagnostics).toEqual([])
+  }, 300_000)
+
   it('is plain JSON: nothing is lost or changed when it is served', () => {
     expect(served).toEqual(document)
   })

@@ -3,7 +3,6 @@ import { maxBodyBytes as maxBytesOf, registerUser } from '@hermod/protocol'
 import {
   type Answer,
   type CallOptions,
-  isFullRun,
   PostgresCluster,
   type ServerProcess,
   startServer,
@@ -854,15 +853,6 @@ describe('pages', () => {
     })
     expect((await call('GET', '/docs')).text).toContain('href="asyncapi.json"')
   })
-
-  // The parser takes half a minute for the document.
-  if (isFullRun)
-    it('pages: the contract of the gateway is valid for the official parser', async () => {
-      const { Parser } = await import('@asyncapi/parser')
-      const { text } = await call('GET', '/asyncapi.json')
-      const { diagnostics } = await new Parser().parse(text)
-      expect(diagnostics).toEqual([])
-    }, 300_000)
 
   it('reference page: loads style and script from this server only', async () => {
     const reference = await call('GET', '/docs')
