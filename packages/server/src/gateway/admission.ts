@@ -14,7 +14,7 @@ export interface AdmissionBounds {
 const shareOfSockets = 0.9
 
 /** Bounds WebSockets: in all, by address, and those that have not sent session.open. */
-export class Admission {
+export class ConnectionAdmission {
   readonly #byNetwork = new Map<string, number>()
   /** Without session.open, in the order in which they came. */
   readonly #unopened = new Set<Connection>()

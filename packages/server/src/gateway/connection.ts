@@ -11,7 +11,7 @@ import {
   failureText,
   retryAfterMsOf,
 } from './frames/answers.js'
-import { type CallFrame, readFrame } from './frames/client-frame.js'
+import { type ReceivedCall, readFrame } from './frames/client-frame.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
 import {
   idleFrames,
@@ -31,7 +31,7 @@ export interface ConnectionCredentials {
   readonly userId: string | undefined
 }
 
-/** What the upgrade request says about the client. */
+/** The client as its upgrade request describes it. */
 export interface ConnectionSource {
   readonly address: string
   /** The unit that limits by address count. */
@@ -49,9 +49,9 @@ export interface ConnectionHost {
   /** Connections with bytes that the client has not read. */
   readonly unread: Set<Connection>
   /** Opens the session. */
-  open(connection: Connection, frame: CallFrame): void
+  open(connection: Connection, frame: ReceivedCall): void
   /** Runs a call. */
-  call(connection: Connection, frame: CallFrame): void
+  call(connection: Connection, frame: ReceivedCall): void
   /** The connection is corked: it is flushed at the end of the turn. */
   corked(connection: Connection): void
   /** The time after which the client of a connection comes back that is closed together with all others, milliseconds. */
@@ -257,7 +257,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.host.ended(this, this.closeCode === 0 ? code : this.closeCode)
   }
 
-  #first(frame: CallFrame): void {
+  #first(frame: ReceivedCall): void {
     if (frame.op === 'session.open') {
       this.host.open(this, frame)
       return
@@ -266,7 +266,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.close('notOpened', 'the first call is session.open')
   }
 
-  #openedTwice(frame: CallFrame): void {
+  #openedTwice(frame: ReceivedCall): void {
     this.fail(frame.id, new AppError('no_permission', 'the session is open'))
     this.close('openedTwice', 'session.open came twice')
   }

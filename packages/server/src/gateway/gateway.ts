@@ -9,10 +9,10 @@ import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { CallLimits } from '../pipeline/call-limits.js'
 import { asEnvelope, type Executor } from '../pipeline/executor.js'
 import type { SessionRegistry } from '../sessions/registry.js'
-import { Admission } from './admission.js'
+import { ConnectionAdmission } from './admission.js'
 import { successText } from './frames/answers.js'
 import { CallRunner, dataOf, headerText } from './calls/calls.js'
-import type { CallFrame } from './frames/client-frame.js'
+import type { ReceivedCall } from './frames/client-frame.js'
 import { createSocketServer, listen } from './client-socket.js'
 import { Connection, type ConnectionHost } from './connection.js'
 import { requireHandshake } from './handshake.js'
@@ -60,7 +60,7 @@ export class Gateway implements ConnectionHost {
   readonly unread = new Set<Connection>()
   readonly #connections = new Set<Connection>()
   readonly #sockets = createSocketServer()
-  readonly #admission: Admission
+  readonly #admission: ConnectionAdmission
   readonly #calls: CallRunner
   readonly #nextRequestId = createRequestIds()
   readonly #wheel: TimerWheel<Connection>
@@ -78,7 +78,7 @@ export class Gateway implements ConnectionHost {
 
   constructor(private readonly options: GatewayOptions) {
     const { bounds, executor, pingMs, edge } = options
-    this.#admission = new Admission(bounds, edge.connections.limit)
+    this.#admission = new ConnectionAdmission(bounds, edge.connections.limit)
     this.#calls = new CallRunner({
       executor,
       nextRequestId: this.#nextRequestId,
@@ -132,7 +132,7 @@ export class Gateway implements ConnectionHost {
     }
   }
 
-  open(connection: Connection, frame: CallFrame): void {
+  open(connection: Connection, frame: ReceivedCall): void {
     connection.state = 'opening'
     this.#admission.opens(connection)
     this.#open(connection, frame).catch((error: unknown) => {
@@ -141,7 +141,7 @@ export class Gateway implements ConnectionHost {
     })
   }
 
-  async #open(connection: Connection, frame: CallFrame): Promise<void> {
+  async #open(connection: Connection, frame: ReceivedCall): Promise<void> {
     const { executor, delivery } = this.options
     const { address, baseUrl } = connection.source
     const startedAt = performance.now()
@@ -187,7 +187,7 @@ export class Gateway implements ConnectionHost {
     this.#calls.resume(connection)
   }
 
-  call(connection: Connection, frame: CallFrame): void {
+  call(connection: Connection, frame: ReceivedCall): void {
     this.#calls.receive(connection, frame)
   }
 
@@ -298,7 +298,7 @@ export class Gateway implements ConnectionHost {
   }
 }
 
-function readData(frame: CallFrame): Readonly<Record<string, unknown>> | AppError {
+function readData(frame: ReceivedCall): Readonly<Record<string, unknown>> | AppError {
   try {
     return dataOf(frame)
   } catch (error) {

@@ -12,6 +12,7 @@ import { connectionLimit } from '../../edge/descriptors.js'
 import { Edge } from '../../edge/edge.js'
 import type { BoundsObserver } from '../../edge/observer.js'
 import { Gateway } from '../../gateway/gateway.js'
+import type { GatewayObserver } from '../../gateway/observer.js'
 import { createOperationServer } from '../../http/operation-server.js'
 import { assetRoutes } from '../../http/routes/assets.js'
 import { pageRoutes, servicePages } from '../../http/routes/pages.js'
@@ -83,7 +84,7 @@ export function startTransports(
     delivery: context.delivery,
     sessions: context.sessions,
     limits,
-    observer: context.metrics.gateway,
+    observer: gatewayObserver(context.metrics.gateway, log),
     bounds: { ...config.gateway, waitingBytes: bounds.bodyBytes },
     pingMs: config.gateway.pingMs,
     clock: context.clock,
@@ -155,7 +156,11 @@ export function startTransports(
     chmodSync(socketPath, 0o600)
     const url = await listen(server, { host: config.http.host, port: config.http.port })
     listening.push({ server, edge })
-    parts.add(gateway, (each) => each.stop())
+    parts.add(gateway, async (each) => {
+      const { connections } = each.figures
+      if (connections > 0) log.info({ connections }, 'WebSockets are closed')
+      await each.stop()
+    })
     parts.add(executor, () => executor.drain())
     return { url, stop: () => parts.stop() }
   })
@@ -171,6 +176,17 @@ function boundsObserver(metrics: BoundsObserver, log: Logger): BoundsObserver {
       if (more !== null) log.error({ more }, 'connections are closed: file descriptors are short')
     },
     refused: (reason) => metrics.refused(reason),
+  }
+}
+
+/** Counts, and logs the end of each connection at the level debug. */
+function gatewayObserver(metrics: GatewayObserver, log: Logger): GatewayObserver {
+  return {
+    ...metrics,
+    closed(code) {
+      metrics.closed(code)
+      log.debug({ code }, 'WebSocket closed')
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import type { Call, Credentials } from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { invalid } from '../../pipeline/parameters.js'
 import { failureText, successText } from '../frames/answers.js'
-import type { CallFrame } from '../frames/client-frame.js'
+import type { ReceivedCall } from '../frames/client-frame.js'
 import type { Connection } from '../connection.js'
 import { callsInProgress, maxNameLength, waitingCalls } from '../limits.js'
 import { PendingCalls, type ReadyCall } from './pending-calls.js'
@@ -35,7 +35,7 @@ export class CallRunner {
   constructor(private readonly options: CallRunnerOptions) {}
 
   /** Runs the call of a frame, or answers why it is not run. */
-  receive(connection: Connection, frame: CallFrame): void {
+  receive(connection: Connection, frame: ReceivedCall): void {
     const found = this.#find(frame)
     if (found instanceof AppError) {
       connection.receivedIdle()
@@ -78,7 +78,7 @@ export class CallRunner {
     }
   }
 
-  #find({ op, bytes }: CallFrame): Operation | AppError {
+  #find({ op, bytes }: ReceivedCall): Operation | AppError {
     if (typeof op !== 'string' || op.length > maxNameLength)
       return invalid([`op must be a text of at most ${maxNameLength} characters`])
     const operation = operationsById.get(op)
@@ -102,7 +102,7 @@ export class CallRunner {
     return state === 'open' && !isBehind && (calls?.running ?? 0) < callsInProgress
   }
 
-  #mayWait({ waiting }: PendingCalls, { bytes }: CallFrame): boolean {
+  #mayWait({ waiting }: PendingCalls, { bytes }: ReceivedCall): boolean {
     return (
       waiting.length < waitingCalls && this.#waitingBytes + bytes <= this.options.maxWaitingBytes
     )
@@ -124,7 +124,7 @@ export class CallRunner {
     })
   }
 
-  #callOf(connection: Connection, frame: CallFrame, operation: Operation): Call {
+  #callOf(connection: Connection, frame: ReceivedCall, operation: Operation): Call {
     const { source, session, userAgent } = connection
     const { body } = operation
     return {
@@ -138,21 +138,21 @@ export class CallRunner {
         const data = dataOf(frame)
         return isWholeBody(body) ? data[body.whole] : data
       },
-      credentials: credentialsOf(connection, frame),
+      credentials: callCredentials(connection, frame),
       ...(session === null ? {} : { session }),
     }
   }
 }
 
 /** @throws AppError invalid_parameter */
-export function dataOf({ data }: Pick<CallFrame, 'data'>): Readonly<Record<string, unknown>> {
+export function dataOf({ data }: Pick<ReceivedCall, 'data'>): Readonly<Record<string, unknown>> {
   if (data === undefined || data === null) return {}
   if (typeof data !== 'object' || Array.isArray(data)) throw invalid(['data must be an object'])
   return data as Record<string, unknown>
 }
 
 /** Members next to data are the headers of these names. A session of an Admin token acts for its user by default. */
-function credentialsOf({ credentials }: Connection, frame: CallFrame): Credentials {
+function callCredentials({ credentials }: Connection, frame: ReceivedCall): Credentials {
   return {
     appId: credentials?.appId,
     accessToken: credentials?.accessToken,

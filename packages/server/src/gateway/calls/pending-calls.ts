@@ -1,9 +1,9 @@
 import type { Operation } from '@hermod/protocol'
-import type { CallFrame } from '../frames/client-frame.js'
+import type { ReceivedCall } from '../frames/client-frame.js'
 
 /** A call that may begin. */
 export interface ReadyCall {
-  readonly frame: CallFrame
+  readonly frame: ReceivedCall
   readonly operation: Operation
 }
 

@@ -2,7 +2,7 @@ import { JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
 import { maxNameLength } from '../limits.js'
 
 /** A frame of a client that asks for an answer. */
-export interface CallFrame {
+export interface ReceivedCall {
   readonly kind: 'call'
   /** The id as JSON text, echoed in the answer. */
   readonly id: string
@@ -15,7 +15,7 @@ export interface CallFrame {
 }
 
 export type ClientFrame =
-  | CallFrame
+  | ReceivedCall
   /** A frame that asks for nothing, such as `{}`. */
   | { readonly kind: 'idle' }
   /** A frame that breaks the protocol; the connection is closed. */
