@@ -1,6 +1,6 @@
 /**
- * Close codes of the gateway. The range is the rule: after 4000 to 4499 a client comes back, after 4500 to 4999 it does not come back by
- * itself.
+ * Close codes of the gateway. The range is the rule: after 4000 to 4499 a client comes back, after 4500 to 4999 it does not
+ * reconnect without the user.
  */
 
 /** The codes by name, each with its meaning for the client. */
@@ -43,7 +43,7 @@ export const closeCodes = column(0)
 /** The meanings of the codes by name, for readers of the reference. */
 export const closeMeanings: Readonly<Record<CloseName, string>> = column(1)
 
-/** Tests whether a client comes back by itself after this code. */
+/** Tests whether a client reconnects without the user after this code. */
 export function mayComeBack(code: number): boolean {
   return code < 4500
 }

@@ -68,7 +68,7 @@ export interface AsyncApiDocument {
   }
 }
 
-/** Contents of the document besides the frames. */
+/** Contents of the document other than the frames. */
 export interface AsyncApiOptions {
   /** Version of the service, not of the protocol. */
   readonly version: string
@@ -125,7 +125,7 @@ const introduction = [
   `The document describes the server: it receives calls and sends answers, events and heartbeats. One channel, the WebSocket at ${gatewayPath} with the subprotocol ${gatewayProtocol}, carries everything as text frames with one JSON object each. The first call of a connection is session.open; it comes within 5 seconds, in a frame of at most 16 KiB.`,
   'Every call with an id is answered. Calls run side by side; a client that needs an order waits for the answer. `data` of a call has all parameters of the operation. Unknown members of frames, and unknown events without a change number, are ignored. IDs are JSON integers below 2^63; every ID of the service is below 2^53.',
   'A client keeps the latest `pos` of a frame, except between sync.needed (or a session.open that is not current) and the end of the sync that it then asks for.',
-  `Close codes. After 4000 to 4499 a client comes back, after 4500 to 4999 it does not come back by itself:\n\n${closeTable}`,
+  `Close codes. After 4000 to 4499 a client comes back, after 4500 to 4999 it does not reconnect without the user:\n\n${closeTable}`,
 ].join('\n\n')
 
 const accessToken = {

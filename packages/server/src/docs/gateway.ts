@@ -44,7 +44,7 @@ export function renderGateway(document: AsyncApiDocument): string {
       Object.entries(meaningsOf(userChangeKind)).map(([kind, meaning]) => [kind, meaning]),
     ),
     '## Close codes',
-    'After 4000 to 4499 a client comes back, after 4500 to 4999 it does not come back by itself.',
+    'After 4000 to 4499 a client comes back, after 4500 to 4999 it does not reconnect without the user.',
     markdownTable(
       ['Code', 'Name', 'Meaning'],
       (Object.entries(closeCodes) as [CloseName, number][]).map(([name, number]) => [

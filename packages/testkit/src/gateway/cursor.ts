@@ -25,7 +25,7 @@ export class Cursor {
     this.requestSync()
   }
 
-  /** Notes that the server asked for a sync; a sync in progress is followed by another one. */
+  /** Notes a `sync.needed`; a sync in progress is followed by another one. */
   requestSync(): void {
     this.#requests++
   }
