@@ -88,6 +88,8 @@ function closingOf(event: ClosingEvent): Closing | null {
   }
 }
 
+/** A session without a device may have a token of this one, so it is checked too. */
 function isSessionOf(deviceSn: number): (session: Session) => boolean {
-  return (session) => session.deviceSn === deviceSn
+  return (session) =>
+    session.deviceSn === deviceSn || (session.deviceSn === null && isLogin(session))
 }
