@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventsByOperation, operations } from '@hermod/protocol'
+import { closeCodes, eventsByOperation, operations } from '@hermod/protocol'
 import { anyBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
@@ -98,16 +98,13 @@ async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
     ? []
     : outsider.map((frame) => `the outsider received ${JSON.stringify(frame)}`)
   if (isSilent(row.operation.id)) faults.push(...received(cast))
-  if (row.endsActor) {
-    const { code } = await cast.watchers.actor.client.closed()
-    if (code < 4_500) faults.push(`the session of the actor was closed with ${code}`)
-  }
+  if (row.endsActor) faults.push(...(await wrongEnd(cast, closeCodes[row.endsActor])))
   for (const { role, known, connected, isCurrent } of compared) {
     if (role === 'actor' && row.endsActor) continue
     const { found, answers } = await differences(cast, role, connected)
     faults.push(...found.map((each) => `${role}: ${each}`))
     const offline = cast.storeOf(role, known)
-    const missed = offline.differences(answers).filter((each) => !isOfMarkers(each))
+    const missed = offline.differences(answers).filter((each) => !isOfTest(each))
     if (isCurrent && missed.length > 0) faults.push(`${role} was called current, but ${missed[0]}`)
     await cast.catchUp(role, offline, known)
     faults.push(...offline.differences(answers).map((each) => `${role}, by sync: ${each}`))
@@ -115,9 +112,18 @@ async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
   return faults
 }
 
-/** Whether a difference is in the conversation with the system. */
-const isOfMarkers = (difference: string): boolean =>
-  /^(log 0\/|history of 0:|list: 0 |unread of 0:)/.test(difference)
+/** What is wrong with the end of the actor's session. */
+async function wrongEnd({ watchers: { actor } }: Cast, wanted: number): Promise<string[]> {
+  const { code } = await actor.client.closed()
+  const { event, data } = actor.client.frames.at(-1) ?? {}
+  return code === wanted && event === 'session.closing' && data.code === wanted
+    ? []
+    : [`the session of the actor ended with ${code} after ${JSON.stringify({ event, data })}`]
+}
+
+/** Whether a difference may be older than the pos: in the conversation with the system, or delivered by reading the answers. */
+const isOfTest = (difference: string): boolean =>
+  /^(log 0\/|history of 0:|list: 0 |unread of 0:)|peer_delivered_seq/.test(difference)
 
 /** What differs from the answers, when it still does after all that may be collected has come. */
 async function differences(

@@ -1,4 +1,4 @@
-import type { Operation } from '@hermod/protocol'
+import type { CloseName, Operation } from '@hermod/protocol'
 import type { Identity, Params } from '../../support/walk/walk-world.js'
 import type { Cast, WatchedRole } from './cast.js'
 
@@ -9,8 +9,8 @@ export interface RowOptions {
   readonly by?: (cast: Cast) => Identity
   /** Whose devices are compared; default: those of all. */
   readonly watches?: readonly WatchedRole[]
-  /** The actor has no session afterwards. */
-  readonly endsActor?: boolean
+  /** The session of the actor's other device is closed with this code. */
+  readonly endsActor?: CloseName
   /** All users of the application receive it. */
   readonly reachesAll?: boolean
 }

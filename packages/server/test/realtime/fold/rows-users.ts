@@ -5,6 +5,8 @@ import { type Cast, newName } from './cast.js'
 import { byApp, byAppForActor, byOperator, type Row, row } from './row.js'
 
 const tags = { tags: ['fold'] }
+/** The actor's other device. */
+const tabletSn = 2
 const newPassword = 'another horse'
 
 /** Another device of the actor. @returns its number */
@@ -118,7 +120,7 @@ export const userRows: readonly Row[] = [
 
 /** Each has a cast of its own. */
 export const endingRows: readonly Row[] = [
-  row(api.deleteUser, { password: sharedPassword }, { endsActor: true }),
+  row(api.deleteUser, { password: sharedPassword }, { endsActor: 'userDeleted' }),
   row(
     api.deleteUser,
     async (cast) => {
@@ -129,27 +131,37 @@ export const endingRows: readonly Row[] = [
       await cast.message(cast.friend)
       return { password: sharedPassword }
     },
-    { endsActor: true, as: 'with groups and messages' },
+    { endsActor: 'userDeleted', as: 'with groups and messages' },
   ),
   row(api.deleteUserByOperator, ({ server, actor }) => ({ app_id: server.appId, user_id: actor }), {
     by: byOperator,
-    endsActor: true,
+    endsActor: 'userDeleted',
   }),
-  row(api.disableUsers, ({ actor }) => ({ list: [actor] }), { by: byApp, endsActor: true }),
+  row(api.disableUsers, ({ actor }) => ({ list: [actor] }), {
+    by: byApp,
+    endsActor: 'userDisabled',
+  }),
   row(api.disableUser, ({ server, actor }) => ({ app_id: server.appId, user_id: actor }), {
     by: byOperator,
-    endsActor: true,
+    endsActor: 'userDisabled',
   }),
   row(
     api.changePassword,
     { old_password: sharedPassword, new_password: newPassword },
-    { endsActor: true },
+    { endsActor: 'tokenRevoked' },
   ),
-  row(api.changePasswordAsAdmin, { password: newPassword }, { by: byAppForActor, endsActor: true }),
+  row(
+    api.changePasswordAsAdmin,
+    { password: newPassword },
+    { by: byAppForActor, endsActor: 'tokenRevoked' },
+  ),
   row(api.resetUserPassword, ({ server, actor }) => ({ app_id: server.appId, user_id: actor }), {
     by: byOperator,
-    endsActor: true,
+    endsActor: 'tokenRevoked',
   }),
+  row(api.kickDevices, {}, { endsActor: 'kicked', as: 'on all devices' }),
+  row(api.kickDevices, { device_sn: tabletSn }, { endsActor: 'kicked', as: 'on the other device' }),
+  row(api.removeDevice, { device_sn: tabletSn }, { endsActor: 'kicked', as: 'in use' }),
 ]
 
 /** The member and the actor know nothing of each other, and the member must agree to be a contact. */
