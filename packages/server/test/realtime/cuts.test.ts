@@ -7,9 +7,13 @@ import { textTo } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
 import { StoreClient } from '../support/realtime/store-client.js'
 
-/** HERMOD_TEST_SOCKETS chooses the size of the full run; 2000 is that of the specification. */
+/** HERMOD_TEST_SOCKETS and HERMOD_TEST_SECONDS choose the size of the full run. */
 const size = isFullRun
-  ? { sockets: Number(process.env.HERMOD_TEST_SOCKETS ?? 300), ms: 40_000, everyMs: 15_000 }
+  ? {
+      sockets: Number(process.env.HERMOD_TEST_SOCKETS ?? 300),
+      ms: Number(process.env.HERMOD_TEST_SECONDS ?? 40) * 1_000,
+      everyMs: 15_000,
+    }
   : { sockets: 20, ms: 1_500, everyMs: 500 }
 const awayMs = isFullRun ? 2_000 : 100
 const messageEveryMs = 50

@@ -5,7 +5,7 @@ import { Random } from '../support/random.js'
 import { Playground } from '../support/realtime/playground.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const boxMs = isFullRun ? 20_000 : 1_000
+const boxMs = isFullRun ? 12_000 : 1_000
 const rounds = isFullRun ? 3 : 1
 const timeoutMs = 300_000
 
@@ -26,6 +26,7 @@ for (const backend of isFullRun ? testBackends('durable') : testBackends('durabl
           else if (fault < 0.8) await playground.pause()
           else if (fault < 0.9) await playground.halt()
         })
+        if (isFullRun && round === 0) await playground.flood()
         await Promise.all([playground.run(300, 4, async () => {}), playground.kill()])
         expect(await playground.settle()).toEqual([])
         expect(await playground.compareThings()).toEqual([])

@@ -11,6 +11,7 @@ import {
 } from '@hermod/testkit'
 import { aGroup, expectSuccess, groupCall } from '../groups/groups.js'
 import { runHermod } from '../hermod-command.js'
+import { deleteConversation, textTo } from '../messaging/messaging.js'
 import type { Random } from '../random.js'
 import { DataBackup } from './data-backup.js'
 import { RandomWork } from './random-work.js'
@@ -27,6 +28,8 @@ export interface PlaygroundOptions {
 }
 
 const patienceMs = 20_000
+/** Together more than the buffers of a connection. */
+const [floodMessages, floodChars] = [800, 60_000]
 
 export class Playground implements AsyncDisposable {
   readonly clients: StoreClient[] = []
@@ -107,6 +110,34 @@ export class Playground implements AsyncDisposable {
     client.pause()
     await sleep(this.options.random.integer(50, 300))
     client.resume()
+  }
+
+  /** One client reads nothing while more is written to it than sockets hold, so that the server skips it, or ends its connection. */
+  async flood(): Promise<void> {
+    this.count('floods')
+    const [sender, ...others] = this.people as [Session, ...Session[]]
+    const client = this.clients.find(({ store }) => store.userId === others[0]?.id) as StoreClient
+    const { skips, connections } = client.counts
+    client.pause()
+    const body = textTo([client.store.userId], 'x'.repeat(floodChars))
+    const api = this.apiOf(sender.id)
+    await this.apiOf(client.store.userId).call('POST', '/roster/unblock', {
+      body: { user_id: sender.id },
+    })
+    for (let sent = 0; sent < floodMessages; sent += 8)
+      await Promise.all(
+        Array.from({ length: 8 }, () => api.succeed('POST', '/message/send', { body })),
+      )
+    client.resume()
+    const isSkipped = () => {
+      if (client.counts.skips > skips) this.count('skipped readers')
+      else if (client.counts.connections === connections) return false
+      return true
+    }
+    await waitFor(isSkipped, { what: 'the end of a flood', timeoutMs: patienceMs })
+    // So that the comparison does not read it all.
+    await deleteConversation(api, client.store.userId)
+    await deleteConversation(this.apiOf(client.store.userId), sender.id)
   }
 
   async halt(): Promise<void> {
