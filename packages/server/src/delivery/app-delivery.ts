@@ -115,9 +115,9 @@ export class AppDelivery {
     return this.#users.size > 0
   }
 
-  /** The sessions of the members of a group. */
-  members(groupId: Int64): readonly Session[] {
-    return this.#readers.members(groupId)
+  /** The sessions of members who receive messages of the group live. */
+  receiving(groupId: Int64): readonly Session[] {
+    return this.#readers.receiving(groupId)
   }
 
   stop(): void {

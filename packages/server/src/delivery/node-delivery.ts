@@ -139,11 +139,11 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     { kind, data }: TransientEvent,
     exceptId: Int64,
   ): void {
-    const members = this.#apps.get(appId)?.delivery.members(groupId) ?? []
-    if (members.length === 0) return
+    const receiving = this.#apps.get(appId)?.delivery.receiving(groupId) ?? []
+    if (receiving.length === 0) return
     this.#fanOuts.start({
       lane: `${appId}/signals/${groupId}`,
-      receivers: members.filter(({ userId }) => userId !== exceptId),
+      receivers: receiving.filter(({ userId }) => userId !== exceptId),
       frames: { all: encodeEvent(kind, data), own: null },
       isTransient: true,
       ended() {},

@@ -12,10 +12,12 @@ import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { block, connect, unblock } from '../support/contacts.js'
-import { aGroup } from '../support/groups/groups.js'
+import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { history, notify, sendText, textTo } from '../support/messaging/messaging.js'
 import { PushWorld } from '../support/push/push-world.js'
+
+type Five = [Session, Session, Session, Session, Session]
 
 const typing = { content: '', ext: '{"input_status":"typing"}' }
 const stopped = { content: '', ext: '{"input_status":"nothing"}' }
@@ -174,12 +176,14 @@ for (const backend of anyBackend()) {
         expect(await history(bob.api, alice.id)).toEqual([])
       })
 
-      it('reach the connected members of a group only', async () => {
-        const [alice, bob, carol, outsider] = await people(4)
-        if (!alice || !bob || !carol || !outsider) throw new Error('four people were expected')
-        const group = await aGroup(alice, { members: [bob, carol] })
+      it('reach the connected members of a group only, except those with msg_mute_mode 2', async () => {
+        const [alice, bob, carol, dave, outsider] = (await people(5)) as Five
+        const group = await aGroup(alice, { members: [bob, carol, dave] })
+        const muted = { msg_mute_mode: 2 }
+        expectSuccess(await groupCall(dave.api, '/group/msg/mute_mode', group, muted))
         const members = [await open(bob), await open(carol)]
-        const [own, outside] = [await open(alice), await open(outsider)]
+        const silent = [await open(alice), await open(dave), await open(outsider)] as const
+        const [own] = silent
         await own.succeed('message.send', { ...textTo([group], '', typing), type: 2 })
         for (const member of members)
           expect((await member.next('typing')).data).toEqual({
@@ -187,7 +191,7 @@ for (const backend of anyBackend()) {
             user_id: alice.id,
             state: 'typing',
           })
-        for (const client of [own, outside]) {
+        for (const client of silent) {
           await hasArrived(client)
           expect(eventsOf(client, 'typing')).toEqual([])
         }

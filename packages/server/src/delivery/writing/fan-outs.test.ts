@@ -164,4 +164,18 @@ describe('fan-outs', () => {
     expect(hasRoom).toBe(true)
     expect(fanOuts.isFull).toBe(false)
   })
+
+  it('transient fan-outs are dropped while many of their lane wait', () => {
+    const { log, ended, fanOuts, sessions, turn, turns } = setUp()
+    const receivers = sessions(100)
+    const frames = { all: Buffer.from('typing'), own: null }
+    for (let count = 0; count < 500; count++)
+      fanOuts.start({
+        ...{ lane: 'signals', receivers, frames, isTransient: true },
+        ended: () => ended.push('typing'),
+      })
+    expect(ended).toHaveLength(500 - 16)
+    while (turns.length > 0) turn()
+    expect([log.length, ended.length]).toEqual([1_600, 500])
+  })
 })

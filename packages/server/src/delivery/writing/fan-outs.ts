@@ -7,7 +7,7 @@ export interface FanOut {
   readonly lane: string | null
   readonly receivers: readonly Session[]
   readonly frames: Frames
-  /** True: sessions that cannot receive now have missed nothing. */
+  /** True: sessions that cannot receive now have missed nothing, and the fan-out is dropped when many wait. */
   readonly isTransient?: boolean
   /** Called once all receivers are done. */
   ended(): void
@@ -39,6 +39,8 @@ interface Job extends FanOut {
 const writesPerTurn = 128
 const writesPerLook = 32
 const maxWaiting = 2_000
+/** Fan-outs of a lane that wait when further transient ones are dropped. */
+const maxWaitingTransient = 16
 const maxWaitingBytes = 64 * 2 ** 20
 
 /**
@@ -82,12 +84,16 @@ export class FanOuts {
   }
 
   start(fanOut: FanOut): void {
-    const { lane, receivers, frames } = fanOut
+    const { lane, receivers, frames, isTransient } = fanOut
     const before = lane === null ? undefined : this.#lanes.get(lane)
     if (lane === null || (!before && receivers.length <= this.#smallSize)) {
       const startedAt = this.#now()
       for (const session of receivers) this.#write(session, fanOut)
       this.#end(fanOut, startedAt)
+      return
+    }
+    if (isTransient && (this.isFull || (before?.length ?? 0) >= maxWaitingTransient)) {
+      fanOut.ended()
       return
     }
     const job: Job = { ...fanOut, startedAt: this.#now(), next: 0 }
