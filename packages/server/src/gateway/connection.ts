@@ -14,6 +14,7 @@ import {
 import { type ReceivedCall, readFrame } from './frames/client-frame.js'
 import type { ClientSocket, SocketEvents } from './client-socket.js'
 import {
+  idleFrameBytes,
   idleFrames,
   idleFramesMs,
   longPartBytes,
@@ -182,18 +183,18 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.host.observer.received()
     const frame = readFrame(bytes, isBinary)
     if (frame.kind === 'bad') this.close('badFrame', frame.reason)
-    else if (frame.kind === 'idle') this.#countIdle()
+    else if (frame.kind === 'idle') this.#countIdle(bytes.length)
     else if (this.state === 'waiting') this.#first(frame)
     else if (frame.op === 'session.open') this.#openedTwice(frame)
     else this.host.call(this, frame)
   }
 
-  receivedIdle(): void {
+  receivedIdle(bytes = 0): void {
     // A control frame may come between the fragments of a long frame.
     if (this.#part === null) this.#partBytes = 0
     if (this.state === 'closing') return
     this.host.observer.received()
-    this.#countIdle()
+    this.#countIdle(bytes)
   }
 
   pinged(payload: Buffer): void {
@@ -278,13 +279,15 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   }
 
   /** Bounds frames that no limit of calls counts. */
-  #countIdle(): void {
+  #countIdle(bytes: number): void {
     const now = this.heardAt
     if (now - this.#idleFramesFrom > idleFramesMs) {
       this.#idleFramesFrom = now
       this.#idleFrames = 0
     }
-    if (++this.#idleFrames > idleFrames)
+    // A long frame costs as much as many short ones.
+    this.#idleFrames += 1 + Math.floor(bytes / idleFrameBytes)
+    if (this.#idleFrames > idleFrames)
       this.close('tooManyRequests', `more than ${idleFrames} frames without a call in 10 s`)
   }
 

@@ -291,7 +291,8 @@ export class Gateway implements ConnectionHost {
     const token = connection.credentials?.accessToken ?? ''
     try {
       const found = await this.options.findAdminToken(appId, token)
-      if (found !== 'valid') connection.close('tokenRevoked', 'the token is no longer valid')
+      if (found === 'expired') connection.close('tokenExpired', 'the token has expired')
+      else if (found === null) connection.close('tokenRevoked', 'the token is no longer valid')
     } catch {
       // The next heartbeat looks again.
     }

@@ -17,6 +17,8 @@ export const maxUnreadBytes = 65_536
 /** Frames without a call, such as pings and `{}`, in the time of {@link idleFramesMs}. */
 export const idleFrames = 100
 export const idleFramesMs = 10_000
+/** A frame without a call counts once more for each of these bytes. */
+export const idleFrameBytes = 65_536
 /** The time for which a closing connection waits for its client. */
 export const closeTimeoutMs = 1_000
 /** The interval of the timer of all connections. */

@@ -81,15 +81,18 @@ describe('the time of connections', () => {
     await client.closedWith(4502)
   })
 
-  it('closes a session whose Admin token has ended', async () => {
+  it.each([
+    ['expired', 4003],
+    [null, 4502],
+  ] as const)('closes a session whose Admin token is %s by then, with %i', async (after, code) => {
     world = await new World().listen()
     world.adminToken = 'valid'
     const client = await world.open()
     await world.pass(25_250)
     expect([client.pings, client.closeCode]).toEqual([1, null])
-    world.adminToken = 'expired'
+    world.adminToken = after
     await world.pass(25_250)
-    await client.closedWith(4502)
+    await client.closedWith(code)
   })
 
   it('closes a session that takes no byte of its answers', async () => {
@@ -232,6 +235,24 @@ describe('floods', () => {
       await turns()
       expect(client.closeCode).toBe(null)
       sends[kind]?.()
+      await client.closedWith(4004)
+    },
+  )
+
+  it.each(['frames without a call', 'unknown operations'])(
+    'of long %s count by their bytes',
+    async (kind) => {
+      world = await new World().listen()
+      const client = await world.open()
+      const text = 'x'.repeat(1_000_000)
+      const send = () =>
+        kind === 'unknown operations'
+          ? client.call(1, 'user.nothing', { text })
+          : client.websocket.send(JSON.stringify({ text }))
+      for (let count = 0; count < 6; count++) send()
+      await turns()
+      expect(client.closeCode).toBe(null)
+      send()
       await client.closedWith(4004)
     },
   )

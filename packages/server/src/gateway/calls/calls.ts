@@ -38,7 +38,7 @@ export class CallRunner {
   receive(connection: Connection, frame: ReceivedCall): void {
     const found = this.#find(frame)
     if (found instanceof AppError) {
-      connection.receivedIdle()
+      connection.receivedIdle(frame.bytes)
       connection.fail(frame.id, found)
       return
     }
