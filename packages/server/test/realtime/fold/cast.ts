@@ -79,7 +79,7 @@ let markers = 0
 
 /**
  * A user with two devices, the actor, who calls with the first one; a contact, the friend; people who share groups with them; and an
- * outsider, who has to do with none of them.
+ * outsider, who shares nothing with them.
  */
 export class Cast implements Disposable {
   /** Groups of the present row. */
@@ -153,14 +153,14 @@ export class Cast implements Disposable {
     })
   }
 
-  /** As {@link call}, for something that a row needs: by the application's Admin token for the user. */
+  /** Prepares a row: as {@link call}, with the application's Admin token for the user. */
   async given(operation: unknown, params: Params, userId = this.actor): Promise<Envelope> {
     const answer = await this.call(operation, params, { token: this.server.adminToken, userId })
     if (answer.code !== 200) throw new Error(`a preparation answered ${answer.text}`)
     return answer.envelope
   }
 
-  /** A group with member and admin in it; the keeper owns it unless the actor does. @returns its ID */
+  /** Makes a group with member and admin in it; the keeper owns it unless the actor does. @returns its ID */
   async group({ actor = 'owner', hasFriend = true, more }: GroupOptions = {}): Promise<number> {
     const { server, keeper, admin, member, friend } = this
     const ownerId = actor === 'owner' ? this.actor : keeper
@@ -190,7 +190,7 @@ export class Cast implements Disposable {
     return sendText(this.server.api.admin({ userId: senderId }), target, 'hello', extras)
   }
 
-  /** Waits until the devices, default those of all, have received what was committed before. */
+  /** Waits until the devices of these roles, default all, have received everything committed before. */
   async settle(roles: readonly Role[] = [...watched, 'outsider']): Promise<void> {
     const marker = `marker ${++markers}`
     const watchers = roles.map((role) => this.watchers[role])
@@ -210,7 +210,7 @@ export class Cast implements Disposable {
     return data.pos
   }
 
-  /** Opens another session of a user at a pos. @returns true when the server says that nothing was missed */
+  /** Opens another session of a user at a pos. @returns true when the server answers `current` */
   async isCurrent(role: Role, pos: string): Promise<boolean> {
     const { token } = role === 'actor' ? this.browser : this.watchers[role].session
     using client = await GatewayClient.connect(this.server.url)
@@ -242,7 +242,7 @@ export class Cast implements Disposable {
     return new UserStore(this.watchers[role].id, answers, this.#chatrooms)
   }
 
-  /** Applies what a device that was offline since the answers is told by sync. */
+  /** Applies the pages of sync that a device gets that was offline since the answers. */
   async catchUp(role: Role, store: UserStore, { pos }: Answers): Promise<void> {
     const { api } = this.watchers[role].session
     const post = async (path: string, body: object): Promise<Json> =>
@@ -265,7 +265,7 @@ export class Cast implements Disposable {
 }
 
 let names = 0
-/** A text that no other user has; fit for a username. */
+/** Returns an unused text, fit for a username. */
 export const newName = (prefix = 'cast'): string => `${prefix}_${++names}`
 
 export const isMarker = ({ data }: GatewayFrame): boolean =>

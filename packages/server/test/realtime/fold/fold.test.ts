@@ -1,8 +1,7 @@
 /**
- * For each operation that changes something: what devices knew before, and the frames that they receive, make what the server answers
- * after it. Devices of the actor, of the other party, of a member, an admin and the owner of a group are compared, once while they are
- * connected, once as if they had been offline during the call, and when they open a session with a pos from before it; an outsider receives
- * nothing.
+ * For each operation that changes something: a device that follows its frames holds the answers of the server after the call. The test
+ * compares devices of the actor, the other party, a member, an admin and the owner of a group: once while they are connected, once as if
+ * they had been offline during the call, and when they open a session with a pos from before it. An outsider receives nothing.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,10 +19,10 @@ import { contactRows, endingRows, userRows } from './rows-users.js'
 
 const sharingRows = [...withoutAdmins([...userRows, ...contactRows, ...messageRows]), ...groupRows]
 const rows = [...sharingRows, ...endingRows, ...broadcastRows]
-/** What is collected for a second arrives later. */
+/** Events that are collected for a second arrive later. */
 const patienceMs = 4_000
 const rowsOfCast = 12
-/** For a busy machine; it takes seconds on an idle one. */
+/** Enough for a busy machine; an idle one takes seconds. */
 const timeoutMs = 300_000
 
 it('fold table: has a row for each operation that changes something', () => {
@@ -45,7 +44,7 @@ for (const backend of anyBackend()) {
       server = await InProcessServer.start(backend, { HERMOD_CHECK_ANSWERS: 'off' })
       const casts = [...chunks(sharingRows, rowsOfCast), ...endingRows.map((each) => [each])]
       await Promise.all(casts.map(runCast))
-      // What reaches all users would reach the outsiders of other rows.
+      // A broadcast would reach the outsiders of other rows.
       await runCast(broadcastRows)
     }, timeoutMs)
 
@@ -60,7 +59,7 @@ for (const backend of anyBackend()) {
     }
 
     it.each(rows.map((row) => ({ name: nameOf(row), row })))(
-      '$name: what devices knew and what they receive is what the server answers',
+      '$name: devices that follow their frames, or sync, hold what the server answers',
       ({ row }) => {
         expect(faults.get(row)).toEqual([])
       },
@@ -68,7 +67,7 @@ for (const backend of anyBackend()) {
   })
 }
 
-/** Runs a row. @returns what is wrong, as sentences */
+/** Runs a row. @returns the faults, as sentences */
 async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
   await cast.begin()
   const params = await row.params(cast)
@@ -101,7 +100,7 @@ async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
   if (row.endsActor) faults.push(...(await wrongEnd(cast, closeCodes[row.endsActor])))
   for (const { role, known, connected, isCurrent } of compared) {
     if (role === 'actor' && row.endsActor) continue
-    const { found, answers } = await differences(cast, role, connected)
+    const { found, answers } = await differences(cast, { role, known, store: connected })
     faults.push(...found.map((each) => `${role}: ${each}`))
     const offline = cast.storeOf(role, known)
     const missed = offline.differences(answers).filter((each) => !isOfTest(each))
@@ -112,7 +111,7 @@ async function faultsOf(cast: Cast, row: Row): Promise<string[]> {
   return faults
 }
 
-/** What is wrong with the end of the actor's session. */
+/** Returns the faults in the end of the actor's session. */
 async function wrongEnd({ watchers: { actor } }: Cast, wanted: number): Promise<string[]> {
   const { code } = await actor.client.closed()
   const { event, data } = actor.client.frames.at(-1) ?? {}
@@ -121,27 +120,28 @@ async function wrongEnd({ watchers: { actor } }: Cast, wanted: number): Promise<
     : [`the session of the actor ended with ${code} after ${JSON.stringify({ event, data })}`]
 }
 
-/** Whether a difference may be older than the pos: in the conversation with the system, or delivered by reading the answers. */
+/** Tests whether a difference comes from the test: markers are in the conversation with the system, and reading answers delivers messages. */
 const isOfTest = (difference: string): boolean =>
   /^(log 0\/|history of 0:|list: 0 |unread of 0:)|peer_delivered_seq/.test(difference)
 
-/** What differs from the answers, when it still does after all that may be collected has come. */
+/** Returns the differences from the answers that remain after all collected events have arrived. */
 async function differences(
   cast: Cast,
-  role: WatchedRole,
-  store: UserStore,
+  { role, known, store }: { role: WatchedRole; known: Answers; store: UserStore },
 ): Promise<{ found: string[]; answers: Answers }> {
   const until = performance.now() + patienceMs
   for (;;) {
     const answers = await cast.answersOf(role)
-    for (const frame of cast.watchers[role].take()) store.apply(frame)
+    const frames = cast.watchers[role].take()
+    for (const frame of frames) store.apply(frame)
+    if (frames.some(({ event }) => event === 'sync.needed')) await cast.catchUp(role, store, known)
     const found = store.differences(answers)
     if (found.length === 0 || performance.now() > until) return { found, answers }
     await sleep(50)
   }
 }
 
-/** What devices have received although there is nothing to tell. */
+/** Returns the events that devices received after an operation that has none. */
 function received({ watchers }: Cast): string[] {
   return watched.flatMap((role) =>
     watchers[role].received

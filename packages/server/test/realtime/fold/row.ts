@@ -7,7 +7,7 @@ export interface RowOptions {
   readonly as?: string
   /** Default: the first device of the actor. */
   readonly by?: (cast: Cast) => Identity
-  /** Whose devices are compared; default: those of all. */
+  /** Roles whose devices are compared; default: all. */
   readonly watches?: readonly WatchedRole[]
   /** The session of the actor's other device is closed with this code. */
   readonly endsActor?: CloseName
@@ -15,7 +15,7 @@ export interface RowOptions {
   readonly reachesAll?: boolean
 }
 
-/** A call of an operation that changes something, and by whom. */
+/** A call of an operation that changes something, and its caller. */
 export interface Row extends RowOptions {
   readonly operation: Operation
   /** Prepares what the call needs; the devices have received that before the call. */
@@ -34,14 +34,14 @@ export function row(
   }
 }
 
-/** Rows of which the admin and the owner of a group learn nothing that other members do not. */
+/** Returns rows that compare no devices of an admin or owner of a group. */
 export const withoutAdmins = (rows: readonly Row[]): Row[] =>
   rows.map((each) => ({ watches: ['actor', 'friend', 'member'], ...each }))
 
 export const nameOf = ({ operation, as }: Row): string =>
   as === undefined ? operation.id : `${operation.id}, ${as}`
 
-/** By the application's Admin token: for the actor, or for itself. */
+/** The application's Admin token, for the actor or for itself. */
 export const byAppForActor = ({ server, actor }: Cast): Identity => ({
   token: server.adminToken,
   userId: actor,

@@ -9,7 +9,7 @@ const tags = { tags: ['fold'] }
 const tabletSn = 2
 const newPassword = 'another horse'
 
-/** Another device of the actor. @returns its number */
+/** Makes another device of the actor. @returns its number */
 async function anotherDevice({
   server,
   phone,
@@ -118,7 +118,7 @@ export const userRows: readonly Row[] = [
   row(api.setUsername, () => ({ username: newName() })),
 ]
 
-/** Each has a cast of its own. */
+/** Rows that end the actor's session; each has a separate cast. */
 export const endingRows: readonly Row[] = [
   row(api.deleteUser, { password: sharedPassword }, { endsActor: 'userDeleted' }),
   row(

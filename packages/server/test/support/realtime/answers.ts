@@ -1,4 +1,4 @@
-/** All that the HTTP API shows a user of the things that its devices keep. */
+/** The answers of the HTTP API about everything that devices of a user keep. */
 import type { ConversationEntry, Message } from '@hermod/protocol'
 import type { Api, Json } from '@hermod/testkit'
 import { relations } from '../contacts.js'
@@ -20,7 +20,7 @@ export interface Answers {
   readonly pos: string
 }
 
-/** The user whose answers are read, and what the answers are about beside the user's own. */
+/** The user who reads, and the users and groups to read about. */
 export interface Reader {
   readonly id: number
   /** Calls with an access token of the user. */
@@ -64,7 +64,7 @@ async function readHeads(api: Api): Promise<{ heads: LogHead[]; pos: string }> {
   return { heads, pos }
 }
 
-/** By key, as in the kinds of `userChangeKind`; `groupData` is the group itself, which has a version. */
+/** Reads things by key, as in the kinds of `userChangeKind`; `groupData` is the group itself, which has a version. */
 async function readThings(reader: Reader): Promise<Map<string, unknown>> {
   const { id, api, peers } = reader
   const read = async (method: string, path: string, body?: object) =>

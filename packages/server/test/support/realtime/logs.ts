@@ -1,4 +1,4 @@
-/** The logs of a client: what it knows of each, by the rules of the realtime contract. */
+/** The logs of a client, by the rules of the realtime contract. */
 import {
   contentType,
   type LogHead as Head,
@@ -17,7 +17,7 @@ export interface LogName {
   readonly is_group: boolean
 }
 
-/** A message without what depends on the reader. */
+/** The fields of a message that are the same for all readers. */
 export interface StoredMessage {
   readonly msg_id: number
   readonly seq: number
@@ -44,10 +44,10 @@ export interface LogState {
   peer_read_seq: number
   peer_delivered_seq: number
   hidden_msg_id: number
-  /** Of a group: dissolved, and the caller's mode. */
+  /** The status of a group, and the caller's mode. */
   status: number
   msg_mute_mode: number
-  /** Of a group: the number of its changes. */
+  /** The number of changes of a group. */
   version: number
   /** Messages up to this one are a hole, since the user joined after them; so the positions are not known either. */
   hole_msg_id: number

@@ -1,4 +1,4 @@
-/** Which things of a user an event makes stale: the client reads them again. Written from the contract, not from the server. */
+/** Things of a user that an event makes stale, so that the client reads them again. Written from the contract, not from the server. */
 import type { Json } from '@hermod/testkit'
 
 const own: Readonly<Record<string, readonly string[]>> = {
@@ -12,7 +12,7 @@ const own: Readonly<Record<string, readonly string[]>> = {
   'conversation.unpinned': ['pins'],
 }
 
-/** Events of groups after which the membership of those whom they name is another one. */
+/** Events of groups that change the membership of the users that they name. */
 const memberships = [
   'group.created',
   'group.joined',
@@ -29,10 +29,10 @@ const memberships = [
   'group.message_setting',
   'group.info_updated',
 ]
-/** After these the caller is in the group, or is not any more. */
+/** Events after which the users are members, or no members any more. */
 const comings = ['group.created', 'group.joined', 'group.presence']
 const leavings = ['group.left', 'group.kicked', 'group.blocked', 'group.absence']
-/** After these the join requests are others, or others may see them. */
+/** Events that change the join requests, or the users who may see them. */
 const joinRequests = [
   'group.applied',
   'group.request_accepted',
@@ -45,7 +45,7 @@ const joinRequests = [
   'group.destroyed',
 ]
 
-/** After these the block list is another one, or others may see it. */
+/** Events that change the block list, or the users who may see it. */
 const blocks = [
   'group.blocked',
   'group.unblocked',
@@ -64,7 +64,7 @@ export interface Stale {
   readonly dissolved?: number
 }
 
-/** Returns what an event makes stale for the user `me`. */
+/** Returns the things that an event makes stale for the user `me`. */
 export function staleAfter(kind: string, data: Json, me: number): Stale {
   const ownThings = own[kind]
   if (ownThings) return { things: ownThings }

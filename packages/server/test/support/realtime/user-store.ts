@@ -1,5 +1,5 @@
 /**
- * What a device keeps of its user: begins with the answers of the server, and follows the frames that the device receives by the rules of
+ * The store of a device: begins with the answers of the server, and follows the frames that the device receives by the rules of
  * the realtime contract. Things other than messages and positions are not kept by value: an event makes them stale, and what is stale is
  * read again.
  */
@@ -75,7 +75,7 @@ export class UserStore {
     }
   }
 
-  /** What differs from the answers although no frame told it; empty when the store is right. */
+  /** Returns the differences from the answers that no frame announced; empty when the store is right. */
   differences(answers: Answers): string[] {
     return [
       ...this.faults,
@@ -116,7 +116,7 @@ export class UserStore {
     const own = differentNumbers(kept, server, ['read_seq', 'hidden_msg_id'])
     // The system reads nothing.
     if (peerOf(kept.name, this.me) === systemId) return own
-    // What is read is delivered; a client shows the first of the two.
+    // A read message is delivered; a client shows the first of the two.
     const [ours, theirs] = [kept, server].map((log) => ({
       ...log,
       peer_delivered_seq: Math.max(log.peer_read_seq, log.peer_delivered_seq),
@@ -124,7 +124,7 @@ export class UserStore {
     return [...own, ...differentNumbers(ours, theirs, ['peer_read_seq', 'peer_delivered_seq'])]
   }
 
-  /** Histories, the list of conversations and unread counts, each of both logs of a peer. */
+  /** Compares histories, the list of conversations and unread counts, each of both logs of a peer. */
   #differentViews({ histories, conversations, unread }: Answers): string[] {
     const peers = new Map<number, LogState[]>()
     for (const log of this.logs.values()) {
@@ -247,7 +247,7 @@ export class UserStore {
     const log = this.#logFor(data.conversation)
     if (data.actor_id !== this.me) ofPeer(log)
     else if (kind === 'message.read') this.#read(log, data.seq)
-    // In the conversation with oneself both parties have read.
+    // Both parties of a conversation with oneself have read.
     if (log.name.low_id === log.name.high_id && !log.name.is_group) ofPeer(log)
   }
 
