@@ -47,7 +47,7 @@ export interface RealtimeFigures {
   /** One message a second to all. */
   readonly toAll: Latencies
   readonly lag: LagFigures
-  /** Of the idle service, which shows the share of the machine. */
+  /** The figures of the idle service, which shows the share of the machine. */
   readonly idleLag: LagFigures
   readonly socketPerSecond: number
   readonly httpPerSecond: number
@@ -64,7 +64,7 @@ export interface RealtimeFigures {
   /** Without a change: open and sync. */
   readonly unchanged: ReturnResult
   readonly idleBytes: number
-  /** With 20 groups and 30 contacts of each user. */
+  /** The same with 20 groups and 30 contacts of each user. */
   readonly idleWithGroupsBytes: number
 }
 

@@ -4,7 +4,7 @@ import { layOutTable, percent, whole } from './format.js'
 interface Line {
   readonly figure: string
   readonly value: string
-  /** What the value is to be, and the aim; absent: a figure without a target. */
+  /** The target of the value, and the aim; absent: a figure without a target. */
   readonly target?: string
   readonly isMet?: boolean
 }

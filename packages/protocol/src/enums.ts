@@ -124,7 +124,7 @@ export const messageStatus = enumeration({
   read: [2, 'READ'],
 })
 
-/** What of a user has changed: clients read it again by the existing operations. */
+/** Changed parts of a user: clients read it again by the existing operations. */
 export const userChangeKind = enumeration({
   contact: [0, 'a contact; ref: the other user'],
   contactRequest: [1, 'a contact request; ref: the other user'],

@@ -17,7 +17,7 @@ const left = ['group.absence', 'conversation.unpinned'] as const
 const operatorOnly = 'Users see nothing of it.'
 const ticket = 'A file is announced by the message, avatar or shared file that names it.'
 
-/** What devices learn of each operation. */
+/** The events that devices get from each operation. */
 export const eventsByOperation: Readonly<Record<string, OperationEvents>> = {
   'token.id': [...login, 'user.device_logged_in', 'user.device_updated'],
   'token.login': [...login, 'user.device_logged_in', 'user.device_updated'],

@@ -36,7 +36,7 @@ export interface AsyncApiMessage {
   readonly examples: readonly { readonly payload: unknown }[]
 }
 
-/** What the server does: `receive` takes a call of a client, `send` writes a frame to it. */
+/** The action of the server: `receive` takes a call of a client, `send` writes a frame to it. */
 export interface AsyncApiOperation {
   readonly action: 'send' | 'receive'
   readonly channel: AsyncApiReference

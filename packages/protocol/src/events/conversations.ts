@@ -7,7 +7,7 @@ const pin = payload({ conversation_id: int64({ description: 'The other user, or 
 /** Payloads of events about a user's own view of conversations. */
 export const conversationEvents = {
   'conversation.pinned': pin,
-  /** Also for users who leave the group. */
+  /** Users who leave the group get it too. */
   'conversation.unpinned': pin,
   /**
    * The actor deleted a conversation for themselves. Direct messages and broadcasts of a peer are

@@ -11,7 +11,7 @@ function inGroup<T extends TProperties>(properties: T) {
 }
 
 const members = inGroup({})
-/** Of members who came or went. */
+/** The number of members who came or went. */
 const count = {
   count: optional(
     int32({
@@ -51,7 +51,7 @@ export const groupEvents = {
   'group.invited': words,
   /** The actor was invited; `user_ids` is the inviter. */
   'group.invitation_accepted': members,
-  /** As group.invitation_accepted. */
+  /** The same as group.invitation_accepted. */
   'group.invitation_declined': members,
   'group.kicked': members,
   'group.blocked': members,

@@ -1,10 +1,10 @@
 import { AppError } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { DeliveredEvent } from '../outbox/consumer.js'
-import type { ChangedLog } from '../outbox/log-key.js'
+import type { ChangedLog } from '../outbox/rows/log-key.js'
 import type { OutboxRow } from '../outbox/outbox-store.js'
-import { RecentRows } from '../outbox/recent-rows.js'
-import type { RowConcern } from '../outbox/row-concern.js'
+import { RecentRows } from '../outbox/rows/recent-rows.js'
+import type { RowConcern } from '../outbox/rows/row-concern.js'
 
 /** The outbox of one app. */
 export interface FollowedOutbox {
@@ -67,7 +67,7 @@ export class OutboxFollower {
   #mustRead = false
   #isBeginning = false
   #isWoken = false
-  /** Until when rows are begun in this turn of the event loop, as performance.now(); 0 = none was begun yet. */
+  /** The time until which rows are begun in this turn of the event loop, as performance.now(); 0 = none was begun yet. */
   #turnEnd = 0
 
   constructor(private readonly options: OutboxFollowerOptions) {}

@@ -1,6 +1,6 @@
 import { decodePos, encodePos, type Place } from '../outbox/pos.js'
-import type { RecentRows } from '../outbox/recent-rows.js'
-import { type ConcernedReader, concerns } from '../outbox/row-concern.js'
+import type { RecentRows } from '../outbox/rows/recent-rows.js'
+import { type ConcernedReader, concerns } from '../outbox/rows/row-concern.js'
 import type { SyncState } from './delivery.js'
 
 export interface SyncInputs {

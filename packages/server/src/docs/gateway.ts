@@ -14,7 +14,7 @@ import {
   sessionOpenOp,
 } from '@hermod/protocol/gateway'
 import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
-import { audiences, type EventAudience } from '../outbox/audience.js'
+import { audiences, type EventAudience } from '../outbox/rows/audience.js'
 import { code, fieldRows, markdownPage, markdownTable } from './render.js'
 
 export function renderGateway(document: AsyncApiDocument): string {

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.js'
 import type { Consumer, MessageReader } from './consumer.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
 import type { ConsumerLease, Positions } from './positions.js'
-import { eventsOfRow } from './row-events.js'
+import { eventsOfRow } from './rows/row-events.js'
 
 export interface ConsumerObserver {
   /** The rows of the outbox that the consumer has not handled yet; reported by the node that runs it. */

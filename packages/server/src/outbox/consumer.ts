@@ -1,6 +1,6 @@
 import type { Event, EventKind } from '@hermod/protocol/events'
-import type { ChangedLog } from './log-key.js'
-import type { EditKind, RecordedEdit } from './recorded-event.js'
+import type { ChangedLog } from './rows/log-key.js'
+import type { EditKind, RecordedEdit } from './rows/recorded-event.js'
 
 /** An event as a consumer gets it. */
 export type DeliveredEvent = Event<EventKind> & {

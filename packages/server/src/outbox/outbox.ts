@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { appendToOutbox, type NewRow } from './outbox-statements.js'
 import type { OutboxStore } from './outbox-store.js'
-import { toPayloadText } from './recorded-event.js'
+import { toPayloadText } from './rows/recorded-event.js'
 import { type AppendedEvent, userChangesOf } from './user-changes.js'
 
 export interface OutboxOptions {

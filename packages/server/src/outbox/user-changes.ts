@@ -1,6 +1,6 @@
 import { type Int64, userChangeKind } from '@hermod/protocol'
 import type { CommittedKind } from '@hermod/protocol/events'
-import type { RecordedEvent } from './recorded-event.js'
+import type { RecordedEvent } from './rows/recorded-event.js'
 
 /** Users that an event concerns although its payload does not name them. */
 export interface AlsoConcerned {

@@ -11,7 +11,7 @@ export type SessionPhase = 'entering' | 'ready' | 'live' | 'behind' | 'ended'
 
 /** An open session of the gateway: a connected client of a user. */
 export interface Session {
-  /** Of two sessions of one device the one with the greater ID stays. */
+  /** The greater ID of two sessions of one device stays. */
   readonly id: number
   readonly appId: string
   readonly userId: Int64

@@ -29,7 +29,7 @@ export interface OpenOptions {
   readonly appId: string
   readonly accessToken: string
   readonly deviceGuid?: string
-  /** With an Admin token: the user of the session. */
+  /** The user of the session, for an Admin token. */
   readonly userId?: number | bigint
   /** Default: the pos of the cursor, if it has one. */
   readonly pos?: string
@@ -76,7 +76,7 @@ export class GatewayClient implements Disposable {
   readonly frames: GatewayFrame[] = []
   /** Number of WebSocket pings so far. */
   pings = 0
-  /** What in the first frame that breaks the contract is wrong; null: all keep it. Waits and calls fail with it. */
+  /** The fault of the first frame that breaks the contract; null: all keep it. Waits and calls fail with it. */
   fault: string | null = null
   /** Null while the connection lives. */
   ended: GatewayClose | null = null

@@ -17,7 +17,7 @@ import { BroadcastService } from '../../domain/messaging/sending/broadcast-servi
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
-import { TransientMessages } from '../../domain/messaging/sending/transient-messages.js'
+import { TransientMessages } from '../../domain/messaging/transient/transient-messages.js'
 import { HeadContents } from '../../domain/messaging/sync/head-content.js'
 import { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
 import { SyncService } from '../../domain/messaging/sync/sync-service.js'

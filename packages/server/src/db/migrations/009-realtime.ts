@@ -3,7 +3,7 @@ import type { SqlDialect } from '../dialect/dialect.js'
 import type { Migration } from '../kysely.js'
 import { runStatements } from './run-statements.js'
 
-/** What connected devices need: the epoch, changes by user, versions of groups, transaction IDs of messages. */
+/** The needs of connected devices: the epoch, changes by user, versions of groups, transaction IDs of messages. */
 export function realtime(dialect: SqlDialect): Migration {
   return runStatements([
     `create table database_identity (

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import { audiences } from '../../outbox/audience.js'
+import { audiences } from '../../outbox/rows/audience.js'
 import type { DeliveredEvent } from '../../outbox/consumer.js'
 import type { Session } from '../../sessions/session.js'
 import type { FanOuts } from '../writing/fan-outs.js'

@@ -16,7 +16,7 @@ import type { HandOver } from '../../../dist/outbox/hand-over.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import { OutboxPurge } from '../../../dist/outbox/outbox-purge.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
-import type { RecordedEvent } from '../../../dist/outbox/recorded-event.js'
+import type { RecordedEvent } from '../../../dist/outbox/rows/recorded-event.js'
 import { OutboxRelay } from '../../../dist/outbox/relay.js'
 
 export const patience = { timeoutMs: 60_000 }

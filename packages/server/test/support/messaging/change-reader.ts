@@ -20,7 +20,7 @@ import {
 } from '../../../dist/domain/messaging/reading/change-service.js'
 import type { DeliveredEvent } from '../../../dist/outbox/consumer.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
-import { eventsOfRow } from '../../../dist/outbox/row-events.js'
+import { eventsOfRow } from '../../../dist/outbox/rows/row-events.js'
 import type { DataPlace } from '../database/sql.js'
 
 export type { ChangePage }

@@ -128,7 +128,7 @@ export interface StoredMessage extends MessageContent {
   readonly sentAt: number
   /** 0 = never edited */
   readonly editedAt: number
-  /** As text, since it may be any 64-bit integer; null = the send had none. */
+  /** A text, since it may be any 64-bit integer; null = the send had none. */
   readonly transactionId: string | null
 }
 

@@ -16,8 +16,8 @@ import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
-import type { TransientDraft, TransientMessages } from './transient-messages.js'
-import type { TypingState } from './typing-signals.js'
+import type { TransientDraft, TransientMessages } from '../transient/transient-messages.js'
+import type { TypingState } from '../transient/typing-signals.js'
 
 export interface MessageServiceOptions {
   readonly database: Database

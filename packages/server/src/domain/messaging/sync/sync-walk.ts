@@ -4,14 +4,14 @@ import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
 import type { OutboxReader } from '../../../outbox/outbox-reader.js'
 import type { Place } from '../../../outbox/pos.js'
-import type { RecentOutbox } from '../../../outbox/recent-rows.js'
+import type { RecentOutbox } from '../../../outbox/rows/recent-rows.js'
 import {
   type ConcernedReader,
   concernOf,
   concerns,
   isReader,
   type RowConcern,
-} from '../../../outbox/row-concern.js'
+} from '../../../outbox/rows/row-concern.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'
 import { logKey } from './head-model.js'

@@ -31,7 +31,7 @@ export interface DeliveryStep {
   readonly reason?: string
   /** Milliseconds since 1970. Of a step `tried`: the next try; of a step `waiting`: the end of the wait. */
   readonly nextAt?: number
-  /** Of a step `waiting`: the session that was pinged; see ProbedDevice. */
+  /** The session that was pinged, of a step `waiting`; see ProbedDevice. */
   readonly sessionId?: number
   readonly probedAt?: number
   /** The number of omitted steps, for `left_out`. */

@@ -33,7 +33,7 @@ export interface DeliveryPlan {
 /** The data of an application by which its pushes are decided; plain data. */
 export interface PlanInputs {
   readonly certificates: readonly UsableCertificate[]
-  /** Of a message: the devices that were pinged. */
+  /** The devices that were pinged for a message. */
   readonly connected: readonly (ConnectedDevice | ProbedDevice)[]
   readonly timeZone: string
   /** Milliseconds since 1970. */

@@ -1,6 +1,6 @@
 import type { Event } from '@hermod/protocol/events'
-import type { DeliveredEvent, MessageReader } from './consumer.js'
-import type { OutboxRow } from './outbox-store.js'
+import type { DeliveredEvent, MessageReader } from '../consumer.js'
+import type { OutboxRow } from '../outbox-store.js'
 import { isEdit } from './recorded-event.js'
 
 /** Returns the events of a row of the outbox, those of messages read from the database. */

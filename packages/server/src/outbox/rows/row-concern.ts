@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import { audiences, type EventAudience } from './audience.js'
-import type { MessageReader } from './consumer.js'
+import type { MessageReader } from '../consumer.js'
 import type { ChangedLog, LogKey } from './log-key.js'
-import type { OutboxRow } from './outbox-store.js'
+import type { OutboxRow } from '../outbox-store.js'
 
 /** The keys by which a row of the outbox concerns users; it holds no content. */
 export interface RowConcern {
