@@ -20,6 +20,7 @@ import {
   longPartBytes,
   maxUnopenedBytes,
   maxUnreadBytes,
+  refusedShare,
 } from './limits.js'
 import type { GatewayObserver } from './observer.js'
 import type { PendingCalls } from './calls/pending-calls.js'
@@ -197,6 +198,11 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.#countIdle(bytes)
   }
 
+  /** Counts a call that was refused since too many wait: a flood of them ends the connection. */
+  countRefused(bytes: number): void {
+    this.#countIdle(bytes, refusedShare)
+  }
+
   pinged(payload: Buffer): void {
     this.receivedIdle()
     // A client that does not read gets no more of them (RFC 6455, section 5.5.3).
@@ -279,16 +285,16 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   }
 
   /** Bounds frames that no limit of calls counts. */
-  #countIdle(bytes: number): void {
+  #countIdle(bytes: number, share = 1): void {
     const now = this.heardAt
     if (now - this.#idleFramesFrom > idleFramesMs) {
       this.#idleFramesFrom = now
       this.#idleFrames = 0
     }
     // A long frame costs as much as many short ones.
-    this.#idleFrames += 1 + Math.floor(bytes / idleFrameBytes)
+    this.#idleFrames += share * (1 + Math.floor(bytes / idleFrameBytes))
     if (this.#idleFrames > idleFrames)
-      this.close('tooManyRequests', `more than ${idleFrames} frames without a call in 10 s`)
+      this.close('tooManyRequests', 'too many frames that run no call')
   }
 
   #leave(): void {

@@ -19,6 +19,8 @@ export const idleFrames = 100
 export const idleFramesMs = 10_000
 /** A frame without a call counts once more for each of these bytes. */
 export const idleFrameBytes = 65_536
+/** The part of such a frame that a call counts as which was refused since too many wait. */
+export const refusedShare = 0.1
 /** The time for which a closing connection waits for its client. */
 export const closeTimeoutMs = 1_000
 /** The interval of the timer of all connections. */

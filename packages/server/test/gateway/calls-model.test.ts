@@ -14,7 +14,7 @@ const steps = fc.array(
   fc.oneof(
     fc.record<Step & { kind: 'calls' }>({
       kind: fc.constant('calls'),
-      count: fc.integer({ min: 1, max: 60 }),
+      count: fc.integer({ min: 1, max: 30 }),
     }),
     fc.record<Step & { kind: 'ends' }>({
       kind: fc.constant('ends'),

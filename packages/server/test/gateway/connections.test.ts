@@ -257,6 +257,15 @@ describe('floods', () => {
     },
   )
 
+  it('of calls close the connection with 4004 after a thousand refusals', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    for (let id = 1; id <= 80 + 1_005; id++) client.call(id)
+    for (let i = 0; i < 40 && client.closeCode === null; i++) await world.pass(250)
+    await client.closedWith(4004)
+    expect(world.running).toHaveLength(16)
+  })
+
   it('count anew after 10 s', async () => {
     world = await new World().listen()
     const client = await world.open()

@@ -53,7 +53,8 @@ export class CallRunner {
       const detail = `${callsInProgress} calls are in progress, and ${calls.waiting.length} wait`
       const error = new AppError('too_many_requests', detail, { retryAfterSeconds: 1 })
       connection.fail(frame.id, error)
-      this.options.throttle(connection)
+      connection.countRefused(frame.bytes)
+      if (!connection.isClosing) this.options.throttle(connection)
     }
   }
 
