@@ -126,6 +126,20 @@ describe('delivery of a node', () => {
     ])
   })
 
+  it('refuses a session that enters after its app was disabled, until the app is enabled', async () => {
+    const { bus, disabled, aSession, open } = setUp()
+    const change = async () => {
+      bus.publish('cache.invalidated', { cache: 'apps', key: 'shop' })
+      await turn()
+    }
+    disabled.add('shop')
+    await change()
+    await expect(open(aSession())).rejects.toMatchObject({ errorName: 'app_inactive' })
+    disabled.delete('shop')
+    await change()
+    expect(await open(aSession())).toMatchObject({ sync: 'needed' })
+  })
+
   it('sends transient events to live sessions, and drops them for those that are behind', async () => {
     const { delivery, aSession, open } = setUp()
     const [live, behind, entering] = [aSession(), aSession(), aSession()]

@@ -1,4 +1,4 @@
-import type { CloseName, Int64 } from '@hermod/protocol'
+import { AppError, type CloseName, type Int64 } from '@hermod/protocol'
 import type { TransientEvent } from '@hermod/protocol/events'
 import type { Bus } from '../bus/bus.js'
 import type { Database } from '../db/database.js'
@@ -58,6 +58,8 @@ const eventLoop: Timers = {
 /** Brings events to the sessions of this node. Delivery of an app runs while the app has sessions. */
 export class NodeDelivery implements Delivery, HandOver, RecentOutbox, TransientDelivery {
   readonly #apps = new Map<string, RunningApp>()
+  /** Apps that were disabled since the start. */
+  readonly #inactive = new Set<string>()
   readonly #fanOuts: FanOuts
   readonly #timers: Timers
   #subscriptions: readonly (() => void)[] = []
@@ -75,7 +77,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
       bus.subscribe('outbox.appended', ({ appId }) => this.#apps.get(appId)?.delivery.wake()),
       epoch.subscribe(() => void this.#closeEpoch()),
       bus.subscribe('cache.invalidated', ({ cache, key }) => {
-        if (cache === 'apps' && this.#apps.has(key)) void this.#checkApp(key)
+        if (cache === 'apps') void this.#checkApp(key)
       }),
     ]
     this.#timer = setInterval(() => this.#poll(), pollMs)
@@ -90,8 +92,10 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
   }
 
   async enter(session: Session, pos: string | null): Promise<SyncState> {
-    const { appId, phase } = session
-    if (phase === 'ended') return { sync: 'needed', pos: null }
+    const { appId } = session
+    // It was let in before the app was disabled, and came after the sessions of the app were closed.
+    if (this.#inactive.has(appId)) await this.#requireActive(appId)
+    if (session.phase === 'ended') return { sync: 'needed', pos: null }
     const running = this.#apps.get(appId) ?? this.#open(appId)
     running.usedAt = performance.now()
     return running.delivery.enter(session, pos)
@@ -215,7 +219,17 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
 
   async #checkApp(appId: string): Promise<void> {
     const isActive = await this.options.isActive(appId).catch(() => true)
-    if (!isActive) await this.#closeAll(appId, 'unknownApplication', 'application_disabled')
+    if (isActive) {
+      this.#inactive.delete(appId)
+      return
+    }
+    this.#inactive.add(appId)
+    await this.#closeAll(appId, 'unknownApplication', 'application_disabled')
+  }
+
+  async #requireActive(appId: string): Promise<void> {
+    if (!(await this.options.isActive(appId))) throw new AppError('app_inactive')
+    this.#inactive.delete(appId)
   }
 
   async #closeAll(appId: string, code: CloseName, reason: string): Promise<void> {
