@@ -51,4 +51,24 @@ describe('events of a crowd', () => {
     expect(sent).toMatchObject([{ data: { user_ids: [], count: 101 } }])
     expect(sent[0]?.lastUserIds).toHaveLength(61)
   })
+
+  it('a user who comes and goes within the second ends it, so that the last event has the present state', () => {
+    const { sent, timers, add } = setUp()
+    add('group.joined', 1, [11])
+    add('group.presence', 1, [11])
+    add('group.absence', 1, [12])
+    expect(sent).toEqual([])
+    add('group.left', 1, [11])
+    add('group.absence', 1, [11])
+    add('group.joined', 1, [11])
+    timers.shift()?.()
+    expect(sent.map(({ kind, data }) => [kind, (data as { user_ids: unknown }).user_ids])).toEqual([
+      ['group.joined', [11]],
+      ['group.presence', [11]],
+      ['group.absence', [12]],
+      ['group.left', [11]],
+      ['group.absence', [11]],
+      ['group.joined', [11]],
+    ])
+  })
 })

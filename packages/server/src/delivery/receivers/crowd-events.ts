@@ -38,6 +38,14 @@ const collectedMs = 1_000
 /** Above it an event has a count in place of names. */
 const maxNames = 100
 
+/** The kinds that undo one another. */
+const opposites = {
+  'group.joined': 'group.left',
+  'group.left': 'group.joined',
+  'group.presence': 'group.absence',
+  'group.absence': 'group.presence',
+} as const
+
 export function isCrowdEvent(event: GroupEvent, memberCount: number): event is CrowdEvent {
   const { kind } = event
   if (memberCount <= crowdSize) return false
@@ -58,6 +66,11 @@ export class CrowdEvents {
 
   /** @param release called once the event is written */
   add({ kind, payload }: CrowdEvent, release: () => void): void {
+    const before = this.#groups.get(payload.group_id)
+    // The event of this kind comes before that of its opposite.
+    const undone = before?.has(kind) ? before.get(opposites[kind]) : undefined
+    if (payload.user_ids.some((userId) => undone?.userIds.has(userId)))
+      this.flush(payload.group_id)
     const kinds = this.#groups.get(payload.group_id) ?? new Map<CrowdEvent['kind'], Collected>()
     this.#groups.set(payload.group_id, kinds)
     const collected = kinds.get(kind) ?? {
