@@ -69,8 +69,7 @@ export class CrowdEvents {
     const before = this.#groups.get(payload.group_id)
     // The event of this kind comes before that of its opposite.
     const undone = before?.has(kind) ? before.get(opposites[kind]) : undefined
-    if (payload.user_ids.some((userId) => undone?.userIds.has(userId)))
-      this.flush(payload.group_id)
+    if (payload.user_ids.some((userId) => undone?.userIds.has(userId))) this.flush(payload.group_id)
     const kinds = this.#groups.get(payload.group_id) ?? new Map<CrowdEvent['kind'], Collected>()
     this.#groups.set(payload.group_id, kinds)
     const collected = kinds.get(kind) ?? {
