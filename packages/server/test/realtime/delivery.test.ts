@@ -139,6 +139,25 @@ describe('delivery to connected devices', () => {
     ])
   })
 
+  it('a new member who sees the history, alone on its node, learns of a change of an older message by a sync', async () => {
+    const [owner, newcomer] = (await users(2)) as [Session, Session]
+    const group = await aGroup(owner)
+    const switched = { value: true }
+    expectSuccess(await groupCall(owner.api, '/group/settings/history_visible', group, switched))
+    const old = await sendToGroup(owner.api, group, 'old')
+    using client = await connect(newcomer)
+    const { pos } = (await client.succeed('message.sync', { after: '' })).data as { pos: string }
+    expectSuccess(
+      await groupCall(owner.api, '/group/admin/member_join', group, { user_list: [newcomer.id] }),
+    )
+    await operate(owner.api, 'replace', { peer: group, message: old, type: 2, content: 'new text' })
+    await client.next('sync.needed')
+    expect(kinds(client.events)).not.toContain('change.skipped')
+    expect(await client.succeed('message.sync', { after: pos })).toMatchObject({
+      data: { heads: [{ change: 2, messages: [{ content: 'new text' }] }] },
+    })
+  })
+
   it('a block reaches the other devices of the blocking user only', async () => {
     const [alice, bob] = (await users(2)) as [Session, Session]
     using a = await connect(alice)
