@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { compare } from '../../../lib/compare.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import { equalSecrets } from '../../../lib/secrets/tokens.js'
 import type { App } from '../../apps/app-model.js'
@@ -306,26 +307,27 @@ export class RegistrationService {
     const { users, counts, clock } = this.options
     const { appId } = app
     const { lastBroadcastId: seen } = await counts.find(tx, appId)
-    let room = await userRoom(tx, app, this.options)
-    const outcomes: ItemOutcome<Int64>[] = []
-    for (const [index, each] of prepared.entries()) {
+    const room = await userRoom(tx, app, this.options)
+    const outcomes = prepared.map(
+      (each): ItemOutcome<Int64> =>
+        each instanceof AppError ? each : new AppError('user_limit_reached'),
+    )
+    const admitted = prepared
+      .flatMap((user, index) => (user instanceof AppError ? [] : [{ user, index }]))
+      .slice(0, Math.max(room, 0))
+    // All transactions insert names in one order, so that none waits for another that waits for it.
+    admitted.sort((a, b) => compare(keyOf(a.user), keyOf(b.user)))
+    for (const { user, index } of admitted) {
       const userId = userIds[index] as number
-      if (each instanceof AppError) outcomes.push(each)
-      else if (room <= 0) outcomes.push(new AppError('user_limit_reached'))
-      else {
-        const { registration, passwordHash: password_hash } = each
-        const row = {
-          app_id: appId,
-          user_id: userId,
-          username: registration.username,
-          password_hash,
-          created_at: clock.now(),
-          broadcasts_after: seen,
-        }
-        const isInserted = await users.insert(tx, row)
-        if (isInserted) room--
-        outcomes.push(isInserted ? userId : new AppError('user_exists'))
-      }
+      const isInserted = await users.insert(tx, {
+        app_id: appId,
+        user_id: userId,
+        username: user.registration.username,
+        password_hash: user.passwordHash,
+        created_at: clock.now(),
+        broadcasts_after: seen,
+      })
+      outcomes[index] = isInserted ? userId : new AppError('user_exists')
     }
     const result = await complete(outcomes)
     await countNewUsers(tx, this.options, { appId, userIds: valuesOf(outcomes), seen })
@@ -339,6 +341,10 @@ export class RegistrationService {
     ]
     return violations.filter((violation) => violation !== null).join('; ') || null
   }
+}
+
+function keyOf({ registration }: PreparedUser): string {
+  return usernameKey(registration.username)
 }
 
 /** The user of an anonymous registration. */
