@@ -109,6 +109,18 @@ describe('delivery of a node', () => {
     expect(await open(aSession(), 'e2.0.0')).toEqual({ sync: 'current', pos: 'e2.0.0' })
   })
 
+  it('gives no pos of the new epoch to a session that waits for its end', async () => {
+    const { changeEpoch, delivery, aSession, open } = setUp()
+    const sessions = Array.from({ length: 150 }, () => aSession())
+    for (const session of sessions) await open(session)
+    changeEpoch('e2')
+    const next = aSession('shop', 2)
+    await open(next)
+    const frames = [...sessions, next].map((session) => read(delivery.heartbeat(session)).pos)
+    expect(new Set(frames)).toEqual(new Set([undefined, 'e2.0.0']))
+    expect(frames.indexOf('e2.0.0')).toBe(150)
+  })
+
   it('closes the sessions of an app that was disabled, and of no other', async () => {
     const { bus, disabled, aSession, open } = setUp()
     const [session, other] = [aSession(), aSession('bank')]

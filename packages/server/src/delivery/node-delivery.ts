@@ -211,10 +211,10 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
   async #closeEpoch(): Promise<void> {
     const apps = [...this.#apps]
     this.#apps.clear()
-    for (const [appId, { delivery }] of apps) {
-      delivery.stop()
-      await this.#closeAll(appId, 'epochChanged', 'epoch_changed')
-    }
+    for (const [, { delivery }] of apps) delivery.stop()
+    await Promise.all(
+      apps.map(([appId]) => this.#closeAll(appId, 'epochChanged', 'epoch_changed')),
+    )
   }
 
   async #checkApp(appId: string): Promise<void> {
@@ -234,10 +234,11 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
 
   async #closeAll(appId: string, code: CloseName, reason: string): Promise<void> {
     const sessions = [...this.options.sessions.ofApp(appId)]
+    // None of them gets anything more, also before its turn comes.
+    for (const session of sessions) session.phase = 'ended'
     for (const [index, session] of sessions.entries()) {
       if (index % closesPerTurn === closesPerTurn - 1)
         await new Promise<void>((resolve) => this.#timers.nextTurn(resolve))
-      session.phase = 'ended'
       session.link.close(code, reason)
     }
   }
