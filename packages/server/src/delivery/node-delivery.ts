@@ -212,9 +212,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     const apps = [...this.#apps]
     this.#apps.clear()
     for (const [, { delivery }] of apps) delivery.stop()
-    await Promise.all(
-      apps.map(([appId]) => this.#closeAll(appId, 'epochChanged', 'epoch_changed')),
-    )
+    await Promise.all(apps.map(([appId]) => this.#closeAll(appId, 'epochChanged', 'epoch_changed')))
   }
 
   async #checkApp(appId: string): Promise<void> {
