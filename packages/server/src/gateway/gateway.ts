@@ -34,7 +34,7 @@ export interface GatewayOptions {
   /** Milliseconds since 1970. */
   readonly clock: { now(): number }
   /** @returns null for a token that is unknown, `expired` for one that ended */
-  findAdminToken(appId: string, token: string): Promise<'valid' | 'expired' | null>
+  findAdminToken(appId: string, token: string): Promise<'valid' | 'expired' | 'revoked' | null>
   /** Reports a failure of the gateway itself. */
   onError(error: unknown): void
 }
@@ -292,7 +292,7 @@ export class Gateway implements ConnectionHost {
     try {
       const found = await this.options.findAdminToken(appId, token)
       if (found === 'expired') connection.close('tokenExpired', 'the token has expired')
-      else if (found === null) connection.close('tokenRevoked', 'the token is no longer valid')
+      else if (found !== 'valid') connection.close('tokenRevoked', 'the token is no longer valid')
     } catch {
       // The next heartbeat looks again.
     }

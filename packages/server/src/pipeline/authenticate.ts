@@ -17,7 +17,7 @@ export interface Authenticator {
   /** @throws AppError app_not_found, app_inactive */
   requireApp(appId: string): MaybePromise<unknown>
   /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
-  findAdminToken(appId: string, token: string): MaybePromise<'valid' | 'expired' | null>
+  findAdminToken(appId: string, token: string): MaybePromise<'valid' | 'expired' | 'revoked' | null>
   findUserToken(appId: string, token: string): MaybePromise<UserSession | 'expired' | null>
   /** @returns the user who signed a request for a file, null when the signature or the store_token is not valid */
   findSigner(appId: string, signed: SignedFileRequest): Promise<Int64 | null>
@@ -121,7 +121,7 @@ async function adminTokenPrincipal(
 ): Promise<AppPrincipal> {
   const found = await authenticator.findAdminToken(appId, token)
   if (found === 'valid') return adminPrincipal(appId, named.userId, named.groupId)
-  if (!isOpen) throw new AppError(found === 'expired' ? 'token_expired' : 'token_invalid')
+  if (!isOpen) throw new AppError(found === null ? 'token_invalid' : 'token_expired')
   return { kind: 'anonymous', appId }
 }
 

@@ -83,6 +83,7 @@ describe('the time of connections', () => {
 
   it.each([
     ['expired', 4003],
+    ['revoked', 4502],
     [null, 4502],
   ] as const)('closes a session whose Admin token is %s by then, with %i', async (after, code) => {
     world = await new World().listen()

@@ -194,7 +194,10 @@ export class AppService {
     if (!isRevoked) throw new AppError('token_not_found')
   }
 
-  async findAdminToken(appId: string, secret: string): Promise<'valid' | 'expired' | null> {
+  async findAdminToken(
+    appId: string,
+    secret: string,
+  ): Promise<'valid' | 'expired' | 'revoked' | null> {
     const { database, store, clock, adminTokenCache } = this.options
     const tokenHash = hashToken(secret)
     const token =
@@ -203,9 +206,8 @@ export class AppService {
         database.read((db) => store.findAdminToken(db, tokenHash)),
       ))
     if (token?.appId !== appId) return null
-    const hasEnded =
-      token.revokedAt !== null || (token.expiresAt !== null && token.expiresAt <= clock.now())
-    return hasEnded ? 'expired' : 'valid'
+    if (token.revokedAt !== null) return 'revoked'
+    return token.expiresAt !== null && token.expiresAt <= clock.now() ? 'expired' : 'valid'
   }
 
   async isOperatorToken(secret: string): Promise<boolean> {

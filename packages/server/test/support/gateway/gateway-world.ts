@@ -32,7 +32,7 @@ export class World {
   now = 0
   expiresAt: number | null = null
   /** null: sessions have user tokens. */
-  adminToken: 'valid' | 'expired' | null = null
+  adminToken: 'valid' | 'expired' | 'revoked' | null = null
   /** The answers of calls that are in progress. */
   readonly running: ((answer: string | AppError) => void)[] = []
   readonly sessions: Session[] = []
