@@ -2,6 +2,7 @@
 import { AppError } from '@hermod/protocol'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { success, turns, World } from '../support/gateway/gateway-world.js'
 
@@ -83,7 +84,7 @@ async function run(script: readonly Step[]): Promise<void> {
     }
     const ids = answers().map((frame) => frame.id)
     expect(new Set(ids).size).toBe(ids.length)
-    const refused = answers().filter(({ code }) => code === 42900)
+    const refused = answers().filter(({ code }) => code === answerCode.too_many_requests)
     expect(refused).toHaveLength(model.refused)
     expect(client.closeCode).toBe(null)
   } finally {

@@ -1,6 +1,7 @@
 /** Connections of the gateway on a server without operations: their time, their calls, floods, bounds and a stop. */
 import { AppError } from '@hermod/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
 import {
   type Client,
   largeAnswer,
@@ -76,7 +77,7 @@ describe('the time of connections', () => {
     await client.until(() => world.running.length === 1)
     world.running[0]?.(new AppError('token_expired'))
     await client.until(() => client.frames.length === 1)
-    expect(client.frames[0]).toMatchObject({ id: 1, code: 402, retry: false })
+    expect(client.frames[0]).toMatchObject({ id: 1, code: answerCode.token_expired, retry: false })
     await world.pass(25_250)
     await client.closedWith(4502)
   })
@@ -125,7 +126,7 @@ describe('the time of connections', () => {
 })
 
 describe('calls of a connection', () => {
-  it('run 16 at once, 64 wait, and further ones are answered 42900 and not run', async () => {
+  it('run 16 at once, 64 wait, and further ones are refused and not run', async () => {
     world = await new World().listen()
     const client = await world.open()
     for (let id = 1; id <= 82; id++) client.call(id)
@@ -135,8 +136,8 @@ describe('calls of a connection', () => {
       ...[id, code, retry, retry_after_ms],
     ])
     expect(refused).toEqual([
-      [81, 42900, true, 1_000],
-      [82, 42900, true, 1_000],
+      [81, answerCode.too_many_requests, true, 1_000],
+      [82, answerCode.too_many_requests, true, 1_000],
     ])
     for (let i = 0; i < 80; i++) {
       await client.until(() => world.running.length > i)
@@ -200,8 +201,8 @@ describe('calls of a connection', () => {
     world.sessions[0]?.link.close('kicked', 'kicked')
     await client.closedWith(4501)
     expect(client.frames).toMatchObject([
-      { id: 17, code: 50300, retry: true },
-      { id: 18, code: 50300, retry: true },
+      { id: 17, code: answerCode.unavailable, retry: true },
+      { id: 18, code: answerCode.unavailable, retry: true },
       { event: 'session.closing' },
     ])
   })
