@@ -159,10 +159,7 @@ export class AppDelivery {
     session.phase = 'ready'
     session.hasMissed = false
     this.#readers.sessionsChanged(userId)
-    const reader = {
-      userId,
-      isMemberOf: (groupId: Int64) => this.#readers.isMember(groupId, userId),
-    }
+    const reader = { userId, groupIds: this.#readers.groupsOf(userId) }
     return syncStateOf({ pos, begun: this.begun, head, recent: this.#follower.recent, reader })
   }
 

@@ -92,9 +92,9 @@ describe('delivery of a node', () => {
 
   it('wants events of the apps with sessions, and holds recent rows for these only', async () => {
     const { delivery, aSession, open } = setUp()
-    expect([delivery.wants('shop'), delivery.after('shop', 0)]).toEqual([false, null])
+    expect([delivery.wants('shop'), delivery.recentRows('shop')]).toEqual([false, null])
     await open(aSession())
-    expect([delivery.wants('shop'), delivery.after('shop', 0)]).toEqual([true, []])
+    expect([delivery.wants('shop'), delivery.recentRows('shop')?.newest]).toEqual([true, 0])
     expect(delivery.wants('bank')).toBe(false)
   })
 

@@ -6,8 +6,8 @@ import type { Epoch } from '../db/epoch.js'
 import type { DeliveredEvent, MessageReader } from '../outbox/consumer.js'
 import type { HandOver } from '../outbox/hand-over.js'
 import type { OutboxStore } from '../outbox/outbox-store.js'
-import type { RecentOutbox } from '../outbox/rows/recent-rows.js'
-import { concernOf, type RowConcern } from '../outbox/rows/row-concern.js'
+import type { RecentOutbox, RecentRows } from '../outbox/rows/recent-rows.js'
+import { concernOf } from '../outbox/rows/row-concern.js'
 import { eventsOfRow } from '../outbox/rows/row-events.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
@@ -127,8 +127,8 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     this.#apps.get(appId)?.delivery.handOver(position, events)
   }
 
-  after(appId: string, position: number): readonly RowConcern[] | null {
-    return this.#apps.get(appId)?.delivery.recent?.after(position) ?? null
+  recentRows(appId: string): RecentRows | null {
+    return this.#apps.get(appId)?.delivery.recent ?? null
   }
 
   toUsers(appId: string, userIds: readonly Int64[], { kind, data }: TransientEvent): void {

@@ -1,6 +1,6 @@
 import { decodePos, encodePos, type Place } from '../outbox/pos.js'
 import type { RecentRows } from '../outbox/rows/recent-rows.js'
-import { type ConcernedReader, concerns } from '../outbox/rows/row-concern.js'
+import type { ConcernedReader } from '../outbox/rows/row-concern.js'
 import type { SyncState } from './delivery.js'
 
 export interface SyncInputs {
@@ -24,8 +24,8 @@ export function syncStateOf({ pos, begun, head, recent, reader }: SyncInputs): S
   if (!place || place.epoch !== begun.epoch || isReplaced(place, recent)) return reset
   if (place.position > begun.position) return place.position > head ? reset : needed
   const isProven = place.position === 0 || recent.at(place.position) !== undefined
-  const rows = isProven ? recent.after(place.position) : null
-  if (rows === null || rows.some((row) => concerns(row, reader))) return needed
+  if (!isProven || !recent.isCompleteAfter(place.position)) return needed
+  if (recent.concernsAfter(place.position, reader)) return needed
   return { sync: 'current', pos: encodePos(begun) }
 }
 

@@ -40,6 +40,7 @@ export interface SplitReceivers {
 export type GroupEvent = Extract<Event, { kind: `group.${string}` }>
 
 const noSessions: readonly Session[] = []
+const noGroups: ReadonlySet<Int64> = new Set()
 
 /**
  * The connected users of an app and their memberships, exact as of the event that delivery has begun last. Lists of sessions are never
@@ -111,7 +112,12 @@ export class Readers {
   }
 
   isMember(groupId: Int64, userId: Int64): boolean {
-    return this.#readers.get(userId)?.groupIds.has(groupId) ?? false
+    return this.groupsOf(userId).has(groupId)
+  }
+
+  /** The groups of a connected user. */
+  groupsOf(userId: Int64): ReadonlySet<Int64> {
+    return this.#readers.get(userId)?.groupIds ?? noGroups
   }
 
   /** The number of members of a group with connected members. */

@@ -1,4 +1,5 @@
-import type { RowConcern } from './row-concern.js'
+import { RowBlock } from './row-block.js'
+import type { ConcernedReader, RowConcern } from './row-concern.js'
 
 export interface RecentRowsOptions {
   readonly maxRows?: number
@@ -7,17 +8,17 @@ export interface RecentRowsOptions {
 
 /** The recent rows of all apps, for readers of what changed. */
 export interface RecentOutbox {
-  /**
-   * Returns the keys of the rows after a position, in order, up to the newest row that is known here, which may be behind the outbox.
-   * null: some of them are not in memory.
-   */
-  after(appId: string, position: number): readonly RowConcern[] | null
+  /** Returns the newest rows of an app, which may be behind the outbox; null: there are none in memory. */
+  recentRows(appId: string): RecentRows | null
 }
+
+/** The oldest of so many blocks is dropped at once, so that no row is moved. */
+const maxBlocks = 4
 
 /** The keys of the newest rows of one app's outbox, without gaps. */
 export class RecentRows {
-  #rows: RowConcern[] = []
-  #bytes = 0
+  /** The oldest one first. */
+  #blocks: RowBlock[] = []
   readonly #maxRows: number
   readonly #maxBytes: number
 
@@ -30,55 +31,58 @@ export class RecentRows {
     this.#maxBytes = maxBytes
   }
 
+  /** The position of the newest row. */
+  get newest(): number {
+    return this.last
+  }
+
   /** Adds the next row. */
   add(row: RowConcern): void {
     if (row.position !== this.last + 1) this.clear(row.position - 1)
-    this.#rows.push(row)
-    this.#bytes += memoryOf(row)
+    this.#blockFor(row.position).add(row)
     this.last = row.position
-    if (this.#rows.length > this.#maxRows || this.#bytes > this.#maxBytes) this.#dropOldest()
   }
 
   /** Forgets all rows; the next one follows `last`. */
   clear(last: number): void {
-    this.#rows = []
-    this.#bytes = 0
+    this.#blocks = []
     this.last = last
   }
 
   /** Returns the row at a position, if it is held. */
   at(position: number): RowConcern | undefined {
-    return this.#rows[position - this.#first]
+    return this.#blocks.findLast(({ first }) => first <= position)?.at(position)
   }
 
-  /** Returns the rows after a position; null: some of them are not held. */
-  after(position: number): readonly RowConcern[] | null {
-    if (position >= this.last) return []
-    return position + 1 < this.#first ? null : this.#rows.slice(position + 1 - this.#first)
+  /** Tests whether all rows after the position, up to the newest one, are held. */
+  isCompleteAfter(position: number): boolean {
+    return position + 1 >= (this.#blocks[0]?.first ?? this.last + 1)
   }
 
-  get #first(): number {
-    return this.last - this.#rows.length + 1
+  /** Tests whether a row after the position may have changed anything that the reader sees. */
+  concernsAfter(position: number, reader: ConcernedReader): boolean {
+    return this.#blocksAfter(position).some((block) => block.hasAfter(position, reader))
   }
 
-  /** Drops a tenth at once, so that a full list is not moved for each new row. */
-  #dropOldest(): void {
-    let dropped = Math.ceil(this.#rows.length / 10)
-    const limit = this.#maxBytes * 0.9
-    this.#bytes -= memoryOfRows(this.#rows, 0, dropped)
-    while (this.#bytes > limit && dropped < this.#rows.length)
-      this.#bytes -= memoryOfRows(this.#rows, dropped, ++dropped)
-    this.#rows = this.#rows.slice(dropped)
+  /** Returns the rows after a position that may have changed anything that the reader sees, in order. */
+  concerning(position: number, reader: ConcernedReader): RowConcern[] {
+    return this.#blocksAfter(position).flatMap((block) => block.after(position, reader))
   }
-}
 
-function memoryOfRows(rows: readonly RowConcern[], from: number, to: number): number {
-  let bytes = 0
-  for (let index = from; index < to; index++) bytes += memoryOf(rows[index] as RowConcern)
-  return bytes
-}
+  #blockFor(position: number): RowBlock {
+    const newest = this.#blocks.at(-1)
+    const isFull =
+      !newest ||
+      newest.length >= Math.floor(this.#maxRows / maxBlocks) ||
+      newest.bytes >= this.#maxBytes / maxBlocks
+    if (!isFull) return newest
+    const block = new RowBlock(position)
+    this.#blocks = [...this.#blocks.slice(1 - maxBlocks), block]
+    return block
+  }
 
-/** An estimate of the memory of a row. */
-function memoryOf({ logs, groupIds, userIds }: RowConcern): number {
-  return 128 + logs.length * 64 + (groupIds.length + userIds.length) * 8
+  /** The blocks that may have rows after the position. */
+  #blocksAfter(position: number): RowBlock[] {
+    return this.#blocks.filter(({ first, length }) => first + length > position + 1)
+  }
 }

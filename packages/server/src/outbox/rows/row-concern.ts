@@ -82,22 +82,33 @@ function concern(
 /** A reader: a user with the groups that the user is a member of. */
 export interface ConcernedReader {
   readonly userId: Int64
-  isMemberOf(groupId: Int64): boolean
+  readonly groupIds: ReadonlySet<Int64>
 }
 
-/** Tests whether a row may have changed anything that the reader sees. */
-export function concerns(row: RowConcern, reader: ConcernedReader): boolean {
-  const { userId } = reader
-  if (row.userIds.includes(userId)) return true
-  if (row.isPrivate) return false
-  return (
-    row.logs.some((log) => isReader(log, reader)) ||
-    row.groupIds.some((groupId) => reader.isMemberOf(groupId))
-  )
+/** Stands for a group with all users, who read the broadcast streams. */
+export const everyone = broadcastLowId
+
+/** Returns the users that a row concerns, whatever their groups are. A user may be named twice. */
+export function usersOf({ userIds, isPrivate, logs }: RowConcern): Int64[] {
+  const all = [...userIds]
+  if (!isPrivate)
+    for (const { lowId, highId, isGroup } of logs)
+      if (!isGroup && lowId !== broadcastLowId) all.push(lowId, highId)
+  return all
+}
+
+/** Returns the groups with members that a row concerns. A group may be named twice. */
+export function groupsOf({ groupIds, isPrivate, logs }: RowConcern): Int64[] {
+  if (isPrivate) return []
+  const all = [...groupIds]
+  for (const { lowId, isGroup } of logs)
+    if (isGroup) all.push(lowId)
+    else if (lowId === broadcastLowId) all.push(everyone)
+  return all
 }
 
 /** Tests whether the reader has the log. */
 export function isReader({ lowId, highId, isGroup }: LogKey, reader: ConcernedReader): boolean {
-  if (isGroup) return reader.isMemberOf(lowId)
+  if (isGroup) return reader.groupIds.has(lowId)
   return lowId === broadcastLowId || lowId === reader.userId || highId === reader.userId
 }

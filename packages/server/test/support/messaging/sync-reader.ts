@@ -58,7 +58,7 @@ export class SyncReader implements AsyncDisposable {
         database,
         store: outbox,
         messages: new StoredMessages(database),
-        recent: { after: () => null },
+        recent: { recentRows: () => null },
       }),
       outbox,
       lists: new ConversationListStore(database),

@@ -4,11 +4,10 @@ import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
 import type { OutboxReader } from '../../../outbox/outbox-reader.js'
 import type { Place } from '../../../outbox/pos.js'
-import type { RecentOutbox } from '../../../outbox/rows/recent-rows.js'
+import { type RecentOutbox, RecentRows } from '../../../outbox/rows/recent-rows.js'
 import {
   type ConcernedReader,
   concernOf,
-  concerns,
   isReader,
   type RowConcern,
 } from '../../../outbox/rows/row-concern.js'
@@ -53,6 +52,8 @@ interface Start {
 /** Rows of one read. */
 const rowsPerStep = 1_000
 
+const unbounded = Number.POSITIVE_INFINITY
+
 /** Finds the logs of a user that the rows of the outbox after a place concern. */
 export class SyncWalk {
   readonly #budget = new EventLoopBudget({ perTurn: 1 })
@@ -61,42 +62,52 @@ export class SyncWalk {
 
   /** Tests whether all rows after a position are in memory. */
   isInMemory(appId: string, position: number): boolean {
-    return this.options.recent.after(appId, position) !== null
+    return this.options.recent.recentRows(appId)?.isCompleteAfter(position) ?? false
   }
 
   /** @returns null when rows of the walk are not stored any more */
   async run({ appId, userId }: UserKey, start: Start): Promise<Walked | null> {
     const { after, head, groups, maxLogs } = start
-    const reader = { userId, isMemberOf: (groupId: Int64) => groups.has(groupId) }
+    const reader = { userId, groupIds: groups }
     const logs = new Map<string, WalkedLog>()
     let place = after
     let rowsRead = 0
     const page = (hasMore: boolean) => ({ logs: [...logs.values()], place, hasMore, rowsRead })
     while (place.position < head.position) {
-      const inMemory = this.options.recent.after(appId, place.position)
+      const next = place.position + 1
+      const recent = this.options.recent.recentRows(appId)
       // Delivery, which fills the memory, may be behind the outbox.
-      const rows = inMemory?.length ? inMemory : await this.#read(appId, place.position)
-      if (rows !== inMemory) rowsRead += rows.length
-      if (rows[0]?.position !== place.position + 1) return null
-      for (const row of rows) {
-        // Changes of the user after the head may be missing.
-        if (row.position > head.position) break
-        const found = concerns(row, reader) ? logsOf(appId, row, reader) : []
-        const added = found.filter(({ log }) => !logs.has(logKey(log)))
-        const isFull = added.length > 0 && logs.size + added.length > maxLogs
-        if (isFull && logs.size > 0) return page(true)
-        for (const each of found) note(logs, each)
-        place = { epoch: head.epoch, position: row.position, time: row.createdAt }
+      const rows = recent?.at(next) ? recent : await this.#read(appId, place.position)
+      if (!rows.at(next)) return null
+      if (rows !== recent) rowsRead += rows.newest - place.position
+      const moveTo = (position: number) => {
+        const row = rows.at(position)
+        if (row) place = { epoch: head.epoch, position, time: row.createdAt }
       }
+      // Rows of changes of the user after the head may be missing.
+      const end = Math.min(rows.newest, head.position)
+      for (const row of rows.concerning(place.position, reader)) {
+        if (row.position > end) break
+        const found = logsOf(appId, row, reader)
+        const added = found.filter(({ log }) => !logs.has(logKey(log)))
+        if (added.length > 0 && logs.size > 0 && logs.size + added.length > maxLogs) {
+          if (row.position > next) moveTo(row.position - 1)
+          return page(true)
+        }
+        for (const each of found) note(logs, each)
+      }
+      moveTo(end)
     }
     return page(false)
   }
 
-  async #read(appId: string, position: number): Promise<RowConcern[]> {
+  async #read(appId: string, position: number): Promise<RecentRows> {
     const { database, store, messages } = this.options
     await this.#budget.begin()
     const rows = await database.read((db) => store.listAfter(db, appId, position, rowsPerStep))
-    return rows.map((row) => concernOf(row, messages))
+    const held = new RecentRows(position, { maxRows: unbounded, maxBytes: unbounded })
+    for (const row of rows) held.add(concernOf(row, messages))
+    return held
   }
 }
 
@@ -113,7 +124,7 @@ function logsOf(appId: string, row: RowConcern, reader: ConcernedReader): FoundL
     .filter((log) => isNamed || isReader(log, reader))
     .map(({ change, ...key }) => ({ log: { appId, ...key }, change }))
   const groups = row.groupIds
-    .filter((groupId) => isNamed || reader.isMemberOf(groupId))
+    .filter((groupId) => isNamed || reader.groupIds.has(groupId))
     // A user who is named may have joined, and then needs the newest messages.
     .map((groupId) => ({ log: groupConversation(appId, groupId), change: isNamed ? 0 : null }))
   return [...logs, ...groups]
