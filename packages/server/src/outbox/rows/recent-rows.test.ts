@@ -26,9 +26,7 @@ function positionsAfter(rows: RecentRows, position: number): number[] {
 function concerns({ userIds, groupIds, logs, isPrivate }: RowConcern, reader: ConcernedReader) {
   if (userIds.includes(reader.userId)) return true
   if (isPrivate) return false
-  return (
-    logs.some((log) => isReader(log, reader)) || groupIds.some((id) => reader.groupIds.has(id))
-  )
+  return logs.some((log) => isReader(log, reader)) || groupIds.some((id) => reader.groupIds.has(id))
 }
 
 const ids = fc.integer({ min: 1, max: 6 })

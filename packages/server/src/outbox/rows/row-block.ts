@@ -1,5 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
-import { type ConcernedReader, everyone, groupsOf, type RowConcern, usersOf } from './row-concern.js'
+import {
+  type ConcernedReader,
+  everyone,
+  groupsOf,
+  type RowConcern,
+  usersOf,
+} from './row-concern.js'
 
 /** Consecutive rows, with an index by the users and the groups that they concern. */
 export class RowBlock {
