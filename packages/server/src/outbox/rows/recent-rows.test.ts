@@ -1,4 +1,4 @@
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RecentRows } from './recent-rows.js'
 import { type ConcernedReader, concernOf, isReader, type RowConcern } from './row-concern.js'

@@ -12,7 +12,7 @@ export interface RecentOutbox {
   recentRows(appId: string): RecentRows | null
 }
 
-/** The oldest of so many blocks is dropped at once, so that no row is moved. */
+/** The oldest block is dropped at once with its index, so that no row is moved. */
 const maxBlocks = 4
 
 /** The keys of the newest rows of one app's outbox, without gaps. */
