@@ -9,7 +9,6 @@ import type { Session } from '../sessions/session.js'
 import { AppDelivery } from './app-delivery.js'
 import type { SyncState } from './delivery.js'
 import { FanOuts } from './writing/fan-outs.js'
-import { resume } from './writing/sync-requests.js'
 
 /** The IDs of groups are those from here on. */
 const firstGroup = 100
@@ -46,6 +45,7 @@ class World {
   readonly handed: [number, DeliveredEvent[]][] = []
   readonly problems: unknown[] = []
   readonly revoked = new Set<string>()
+  readonly barred = new Map<number, 'user_disabled' | 'user_deleted'>()
   purgedUpTo = 0
   #nextId = 1
   readonly delivery: AppDelivery
@@ -90,6 +90,7 @@ class World {
   #memberships(userId: number) {
     return {
       broadcastsAfter: 0,
+      barredAs: this.barred.get(userId) ?? null,
       memberships: [...this.members].flatMap(([groupId, users]) => {
         const member = users.get(userId)
         const group = {
@@ -207,7 +208,7 @@ class World {
   }
 
   begin(session: FakeSession): void {
-    if (session.state && session.phase === 'ready') resume(session)
+    if (session.state && session.phase === 'ready') this.delivery.resume(session)
   }
 
   close(session: FakeSession): void {
@@ -217,7 +218,7 @@ class World {
 
   drain(session: FakeSession): void {
     session.isBehind = false
-    if (session.phase === 'behind') resume(session)
+    if (session.phase === 'behind') this.delivery.resume(session)
   }
 
   heartbeat(session: FakeSession): void {
@@ -401,6 +402,35 @@ describe('delivery of an app', () => {
     expect(b.written.map(({ event }) => event)).toEqual(['sync.needed'])
   })
 
+  it('holds back sessions that begin or are drained after a purge until memberships are read again', async () => {
+    const world = new World()
+    world.join(2, firstGroup)
+    await aLiveSession(world, 2)
+    const slow = await aLiveSession(world, 1)
+    slow.isBehind = true
+    world.send(2, 1)
+    const beginning = world.open(1)
+    await world.finish()
+    expect([slow.phase, beginning.phase]).toEqual(['behind', 'ready'])
+    world.join(1, firstGroup)
+    world.purgedUpTo = world.rows.length
+    world.send(2, firstGroup)
+    void world.delivery.read()
+    while (world.delivery.begun.position < world.rows.length) {
+      await world.step(world.turns)
+      await world.step(world.waiting)
+    }
+    world.begin(beginning)
+    world.drain(slow)
+    expect([...slow.written, ...beginning.written]).toEqual([])
+    world.send(2, firstGroup)
+    await world.finish()
+    for (const session of [slow, beginning]) {
+      expect(session.written.map(({ event }) => event)).toEqual(['sync.needed', 'message.stored'])
+      expect(positionsOf(session)).toEqual([5])
+    }
+  })
+
   it('applies changes of memberships that are begun while memberships are read', async () => {
     const world = new World()
     world.join(2, firstGroup)
@@ -464,6 +494,20 @@ describe('delivery of an app', () => {
     await world.finish()
     expect(session.closed).toEqual(['tokenRevoked token_revoked'])
   })
+
+  it.each([
+    ['user_disabled', 'userDisabled'],
+    ['user_deleted', 'userDeleted'],
+  ] as const)(
+    'closes a session whose user became %s before it had entered',
+    async (state, code) => {
+      const world = new World()
+      world.barred.set(1, state)
+      const [session, other] = [world.open(1), world.open(2)]
+      await world.finish()
+      expect([session.closed, other.closed]).toEqual([[`${code} ${state}`], []])
+    },
+  )
 
   it('writes a block to the devices of the blocking user only', async () => {
     const world = new World()

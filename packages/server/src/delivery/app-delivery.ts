@@ -48,6 +48,8 @@ interface ConnectedUser {
   /** True: the memberships are exact. */
   isReady: boolean
   loading: Promise<void> | null
+  /** Sessions that continue with events once the memberships are exact. */
+  readonly suspended: Set<Session>
 }
 
 const none: readonly Session[] = []
@@ -64,6 +66,8 @@ export class AppDelivery {
   readonly #users = new Map<Int64, ConnectedUser>()
   /** Group events that delivery has begun while memberships were read, for each read. */
   readonly #noted = new Set<GroupEvent[]>()
+  /** The times that rows were purged before they were begun. */
+  #gaps = 0
 
   constructor(options: AppDeliveryOptions) {
     this.#options = options
@@ -163,6 +167,17 @@ export class AppDelivery {
     return syncStateOf({ pos, begun: this.begun, head, recent: this.#follower.recent, reader })
   }
 
+  /** Writes events to a session from now on, or once the memberships of its user are exact. */
+  resume(session: Session): void {
+    const user = this.#users.get(session.userId)
+    if (!user) return
+    if (user.isReady) resume(session)
+    else {
+      session.phase = 'ready'
+      user.suspended.add(session)
+    }
+  }
+
   /** Forgets a session that has entered. */
   leave(session: Session): void {
     const { userId } = session
@@ -216,19 +231,29 @@ export class AppDelivery {
    */
   async #loadNow(userId: Int64, user: ConnectedUser): Promise<void> {
     const { source } = this.#options
+    const gaps = this.#gaps
     const noted: GroupEvent[] = []
     this.#noted.add(noted)
     let head: number
     try {
       const loaded = await source.loadReader(userId)
       head = await source.head()
+      // The event of it may have come before the session had entered.
+      if (loaded.barredAs !== null) this.#bar(user, loaded.barredAs)
       if (this.#users.get(userId) !== user) return
       this.#readers.add(userId, loaded, noted)
     } finally {
       this.#noted.delete(noted)
     }
     await this.#follower.reached(head)
-    user.isReady = true
+    // Changes of memberships that were purged after the read were not applied.
+    if (gaps === this.#gaps) user.isReady = true
+  }
+
+  /** Closes the sessions of a user who is disabled or deleted. */
+  #bar({ sessions }: ConnectedUser, reason: 'user_disabled' | 'user_deleted'): void {
+    const code = reason === 'user_disabled' ? 'userDisabled' : 'userDeleted'
+    for (const session of sessions) session.link.close(code, reason)
   }
 
   /** Returns the end of the outbox for a pos that is above what is begun. */
@@ -243,30 +268,33 @@ export class AppDelivery {
 
   /**
    * Rows were purged before they were begun. Changes of memberships were among them, so these are read again; until then no session gets
-   * events, and then each is asked to sync.
+   * events, also one that begins or is drained, and then each is asked to sync.
    */
   #missed(upTo: number): void {
     const { appId, observer } = this.#options
     observer.missed(appId)
+    this.#gaps++
     this.#watermark.begin(upTo, 0)
     for (const [userId, user] of this.#users) {
-      const suspended = user.sessions.filter(({ phase }) => phase === 'live')
-      for (const session of suspended) session.phase = 'ready'
-      for (const session of user.sessions) session.hasMissed = true
       user.isReady = false
-      void this.#reload(userId, user, suspended)
+      for (const session of user.sessions) {
+        session.hasMissed = true
+        if (session.phase === 'live') this.resume(session)
+      }
+      void this.#reload(userId, user)
     }
   }
 
-  async #reload(userId: Int64, user: ConnectedUser, suspended: readonly Session[]): Promise<void> {
+  async #reload(userId: Int64, user: ConnectedUser): Promise<void> {
     try {
-      // A load that reads already may have begun before the purge.
+      // A load that reads already began before the purge.
       await user.loading?.catch(() => {})
-      await this.#load(userId, user)
+      while (!user.isReady && this.#users.get(userId) === user) await this.#load(userId, user)
       this.#readers.sessionsChanged(userId)
-      for (const session of suspended) if (session.phase === 'ready') resume(session)
+      for (const session of user.suspended) if (session.phase === 'ready') resume(session)
+      user.suspended.clear()
     } catch {
-      for (const session of suspended) session.link.close('serverError', 'server_error')
+      for (const session of user.sessions) session.link.close('serverError', 'server_error')
     }
   }
 }
@@ -276,5 +304,5 @@ function isOpen({ phase }: Session): boolean {
 }
 
 function newUser(): ConnectedUser {
-  return { sessions: none, isReady: false, loading: null }
+  return { sessions: none, isReady: false, loading: null, suspended: new Set() }
 }

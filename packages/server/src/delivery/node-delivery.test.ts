@@ -28,7 +28,7 @@ function setUp() {
     database: { read: (work: (db: null) => unknown) => work(null) },
     outbox: { head: () => 0, listAfter: () => [] },
     messages: {},
-    readers: { load: async () => ({ memberships: [], broadcastsAfter: 0 }) },
+    readers: { load: async () => ({ memberships: [], broadcastsAfter: 0, barredAs: null }) },
     observer: { began() {}, missed() {}, fannedOut() {}, skipped() {}, failed() {} },
     now: () => 0,
     isRevoked: async () => false,

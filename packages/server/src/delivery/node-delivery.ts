@@ -18,7 +18,6 @@ import type { ReaderStore } from './receivers/reader-store.js'
 import type { TransientDelivery } from './transient-delivery.js'
 import { type FanOutObserver, FanOuts } from './writing/fan-outs.js'
 import { emptyFrame, encodeEvent } from './writing/frames.js'
-import { resume } from './writing/sync-requests.js'
 
 export interface NodeDeliveryOptions {
   readonly database: Database
@@ -102,11 +101,11 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
   }
 
   begin(session: Session): void {
-    if (session.phase === 'ready') resume(session)
+    if (session.phase === 'ready') this.#apps.get(session.appId)?.delivery.resume(session)
   }
 
   drained(session: Session): void {
-    if (session.phase === 'behind') resume(session)
+    if (session.phase === 'behind') this.#apps.get(session.appId)?.delivery.resume(session)
   }
 
   leave(session: Session): void {

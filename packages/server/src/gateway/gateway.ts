@@ -5,10 +5,12 @@ import { AppError, openSession } from '@hermod/protocol'
 import type { Delivery } from '../delivery/delivery.js'
 import type { Edge } from '../edge/edge.js'
 import { Slots } from '../lib/concurrency/slots.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { CallLimits } from '../pipeline/call-limits.js'
 import { asEnvelope, type Executor } from '../pipeline/executor.js'
 import type { SessionRegistry } from '../sessions/registry.js'
+import type { Session } from '../sessions/session.js'
 import { ConnectionAdmission } from './admission.js'
 import { successText } from './frames/answers.js'
 import { CallRunner, dataOf, headerText } from './calls/calls.js'
@@ -35,6 +37,8 @@ export interface GatewayOptions {
   readonly clock: { now(): number }
   /** @returns null for a token that is unknown, `expired` for one that ended */
   findAdminToken(appId: string, token: string): Promise<'valid' | 'expired' | 'revoked' | null>
+  /** @returns null for a token that is unknown, `expired` for one that ended or was revoked */
+  findUserToken(appId: string, token: string): MaybePromise<{ readonly tokenHash: string } | 'expired' | null>
   /** Reports a failure of the gateway itself. */
   onError(error: unknown): void
 }
@@ -272,27 +276,35 @@ export class Gateway implements ConnectionHost {
 
   /** The heartbeat of a connection with a session. */
   #beat(connection: Connection, now: number): void {
-    const { session, expiresAt, refusedWith } = connection
-    const { pingMs, clock, delivery } = this.options
+    const { session, refusedWith } = connection
+    const { pingMs, delivery } = this.options
     if (session === null) return
     if (connection.silentMs(now) > 2 * pingMs + silenceMs)
       connection.close('noPong', 'nothing has come for two heartbeats')
-    else if (expiresAt !== null && expiresAt <= clock.now())
-      connection.close('tokenExpired', 'the token has expired')
+    else if (this.#hasExpired(connection)) connection.close('tokenExpired', 'the token has expired')
     else if (refusedWith !== null) connection.close(refusedWith, 'the token is no longer valid')
     else {
       connection.beat(delivery.heartbeat(session))
-      if (session.tokenHash === null) void this.#checkAdminToken(connection, session.appId)
+      void this.#checkToken(connection, session)
     }
   }
 
-  /** No event tells of the end of an Admin token. */
-  async #checkAdminToken(connection: Connection, appId: string): Promise<void> {
+  #hasExpired({ expiresAt }: Connection): boolean {
+    return expiresAt !== null && expiresAt <= this.options.clock.now()
+  }
+
+  /** Closes a session whose token ended without an event: an Admin token, or one that a later login of the user has ended. */
+  async #checkToken(connection: Connection, { appId, tokenHash }: Session): Promise<void> {
+    const isAdmin = tokenHash === null
     const token = connection.credentials?.accessToken ?? ''
     try {
-      const found = await this.options.findAdminToken(appId, token)
-      if (found === 'expired') connection.close('tokenExpired', 'the token has expired')
-      else if (found !== 'valid') connection.close('tokenRevoked', 'the token is no longer valid')
+      const found = await (isAdmin
+        ? this.options.findAdminToken(appId, token)
+        : this.options.findUserToken(appId, token))
+      if (found === 'expired' && (isAdmin || this.#hasExpired(connection)))
+        connection.close('tokenExpired', 'the token has expired')
+      else if (found === null || found === 'expired' || found === 'revoked')
+        connection.close('tokenRevoked', 'the token is no longer valid')
     } catch {
       // The next heartbeat looks again.
     }

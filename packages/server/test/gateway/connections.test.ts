@@ -97,6 +97,19 @@ describe('the time of connections', () => {
     await client.closedWith(code)
   })
 
+  it.each(['expired', null] as const)(
+    'closes a session whose user token a login has ended without an event (%s)',
+    async (after) => {
+      world = await new World().listen()
+      const client = await world.open()
+      await world.pass(25_250)
+      expect([client.pings, client.closeCode]).toEqual([1, null])
+      world.userToken = after
+      await world.pass(25_250)
+      await client.closedWith(4502)
+    },
+  )
+
   it('closes a session that takes no byte of its answers', async () => {
     world = await new World().listen()
     const client = await world.open()

@@ -89,6 +89,7 @@ export function startTransports(
     pingMs: config.gateway.pingMs,
     clock: context.clock,
     findAdminToken: (appId, token) => context.services.apps.apps.findAdminToken(appId, token),
+    findUserToken: (appId, token) => context.services.login.tokens.find(appId, token),
     onError: (error) => log.error({ err: error }, 'gateway failed'),
   })
   context.metrics.watchGateway(() => ({ ...gateway.figures, sessions: context.sessions.count }))

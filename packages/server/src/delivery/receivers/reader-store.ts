@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Prepared, Queryable } from '../../db/database.js'
 
 /** A membership of a user, and what of its group decides on events. */
@@ -12,16 +12,24 @@ export interface LoadedMembership {
   readonly memberCount: number
 }
 
-/** The memberships of a user, and the broadcasts for the user. */
+/** The memberships of a user, the broadcasts for the user, and whether the user may have sessions. */
 export interface LoadedReader {
   readonly memberships: readonly LoadedMembership[]
   /** Later broadcasts are for the user. */
   readonly broadcastsAfter: number
+  /** null: the user may have sessions. */
+  readonly barredAs: 'user_disabled' | 'user_deleted' | null
 }
 
 interface UserParams {
   readonly appId: string
   readonly userId: Int64
+}
+
+interface UserRow {
+  readonly broadcasts_after: number
+  readonly status: number
+  readonly deleted_at: number | null
 }
 
 interface MembershipRow {
@@ -36,7 +44,7 @@ interface MembershipRow {
 /** Reads memberships of connecting users. */
 export class ReaderStore {
   readonly #memberships: Prepared<UserParams, MembershipRow>
-  readonly #user: Prepared<UserParams, { readonly broadcasts_after: number }>
+  readonly #user: Prepared<UserParams, UserRow>
 
   constructor(database: Database) {
     this.#memberships = database.prepared((db, param) =>
@@ -53,7 +61,7 @@ export class ReaderStore {
     this.#user = database.prepared((db, param) =>
       db
         .selectFrom('users')
-        .select('broadcasts_after')
+        .select(['broadcasts_after', 'status', 'deleted_at'])
         .where('app_id', '=', param('appId'))
         .where('user_id', '=', param('userId')),
     )
@@ -74,6 +82,12 @@ export class ReaderStore {
         memberCount: row.member_count,
       })),
       broadcastsAfter: user?.broadcasts_after ?? 0,
+      barredAs: user ? barredAs(user) : null,
     }
   }
+}
+
+function barredAs({ status, deleted_at: deletedAt }: UserRow): LoadedReader['barredAs'] {
+  if (deletedAt !== null) return 'user_deleted'
+  return status === userStatus.normal ? null : 'user_disabled'
 }

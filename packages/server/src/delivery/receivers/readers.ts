@@ -54,7 +54,7 @@ export class Readers {
   constructor(private readonly sessionsOf: (userId: Int64) => readonly Session[]) {}
 
   /** Adds a user, or replaces the memberships of one. @param events group events that came while they were read, in order */
-  add(userId: Int64, loaded: LoadedReader, events: readonly GroupEvent[]): void {
+  add(userId: Int64, loaded: Omit<LoadedReader, 'barredAs'>, events: readonly GroupEvent[]): void {
     this.remove(userId)
     const { memberships, broadcastsAfter } = loaded
     this.#readers.set(userId, { groupIds: new Set(), broadcastsAfter })

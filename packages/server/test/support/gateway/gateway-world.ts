@@ -33,6 +33,7 @@ export class World {
   expiresAt: number | null = null
   /** null: sessions have user tokens. */
   adminToken: 'valid' | 'expired' | 'revoked' | null = null
+  userToken: { readonly tokenHash: string } | 'expired' | null = { tokenHash: 'hash' }
   /** The answers of calls that are in progress. */
   readonly running: ((answer: string | AppError) => void)[] = []
   readonly sessions: Session[] = []
@@ -89,6 +90,7 @@ export class World {
       pingMs: 25_000,
       clock: { now: () => this.now },
       findAdminToken: async () => this.adminToken,
+      findUserToken: () => this.userToken,
       onError: (error) => {
         throw error
       },
