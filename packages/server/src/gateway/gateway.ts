@@ -38,7 +38,10 @@ export interface GatewayOptions {
   /** @returns null for a token that is unknown, `expired` for one that ended */
   findAdminToken(appId: string, token: string): Promise<'valid' | 'expired' | 'revoked' | null>
   /** @returns null for a token that is unknown, `expired` for one that ended or was revoked */
-  findUserToken(appId: string, token: string): MaybePromise<{ readonly tokenHash: string } | 'expired' | null>
+  findUserToken(
+    appId: string,
+    token: string,
+  ): MaybePromise<{ readonly tokenHash: string } | 'expired' | null>
   /** Reports a failure of the gateway itself. */
   onError(error: unknown): void
 }
