@@ -33,7 +33,7 @@ export interface ReturnResult {
 
 /** The order of a fan-out. */
 export interface FanOutOrder {
-  /** null = the bare server, which is told how many messages to write. */
+  /** null = the bare server, which gets the number of messages to write. */
   readonly groupId: number | null
   /** Messages that are sent together. */
   readonly burst: number
@@ -291,7 +291,7 @@ export class Swarm implements DeviceHost {
     return { ms: performance.now() - startedAt, ...effort }
   }
 
-  /** Resolves when so many messages have arrived in all. */
+  /** Resolves when this number of messages has arrived in all. */
   #receive(count: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(

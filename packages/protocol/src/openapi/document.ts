@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document of the API, derived from the operations alone. */
-import { maxBodyBytes } from '../body-limit.js'
+import { maxBodyBytes } from '../limits/body-limit.js'
 import { callerRules } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'

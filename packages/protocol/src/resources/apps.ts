@@ -1,5 +1,5 @@
 import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
-import { maxFileBytes } from '../file-limits.js'
+import { maxFileBytes } from '../limits/file-limits.js'
 import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'

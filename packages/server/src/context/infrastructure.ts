@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js'
-import type { Epoch } from '../db/epoch.js'
+import type { Epoch } from '../db/identity/epoch.js'
 import type { NodeDelivery } from '../delivery/node-delivery.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import type { Clock } from '../lib/clock.js'

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const sources = join(import.meta.dirname, '..')
 const constructed = /\bnew (\w+Store)\(/g
-/** Not of the database; what opens one is beside it. The epoch is read before the stores are built. */
+/** Stores of files, and the one of the epoch, which is read before the stores are built. */
 const others = ['FolderStore', 'S3Store', 'IdentityStore']
 
 it('every store is constructed in stores.ts, once', () => {

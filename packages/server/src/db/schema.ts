@@ -605,7 +605,7 @@ export interface GroupsTable {
   members_changed_at: number
   bans_changed_at: Generated<number>
   blocks_changed_at: Generated<number>
-  /** Grows by one with every change of the group that its members are told of. */
+  /** Grows by one with every change of the group that has an event for its members. */
   version: Generated<number>
 }
 

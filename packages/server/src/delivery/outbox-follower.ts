@@ -201,7 +201,7 @@ export class OutboxFollower {
     for (const [index, row] of wanted.entries()) {
       await room()
       while (this.#isTurnOver()) await new Promise<void>((resolve) => timers.nextTurn(resolve))
-      // A row may have been handed over meanwhile.
+      // A row may have been handed over since.
       if (row.position === this.#position + 1)
         this.#begin(outbox.concernOf(row), events[index] ?? [])
     }

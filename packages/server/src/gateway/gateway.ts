@@ -110,7 +110,7 @@ export class Gateway implements ConnectionHost {
   }
 
   /**
-   * Turns the socket of an upgrade request into a WebSocket.
+   * Makes the socket of an upgrade request a WebSocket.
    * @param head bytes after the request
    * @throws AppError that the request is answered with
    */

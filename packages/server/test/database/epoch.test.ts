@@ -1,8 +1,8 @@
 /** The epoch of the database: `hermod database new-epoch`, and nodes that meet another one. */
 import { testBackends, waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { Epoch } from '../../dist/db/epoch.js'
-import { IdentityStore } from '../../dist/db/identity-store.js'
+import { Epoch } from '../../dist/db/identity/epoch.js'
+import { IdentityStore } from '../../dist/db/identity/identity-store.js'
 import { OutboxPlace, patience } from '../support/database/outbox-node.js'
 import { runHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'

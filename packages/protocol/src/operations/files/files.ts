@@ -6,7 +6,7 @@ import {
   thumbnailStrategy,
   voiceFormats,
 } from '../../enums.js'
-import { maxFileBytes } from '../../file-limits.js'
+import { maxFileBytes } from '../../limits/file-limits.js'
 import { operation } from '../../operation.js'
 import { UploadTicket } from '../../resources/files.js'
 import { boolean, double, intEnum, optional, string, stringEnum, text } from '../../schema.js'

@@ -1,7 +1,7 @@
 import { gatewayChannels, meaningsOf, pushEnvironment, pushProvider } from '../../enums.js'
 import { operation } from '../../operation.js'
 import { OperatorPushCertificate, PushCertificateCheck } from '../../resources/operator/push.js'
-import { PushCertificate } from '../../resources/push.js'
+import { PushCertificate } from '../../resources/push/push.js'
 import { array, boolean, int32, intEnum, optional, string, stringEnum } from '../../schema.js'
 import { appId, done, get, operatorOperation, post } from '../fields.js'
 

@@ -1,6 +1,6 @@
 import { operation } from '../../operation.js'
-import { PushTaskPage, PushTaskProgress } from '../../resources/push.js'
-import { PushTrace } from '../../resources/push-trace.js'
+import { PushTaskPage, PushTaskProgress } from '../../resources/push/push.js'
+import { PushTrace } from '../../resources/push/push-trace.js'
 import {
   appId,
   get,

@@ -1,5 +1,5 @@
 import { operation } from '../../operation.js'
-import { PushTrace } from '../../resources/push-trace.js'
+import { PushTrace } from '../../resources/push/push-trace.js'
 import { optional, stringEnum } from '../../schema.js'
 import { done, get, id, post, pushTraceParameters } from '../fields.js'
 

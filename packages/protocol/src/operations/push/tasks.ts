@@ -8,7 +8,7 @@ import {
   vendorSequence,
 } from '../../enums.js'
 import { operation } from '../../operation.js'
-import { PushTask, PushTaskStatistics } from '../../resources/push.js'
+import { PushTask, PushTaskStatistics } from '../../resources/push/push.js'
 import {
   array,
   boolean,

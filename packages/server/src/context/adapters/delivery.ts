@@ -1,7 +1,7 @@
 import { appStatus } from '@hermod/protocol'
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
-import type { Epoch } from '../../db/epoch.js'
+import type { Epoch } from '../../db/identity/epoch.js'
 import { NodeDelivery } from '../../delivery/node-delivery.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'

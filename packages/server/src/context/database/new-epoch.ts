@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../db/database.js'
-import { IdentityStore } from '../../db/identity-store.js'
+import { IdentityStore } from '../../db/identity/identity-store.js'
 import { migrate } from '../../db/migrations/migrate.js'
 import { lockFolder } from '../../lib/concurrency/folder-lock.js'
 import { type ContextOptions, openDatabase } from '../context.js'

@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Epoch } from '../../db/epoch.js'
+import type { Epoch } from '../../db/identity/epoch.js'
 import type { Delivery, SyncState } from '../../delivery/delivery.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'

@@ -98,7 +98,7 @@ export class ChangeService {
 
   /**
    * Reads the changes of a span, whose numbers are stored and not above the end.
-   * @returns null when changes of the span were removed meanwhile
+   * @returns null when changes of the span were removed since
    */
   async read(
     conversation: Conversation,

@@ -14,7 +14,7 @@ import {
 } from '../reading/change-service.js'
 import { type Head, lastChange } from './head-model.js'
 
-/** The changes or messages of a log beside its head. */
+/** The changes or messages of a log with its head. */
 export type HeadContent =
   /** All changes above `from`, up to the head. */
   | { readonly kind: 'changes'; readonly from: number; readonly changes: readonly Change[] }

@@ -154,7 +154,7 @@ export class SyncService {
     return head.position - position <= maxRows || this.options.walk.isInMemory(appId, position)
   }
 
-  /** @returns null when rows were purged meanwhile */
+  /** @returns null when rows of the walk are purged */
   async #delta(
     user: UserKey,
     { after, history, limit }: PageStart & { readonly after: Place },

@@ -1,6 +1,6 @@
-import { meaningsOf, type PushChannel, pushChannels, pushTaskState } from '../enums.js'
-import { instant, resource } from '../resource.js'
-import { array, int64, intEnum, optional, type Static, stringEnum, text } from '../schema.js'
+import { meaningsOf, type PushChannel, pushChannels, pushTaskState } from '../../enums.js'
+import { instant, resource } from '../../resource.js'
+import { array, int64, intEnum, optional, type Static, stringEnum, text } from '../../schema.js'
 
 /** Push certificate of the contract; secret fields are "" with a user token (rule G6). */
 export const PushCertificate = resource(

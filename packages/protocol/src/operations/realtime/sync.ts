@@ -1,7 +1,7 @@
-import { operation } from '../operation.js'
-import { ChangePage, Log, MessageReceipts, SyncPage } from '../resources/sync.js'
-import { boolean, int32, int64, list, object, optional, string } from '../schema.js'
-import { get, id, post } from './fields.js'
+import { operation } from '../../operation.js'
+import { ChangePage, Log, MessageReceipts, SyncPage } from '../../resources/sync.js'
+import { boolean, int32, int64, list, object, optional, string } from '../../schema.js'
+import { get, id, post } from '../fields.js'
 
 const tag = 'Sync'
 

@@ -1,12 +1,12 @@
-import type { SessionLimits } from '../../api/sessions/sessions.js'
-import type { ServerConfig } from '../../config/config.js'
-import { DeviceConnections } from '../../domain/devices/device-connections.js'
-import type { DeviceService } from '../../domain/devices/device-service.js'
-import type { TokenService } from '../../domain/login/token-service.js'
-import { SessionService } from '../../domain/sessions/session-service.js'
-import { callsInProgress, maxFrameBytes } from '../../gateway/limits.js'
-import type { Domain } from '../domain.js'
-import type { Infrastructure } from '../infrastructure.js'
+import type { SessionLimits } from '../../../api/sessions/sessions.js'
+import type { ServerConfig } from '../../../config/config.js'
+import { DeviceConnections } from '../../../domain/devices/device-connections.js'
+import type { DeviceService } from '../../../domain/devices/device-service.js'
+import type { TokenService } from '../../../domain/login/token-service.js'
+import { SessionService } from '../../../domain/sessions/session-service.js'
+import { callsInProgress, maxFrameBytes } from '../../../gateway/limits.js'
+import type { Domain } from '../../domain.js'
+import type { Infrastructure } from '../../infrastructure.js'
 
 export interface SessionServices {
   readonly sessionService: SessionService

@@ -1,6 +1,6 @@
-import { meaningsOf, platform, pushDeliveryState } from '../enums.js'
-import { instant, resource } from '../resource.js'
-import { array, boolean, int32, int64, intEnum, optional, type Static, text } from '../schema.js'
+import { meaningsOf, platform, pushDeliveryState } from '../../enums.js'
+import { instant, resource } from '../../resource.js'
+import { array, boolean, int32, int64, intEnum, optional, type Static, text } from '../../schema.js'
 import { PushTaskProgress } from './push.js'
 
 /** One step of a delivery; its fields depend on the kind of step. */

@@ -1,5 +1,5 @@
-import { sessionOpenData, sessionOpenOp, sessionOpenParameters } from '../gateway/session.js'
-import { operation } from '../operation.js'
+import { sessionOpenData, sessionOpenOp, sessionOpenParameters } from '../../gateway/session.js'
+import { operation } from '../../operation.js'
 
 /**
  * The first call of a connection of the gateway. It has no address, so it is none of `operations`;

@@ -1,8 +1,8 @@
-import { ContactPresenceRules } from '../../domain/presence/contact-presence-rules.js'
-import { PresenceConsumer } from '../../domain/presence/presence-consumer.js'
-import { PresenceService } from '../../domain/presence/presence-service.js'
-import type { Domain } from '../domain.js'
-import type { Infrastructure } from '../infrastructure.js'
+import { ContactPresenceRules } from '../../../domain/presence/contact-presence-rules.js'
+import { PresenceConsumer } from '../../../domain/presence/presence-consumer.js'
+import { PresenceService } from '../../../domain/presence/presence-service.js'
+import type { Domain } from '../../domain.js'
+import type { Infrastructure } from '../../infrastructure.js'
 
 export interface PresenceServices {
   readonly presence: PresenceService

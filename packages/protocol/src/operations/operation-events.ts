@@ -1,4 +1,4 @@
-import type { EventKind } from './events/index.js'
+import type { EventKind } from '../events/index.js'
 
 /** The kinds of events that a call may append, or the reason why it appends none. */
 export type OperationEvents = readonly EventKind[] | string

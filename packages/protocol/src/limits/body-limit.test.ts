@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { maxBodyBytes } from './body-limit.js'
-import type { Operation } from './operation.js'
-import { operations } from './operations/index.js'
-import { list, object, string } from './schema.js'
+import type { Operation } from '../operation.js'
+import { operations } from '../operations/index.js'
+import { list, object, string } from '../schema.js'
 
 const limitOf = (body: Operation['body']) => maxBodyBytes({ query: {}, body })
 

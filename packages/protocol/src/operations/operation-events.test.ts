@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { operations } from './operations/index.js'
-import { eventSchemas } from './events/index.js'
+import { operations } from './index.js'
+import { eventSchemas } from '../events/index.js'
 import { eventsByOperation } from './operation-events.js'
 
 describe('events by operation', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable, Tx } from './database.js'
-import { sql } from './kysely.js'
+import type { Queryable, Tx } from '../database.js'
+import { sql } from '../kysely.js'
 
 /** The epoch of the database, which names its history. */
 export class IdentityStore {

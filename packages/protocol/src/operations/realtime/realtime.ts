@@ -1,8 +1,8 @@
-import { operation } from '../operation.js'
-import { FailedTarget } from '../resources/messaging.js'
-import { OnlineState } from '../resources/presence.js'
-import { array, int64, list, object, optional } from '../schema.js'
-import { done, id, post } from './fields.js'
+import { operation } from '../../operation.js'
+import { FailedTarget } from '../../resources/messaging.js'
+import { OnlineState } from '../../resources/presence.js'
+import { array, int64, list, object, optional } from '../../schema.js'
+import { done, id, post } from '../fields.js'
 
 /**
  * Clients send it once the messages are stored on the device, at most once a second. Positions only

@@ -1,5 +1,5 @@
-import { isWholeBody, type Operation } from './operation.js'
-import type { TSchema } from './schema.js'
+import { isWholeBody, type Operation } from '../operation.js'
+import type { TSchema } from '../schema.js'
 
 const mostBytes = 1_048_576
 const leastBytes = 8_192
