@@ -296,7 +296,10 @@ export class Gateway implements ConnectionHost {
     return expiresAt !== null && expiresAt <= this.options.clock.now()
   }
 
-  /** Closes a session whose token ended without an event: an Admin token, or one that a later login of the user has ended. */
+  /**
+   * Closes a session whose token ended without an event: an Admin token, or one that a later login of the user has ended. Where there is an
+   * event, it names the reason and comes before the next heartbeat.
+   */
   async #checkToken(connection: Connection, { appId, tokenHash }: Session): Promise<void> {
     const isAdmin = tokenHash === null
     const token = connection.credentials?.accessToken ?? ''
@@ -307,7 +310,7 @@ export class Gateway implements ConnectionHost {
       if (found === 'expired' && (isAdmin || this.#hasExpired(connection)))
         connection.close('tokenExpired', 'the token has expired')
       else if (found === null || found === 'expired' || found === 'revoked')
-        connection.close('tokenRevoked', 'the token is no longer valid')
+        connection.refusedWith = 'tokenRevoked'
     } catch {
       // The next heartbeat looks again.
     }

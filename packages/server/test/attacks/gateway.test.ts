@@ -79,9 +79,8 @@ function opensAndCalls(server: ServerProcess, user: Session) {
 }
 
 describe.skipIf(process.platform !== 'linux')('the gateway', () => {
-  it.runIf(isFullRun)(
-    '10,000 connections that never open: others open sessions and call',
-    async () => {
+  if (isFullRun)
+    it('10,000 connections that never open: others open sessions and call', async () => {
       const silent = 10_000
       const unopened = 2_000
       await using server = await startAttacked()
@@ -103,12 +102,10 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
       )
       expectUnharmed(figures)
       expect(await gatewayClosed(server, 4508)).toBeGreaterThanOrEqual(unopened)
-    },
-  )
+    })
 
-  it.runIf(isFullRun)(
-    'floods of pings, of empty objects and of calls: are paced or closed',
-    async () => {
+  if (isFullRun)
+    it('floods of pings, of empty objects and of calls: are paced or closed', async () => {
       await using server = await startAttacked()
       const honest = await Honest.on(server)
       const user = await server.api.newSession()
@@ -137,12 +134,10 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
       expect(
         await metric(server, 'hermod_gateway_refused_total{error="too_many_requests"}'),
       ).toBeGreaterThan(0)
-    },
-  )
+    })
 
-  it.runIf(isFullRun)(
-    'sessions that ask and do not read: their bytes are bounded, and they are closed',
-    async () => {
+  if (isFullRun)
+    it('sessions that ask and do not read: their bytes are bounded, and they are closed', async () => {
       await using server = await startAttacked({ env: shortStall })
       const honest = await Honest.on(server)
       const users = [await server.api.newSession(), await server.api.newSession()] as const
@@ -169,13 +164,10 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
       })
       expectUnharmed(figures)
       expect(await metric(server, 'hermod_unread_answer_bytes')).toBe(0)
-    },
-    200_000,
-  )
+    }, 200_000)
 
-  it.runIf(isFullRun)(
-    'frames that never end: their memory is bounded, and the slowest are closed',
-    async () => {
+  if (isFullRun)
+    it('frames that never end: their memory is bounded, and the slowest are closed', async () => {
       const bound = 4_194_304
       await using server = await startAttacked({ env: { HERMOD_BODY_BYTES: `${bound}` } })
       const honest = await Honest.on(server)
@@ -190,8 +182,7 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
         expect(await metric(server, 'hermod_arriving_body_bytes')).toBeLessThanOrEqual(bound)
       })
       expectUnharmed(figures)
-    },
-  )
+    })
 
   it('as many connections as there may be: requests still find room', async () => {
     await using server = await startAttacked({ env: { HERMOD_CONNECTIONS: '40' } })
@@ -212,15 +203,13 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
     expect(await gatewayClosed(server, 1006)).toBe(0)
   })
 
-  it.runIf(isFullRun)(
-    'connections whose clients are gone without a word: end with 4002',
-    async () => {
+  if (isFullRun)
+    it('connections whose clients are gone without a word: end with 4002', async () => {
       await using server = await startAttacked({ env: { HERMOD_GATEWAY_PING_SECONDS: '2' } })
       const user = await server.api.newSession()
       using attackers = new Attackers(server.url)
       await openSessions(attackers, server, { user, count: 20 })
       const closed = async () => (await gatewayClosed(server, 4002)) === 20
       await waitFor(closed, { what: 'the end of silent connections', ...patience })
-    },
-  )
+    })
 })

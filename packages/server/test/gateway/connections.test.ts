@@ -94,6 +94,7 @@ describe('the time of connections', () => {
     expect([client.pings, client.closeCode]).toEqual([1, null])
     world.adminToken = after
     await world.pass(25_250)
+    await world.pass(25_250)
     await client.closedWith(code)
   })
 
@@ -105,6 +106,7 @@ describe('the time of connections', () => {
       await world.pass(25_250)
       expect([client.pings, client.closeCode]).toEqual([1, null])
       world.userToken = after
+      await world.pass(25_250)
       await world.pass(25_250)
       await client.closedWith(4502)
     },

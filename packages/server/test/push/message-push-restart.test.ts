@@ -74,15 +74,13 @@ class Place<Service extends InProcessServer | WatchedServer> implements AsyncDis
 }
 
 for (const backend of testBackends('durable')) {
-  const onFirst = it.runIf(anyBackend().some(({ name }) => name === backend.name))
+  const isFirst = anyBackend().some(({ name }) => name === backend.name)
 
   describe(`pushes of messages on ${backend.name}`, () => {
-    onFirst(
-      'begin with what is sent after the application has its first certificate',
-      {
+    if (isFirst)
+      it('begin with what is sent after the application has its first certificate', {
         timeout: timeoutMs,
-      },
-      async () => {
+      }, async () => {
         await using place = await Place.inProcess(backend)
         const { pushes } = place
         const [ann, ben] = [await pushes.user(), await pushes.receiver()]
@@ -96,15 +94,12 @@ for (const backend of testBackends('durable')) {
         expect(await pushes.outcome(late, ben.id)).toBe('sent')
         expect(await pushes.hasTask(unseen)).toBe(false)
         expect(pushes.shownTo(ben).map(({ body }) => body)).toEqual(['late'])
-      },
-    )
+      })
 
-    onFirst(
-      'that come together show the newest of each conversation, and mentions',
-      {
+    if (isFirst)
+      it('that come together show the newest of each conversation, and mentions', {
         timeout: timeoutMs,
-      },
-      async () => {
+      }, async () => {
         await using place = await Place.inProcess(backend)
         const { pushes } = place
         await pushes.setCertificates(['ios_gw'])
@@ -154,15 +149,12 @@ for (const backend of testBackends('durable')) {
         expect(bodies(ben)).toEqual(['ann 3', 'eve', 'group 3', 'mention'])
         expect(bodies(carl)).toEqual(['group 3'])
         expect(bodies(dave)).toEqual([])
-      },
-    )
+      })
 
-    it.runIf(isFullRun)(
-      'that wait for a connected device are sent after a kill',
-      {
+    if (isFullRun)
+      it('that wait for a connected device are sent after a kill', {
         timeout: timeoutMs,
-      },
-      async () => {
+      }, async () => {
         await using place = await Place.ofProcess(backend)
         const { pushes, watched } = place
         await pushes.setCertificates(['ios_gw'])
@@ -183,8 +175,7 @@ for (const backend of testBackends('durable')) {
         await watched.startAgain()
         expect(await pushes.outcome(message, ben.id)).toBe('sent')
         expect(pushes.shownTo(ben).map(({ body }) => body)).toEqual(['before the kill'])
-      },
-    )
+      })
 
     it('lose none and make none twice when the service is killed', {
       timeout: timeoutMs,

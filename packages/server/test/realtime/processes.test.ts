@@ -36,12 +36,10 @@ for (const backend of isFullRun ? testBackends('durable') : testBackends('durabl
       report(playground)
     })
 
-    it.runIf(isFullRun)(
-      'begin again after the restore of an older copy of the data',
-      {
+    if (isFullRun)
+      it('begin again after the restore of an older copy of the data', {
         timeout: timeoutMs,
-      },
-      async () => {
+      }, async () => {
         const options = { backend, random: new Random(seed), users: 4, groups: 3, window: 5 }
         await using playground = await Playground.start(options)
         await playground.run(3_000, 4, async () => playground.cut())
@@ -56,8 +54,7 @@ for (const backend of isFullRun ? testBackends('durable') : testBackends('durabl
         await playground.comeBack()
         expect(await playground.comeBack()).toBe(0)
         report(playground)
-      },
-    )
+      })
   })
 }
 
