@@ -155,7 +155,11 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       const free = disk.fill()
       await using server = await before.startAgain({ startedAt: '/healthz' })
       expect(linesAbout(server, 'the disk of the data folder is full')).toHaveLength(1)
-      expect(linesAbout(server, 'the service is not ready')).toHaveLength(1)
+      // Logged once the background work has started, which is after the first answer.
+      await waitFor(() => linesAbout(server, 'the service is not ready').length === 1, {
+        what: 'the reason why the service is not ready',
+        timeoutMs: patienceMs,
+      })
       await becomesReady(server, false)
       const history = await server.api.as(bob.token).call('GET', '/message/conversation', {
         query: { opposite_id: alice.id, msg_id_start: 0, limit: 10 },

@@ -44,7 +44,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   outbox_heads: 'outbox/outbox',
   outbox_positions: 'outbox/outbox',
   user_changes: 'outbox/outbox',
-  database_identity: 'db/identity',
+  database_identity: 'db/identity/identity',
   jobs: 'jobs/job',
   groups: 'domain/groups/core/group',
   group_members: 'domain/groups/membership/member',
