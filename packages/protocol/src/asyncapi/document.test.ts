@@ -1,5 +1,6 @@
 import { Parser } from '@asyncapi/parser'
 import { describe, expect, it } from 'vitest'
+import { lookUp, nodesOf } from '../../test/document-nodes.js'
 import { deviceEventKinds } from '../gateway/index.js'
 import { operations, sendMessage } from '../operations/index.js'
 import { asyncApiDocument } from './document.js'
@@ -11,19 +12,6 @@ const document = asyncApiDocument({
 })
 /** What a client receives, free of anything that JSON cannot carry. */
 const served = JSON.parse(JSON.stringify(document)) as typeof document
-
-function nodesOf(value: unknown): Record<string, unknown>[] {
-  if (typeof value !== 'object' || value === null) return []
-  const nested = Object.values(value).flatMap(nodesOf)
-  return Array.isArray(value) ? nested : [value as Record<string, unknown>, ...nested]
-}
-
-function lookUp(reference: string): unknown {
-  return reference
-    .slice('#/'.length)
-    .split('/')
-    .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], served)
-}
 
 /** Operations whose calls stand for all in the quick run: a second of the parser for every fifteen. */
 const sample = [
@@ -53,7 +41,7 @@ describe('the AsyncAPI document', () => {
       typeof $ref === 'string' ? [$ref] : [],
     )
     expect(references.length).toBeGreaterThan(100)
-    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
+    expect(references.filter((reference) => lookUp(served, reference) === undefined)).toEqual([])
   })
 
   it('has a message for every kind of event, and a heartbeat', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lookUp, nodesOf } from '../../test/document-nodes.js'
 import { errorCatalogue } from '../errors.js'
 import { operations, sendMessage } from '../operations/index.js'
 import * as resources from '../resources/index.js'
@@ -24,19 +25,6 @@ function operationAt(method: string, path: string): OpenApiOperation {
   return found
 }
 
-function nodesOf(value: unknown): Record<string, unknown>[] {
-  if (typeof value !== 'object' || value === null) return []
-  const nested = Object.values(value).flatMap(nodesOf)
-  return Array.isArray(value) ? nested : [value as Record<string, unknown>, ...nested]
-}
-
-function lookUp(reference: string): unknown {
-  return reference
-    .slice('#/'.length)
-    .split('/')
-    .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], served)
-}
-
 describe('the OpenAPI document', () => {
   it('contains every method and path pair of every operation, each with an operationId of its own', () => {
     const expected = operations.flatMap((operation) =>
@@ -55,7 +43,7 @@ describe('the OpenAPI document', () => {
       typeof node.$ref === 'string' ? [node.$ref] : [],
     )
     expect(references.length).toBeGreaterThan(0)
-    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
+    expect(references.filter((reference) => lookUp(served, reference) === undefined)).toEqual([])
   })
 
   it('requires only properties that exist', () => {
