@@ -286,7 +286,11 @@ function handedConcern(
     if (!logs.has(key)) logs.set(key, { lowId, highId, isGroup, change })
   }
   return {
-    ...{ position, createdAt: events[0]?.createdAt ?? now, logs: [...logs.values()] },
-    ...{ groupIds: [], userIds: [], isPrivate: false },
+    position,
+    createdAt: events[0]?.createdAt ?? now,
+    logs: [...logs.values()],
+    groupIds: [],
+    userIds: [],
+    isPrivate: false,
   }
 }

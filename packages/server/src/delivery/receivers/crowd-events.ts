@@ -47,14 +47,7 @@ const opposites = {
 } as const
 
 export function isCrowdEvent(event: GroupEvent, memberCount: number): event is CrowdEvent {
-  const { kind } = event
-  if (memberCount <= crowdSize) return false
-  return (
-    kind === 'group.joined' ||
-    kind === 'group.left' ||
-    kind === 'group.presence' ||
-    kind === 'group.absence'
-  )
+  return memberCount > crowdSize && event.kind in opposites
 }
 
 /** Collects events that would reach all members of large groups for a second into one of each kind. */
@@ -104,7 +97,10 @@ export class CrowdEvents {
         count: userIds.size,
       }
       this.options.send({
-        ...{ kind, groupId, lastUserIds: last.user_ids, data },
+        kind,
+        groupId,
+        lastUserIds: last.user_ids,
+        data,
         ended() {
           for (const release of releases) release()
         },

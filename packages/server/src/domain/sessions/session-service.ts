@@ -63,7 +63,12 @@ export class SessionService {
     const expiresAt = tokenHash === null ? null : await tokens.findExpiry({ appId, tokenHash })
     const id = await ids.next()
     const session: Session = {
-      ...{ id, appId, userId, deviceSn, tokenHash, link: connection },
+      id,
+      appId,
+      userId,
+      deviceSn,
+      tokenHash,
+      link: connection,
       phase: 'entering',
       hasMissed: false,
     }

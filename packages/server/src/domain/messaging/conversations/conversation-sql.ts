@@ -77,17 +77,21 @@ export function joinedConversations(db: Queryable) {
     )
 }
 
-/** Members `p` of groups `g` that have a conversation `c`. */
-export function joinedGroups(db: Queryable) {
+/** Members `p` of groups `g`. */
+export function memberships(db: Queryable) {
   return db
     .selectFrom('group_members as p')
     .innerJoin('groups as g', (join) =>
       join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'),
     )
-    .innerJoin('conversations as c', (join) =>
-      join
-        .onRef('c.app_id', '=', 'p.app_id')
-        .onRef('c.low_id', '=', 'p.group_id')
-        .onRef('c.high_id', '=', 'p.group_id'),
-    )
+}
+
+/** Members `p` of groups `g` that have a conversation `c`. */
+export function joinedGroups(db: Queryable) {
+  return memberships(db).innerJoin('conversations as c', (join) =>
+    join
+      .onRef('c.app_id', '=', 'p.app_id')
+      .onRef('c.low_id', '=', 'p.group_id')
+      .onRef('c.high_id', '=', 'p.group_id'),
+  )
 }

@@ -7,6 +7,7 @@ import {
   hiddenInGroup,
   joinedConversations,
   latestMessageId,
+  memberships,
   ownColumn,
   peerColumn,
 } from '../conversations/conversation-sql.js'
@@ -187,17 +188,12 @@ function toHead(
 
 /** A group is listed by its membership; it has a conversation from its first message on. */
 const withConversation = (db: Queryable) =>
-  db
-    .selectFrom('group_members as p')
-    .innerJoin('groups as g', (join) =>
-      join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'),
-    )
-    .leftJoin('conversations as c', (join) =>
-      join
-        .onRef('c.app_id', '=', 'p.app_id')
-        .onRef('c.low_id', '=', 'p.group_id')
-        .onRef('c.high_id', '=', 'p.group_id'),
-    )
+  memberships(db).leftJoin('conversations as c', (join) =>
+    join
+      .onRef('c.app_id', '=', 'p.app_id')
+      .onRef('c.low_id', '=', 'p.group_id')
+      .onRef('c.high_id', '=', 'p.group_id'),
+  )
 
 const othersReadSeq = sql<number>`case when g.read_ack = 0 or c.seq is null then 0
   when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end`
