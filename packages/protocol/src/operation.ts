@@ -30,15 +30,17 @@ type ObjectOf<P extends TProperties> = Static<ReturnType<typeof Type.Object<P>>>
  * @typeParam Data the `data` member of a successful answer
  * @typeParam Extras other top-level members, such as cursor or msg_ids
  * @typeParam Rule the caller rule, which determines the type of the principal
+ * @typeParam Id the name, by which clients find parameters and answer
  */
 export interface Operation<
   Params = unknown,
   Data = unknown,
   Extras = unknown,
   Rule extends CallerRule = CallerRule,
+  Id extends string = string,
 > {
   /** Stable dotted name, used on the socket, in metrics and as operationId. */
-  readonly id: string
+  readonly id: Id
   readonly methods: readonly Method[]
   readonly path: string
   /** The operation's section in the reference. */
@@ -110,13 +112,14 @@ export interface Operation<
 }
 
 interface Definition<
+  Id extends string,
   Q extends TProperties,
   B extends Body,
   D extends TSchema,
   X extends TProperties,
   R extends CallerRule,
 > {
-  readonly id: string
+  readonly id: Id
   readonly methods: readonly Method[]
   readonly path: string
   readonly tag: string
@@ -147,14 +150,15 @@ type None = {}
 
 /** Defines an operation. Omitted parts are empty, and the default origin is the contract. */
 export function operation<
+  const Id extends string,
   Q extends TProperties = None,
   B extends Body = None,
   D extends TSchema = TSchema,
   X extends TProperties = None,
   R extends CallerRule = CallerRule,
 >(
-  definition: Definition<Q, B, D, X, R>,
-): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>, R> {
+  definition: Definition<Id, Q, B, D, X, R>,
+): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>, R, Id> {
   return {
     query: {},
     body: {},

@@ -59,6 +59,25 @@ export const operations: readonly Operation[] = [
   .flatMap((module): Operation[] => Object.values(module))
   .sort(byTagAndPath)
 
+type Modules =
+  | typeof apps
+  | typeof contacts
+  | typeof devices
+  | typeof files
+  | typeof groups
+  | typeof login
+  | typeof messaging
+  | typeof push
+  | typeof realtime
+  | typeof sync
+  | typeof users
+type Defined = Modules extends infer M ? (M extends unknown ? M[keyof M] : never) : never
+
+/** The type of each operation for applications, by its ID. */
+export type OperationTypes = {
+  readonly [O in Defined as O extends { readonly id: infer Id extends string } ? Id : never]: O
+}
+
 /** The operations by ID. */
 export const operationsById: ReadonlyMap<string, Operation> = new Map(
   operations.map((each) => [each.id, each]),

@@ -174,7 +174,8 @@ for (const backend of testBackends()) {
 
     /** A new user may name users to be connected with, and the user who makes a group may name users to invite. */
     function isInvited(operation: Operation, { isNeighbour }: ForeignCaller): boolean {
-      return isNeighbour && [registerAnonymousUser.id, createGroup.id].includes(operation.id)
+      const inviting: readonly string[] = [registerAnonymousUser.id, createGroup.id]
+      return isNeighbour && inviting.includes(operation.id)
     }
 
     it('the authors: read their own texts', async () => {

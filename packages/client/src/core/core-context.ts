@@ -1,0 +1,45 @@
+import type { BatchBuilder } from './batch-builder.js'
+import type { Effect } from './effects.js'
+import type { Answer, Failure } from './inputs.js'
+import type { LiveState } from './live-state.js'
+
+/** The outcome of a call; `lost`: no answer came, so it may have run. */
+export type CallOutcome =
+  | { readonly type: 'answer'; readonly answer: Answer }
+  | { readonly type: 'failure'; readonly failure: Failure }
+  | { readonly type: 'lost' }
+
+export interface CallOptions {
+  readonly userId?: number | undefined
+  readonly groupId?: number | undefined
+}
+
+/** What every part of the core may use. It lives as long as the core. */
+export interface CoreContext {
+  /** The time of the current input, milliseconds that only grow. */
+  readonly now: number
+  /** The server's time, milliseconds since 1970; 0 before the first session. */
+  readonly serverTime: number
+  /** The user of the client; 0: not known yet. */
+  readonly me: number
+  /** True between the answer to session.open and the end of that connection. */
+  readonly isOpen: boolean
+  /** The changes that are not in the store yet. */
+  readonly batch: BatchBuilder
+  emit(effect: Effect): void
+  /** At least 0, below 1. */
+  random(): number
+  /** Runs once after a time; another timer of the same key replaces it. */
+  after(key: string, ms: number, run: () => void): void
+  cancel(key: string): void
+  /** Runs when everything that is in the batch now is in the store. */
+  afterCommit(run: () => void): void
+  /**
+   * Calls an operation. Without an open session, and when the connection ends first, the outcome is
+   * `lost`. Calls wait here while max_in_flight of them are unanswered.
+   */
+  call(op: string, data: object, done: (outcome: CallOutcome) => void, options?: CallOptions): void
+  /** Changes what is shown and not stored. */
+  setLive(changes: Partial<LiveState>): void
+  readonly live: LiveState
+}

@@ -1,0 +1,104 @@
+import type { StoredState, StoreFailure } from '../ports/store.js'
+import type { UploadAnswer } from '../ports/transport.js'
+import type { LogKey, MessageContent, MessageRecord, UnsentFile } from './records.js'
+
+/** What the app, in any tab, asks of the client. Its outcome is an effect `result`. */
+export type Command =
+  /** Any operation of the socket; its value is the {@link Answer}. */
+  | {
+      readonly type: 'call'
+      readonly op: string
+      readonly data: object
+      readonly userId?: number
+      readonly groupId?: number
+    }
+  /** Queues a message. Succeeds when it is in the store; a repeat with the same ID does nothing. */
+  | {
+      readonly type: 'send'
+      readonly transactionId: number
+      readonly conversationId: number
+      readonly isGroup: boolean
+      readonly content: MessageContent
+      readonly file?: UnsentFile
+      readonly createdAt: number
+    }
+  /** Sends a failed message again. `anyway`: also one that may have been stored. */
+  | { readonly type: 'retry'; readonly transactionId: number }
+  /** Drops an unsent message, unless it is being sent. */
+  | { readonly type: 'discard'; readonly transactionId: number }
+  /** Reads up to a message; confirmed by the server as soon as it can be reached. */
+  | { readonly type: 'read'; readonly conversationId: number; readonly msgId: number }
+  /** Fills holes below a position. Succeeds when the messages are in the store; value: {@link HistoryResult}. */
+  | {
+      readonly type: 'history'
+      readonly log: LogKey
+      /** Exclusive. */
+      readonly beforeSeq: number
+      readonly limit: number
+    }
+  /** Things to read now and whenever they turn stale; replaces the former list of the caller. */
+  | { readonly type: 'want'; readonly caller: string; readonly keys: readonly string[] }
+  /** Users whose presence is shown; replaces the former list of the caller. */
+  | { readonly type: 'presence'; readonly caller: string; readonly userIds: readonly number[] }
+  /** Conversations on screen; replaces the former list of the caller. */
+  | { readonly type: 'onScreen'; readonly caller: string; readonly logs: readonly LogKey[] }
+
+/** The value of a command `history`. */
+export interface HistoryResult {
+  /** Everything from this position to the bound is in the store; 1: the beginning. */
+  readonly fromSeq: number
+}
+
+/** A successful answer: `data`, and the other members of the envelope. */
+export interface Answer {
+  readonly data: unknown
+  readonly [extra: string]: unknown
+}
+
+/** Why a command failed. Codes of the server as they are; below 0: ours. */
+export interface Failure {
+  readonly code: number
+  readonly name: string
+  readonly message: string
+  /** True: the same may succeed later. */
+  readonly retry: boolean
+  readonly retryAfterMs?: number
+}
+
+/** Everything that happens to the core. `now` is the clock's, milliseconds that only grow. */
+export type Input = { readonly now: number } & (
+  | { readonly type: 'start'; readonly state: StoredState }
+  /** The app wants a connection, or does not want one any more. */
+  | { readonly type: 'connect' }
+  | { readonly type: 'disconnect' }
+  | { readonly type: 'token'; readonly token: string }
+  | { readonly type: 'tokenFailed'; readonly message: string }
+  | { readonly type: 'opened'; readonly connection: number }
+  | { readonly type: 'frame'; readonly connection: number; readonly text: string }
+  | {
+      readonly type: 'ended'
+      readonly connection: number
+      readonly code: number
+      readonly reason: string
+    }
+  /** The network is back, or the page is shown again. */
+  | { readonly type: 'wakeup' }
+  | { readonly type: 'timer'; readonly key: string }
+  /** The batch of the last effect `apply` is committed. */
+  | { readonly type: 'applied' }
+  | { readonly type: 'storeFailed'; readonly failure: StoreFailure }
+  | {
+      readonly type: 'messages'
+      readonly request: number
+      readonly messages: readonly MessageRecord[]
+    }
+  | { readonly type: 'command'; readonly id: string; readonly command: Command }
+  /** The app does not wait for the outcome of a command any more. */
+  | { readonly type: 'cancel'; readonly id: string }
+  | { readonly type: 'uploadProgress'; readonly transactionId: number; readonly sentBytes: number }
+  | { readonly type: 'uploaded'; readonly transactionId: number; readonly answer: UploadAnswer }
+  | { readonly type: 'uploadFailed'; readonly transactionId: number }
+)
+
+/** An input without its time. */
+export type InputBody = Input extends infer I ? (I extends unknown ? Omit<I, 'now'> : never) : never

@@ -1,0 +1,36 @@
+import type { Failure } from './inputs.js'
+
+/**
+ * - `idle`: the app wants no connection
+ * - `connecting`: the first try
+ * - `syncing`: connected, but not everything that was missed is stored yet
+ * - `online`: connected and current
+ * - `offline`: not connected; another try follows
+ * - `ended`: the server does not let this client come back by itself; see `end`
+ */
+export type ConnectionState = 'idle' | 'connecting' | 'syncing' | 'online' | 'offline' | 'ended'
+
+/** The connection of the tab that leads, as it is shown in all tabs. */
+export interface ConnectionStatus {
+  readonly state: ConnectionState
+  /** When offline: until the next try, milliseconds. */
+  readonly retryInMs?: number
+  /** When ended: the close code and reason, such as 4501 kicked, or the failure of the token. */
+  readonly end?: Failure
+}
+
+/** State that is shown and never stored; each member is replaced when it changes. */
+export interface LiveState {
+  readonly connection: ConnectionStatus
+  /** The user of the session; 0: not known yet. */
+  readonly userId: number
+  /** The device of the session; absent without one. */
+  readonly deviceSn?: number
+  /** Of the users that are watched, those who are online. */
+  readonly online: readonly number[]
+  readonly typing: readonly { readonly conversationId: number; readonly userId: number }[]
+  /** Sent bytes by transaction ID. */
+  readonly uploads: Readonly<Record<number, { readonly sent: number; readonly total: number }>>
+  /** False: the store has failed; everything is in memory until the page ends. */
+  readonly isDurable: boolean
+}

@@ -1,0 +1,165 @@
+/**
+ * What a client stores: plain JSON values (an unsent file also has its Blob), in tables by key. A
+ * record is never modified, only replaced, so views compare by identity. The store, the tabs and
+ * the simulation share these shapes; a change of one raises {@link storeFormat}.
+ */
+
+/** The version of these shapes. A store of another version is dropped, its unsent messages with it. */
+export const storeFormat = 1
+
+/** Names a log: `d5.9` the direct conversation of users 5 and 9, `g7` group 7, `b5` the broadcasts of user 5. */
+export type LogKey = string
+
+/** Seq numbers from the first to the second, both included. */
+export type SeqRange = readonly [from: number, to: number]
+
+/** The one record of the table `meta`, under the key `''`. */
+export interface MetaRecord {
+  /** The user of the store; 0: not known yet. */
+  readonly userId: number
+  /** ID of the history of the database; '': none yet. */
+  readonly epoch: string
+  /** Position up to which the store has everything; '': none. */
+  readonly pos: string
+  /** Where the rest of the list of logs starts; '': nothing is left. */
+  readonly listCursor: string
+  /** Number of the batch that was applied last: 0, 1, 2 …, so that tabs notice a missing one. */
+  readonly commit: number
+}
+
+/** The state of a log: its numbers, marks and which of its messages are stored. */
+export interface LogRecord {
+  readonly key: LogKey
+  readonly kind: 'direct' | 'group' | 'broadcast'
+  /** The conversation: the other user, 0 for the system, or the group. Both logs of a user share it. */
+  readonly conversationId: number
+  /** The newest change that is applied. */
+  readonly change: number
+  /** The newest position. */
+  readonly seq: number
+  /** Unread messages. */
+  readonly unread: number
+  /** True: the server must say `unread` and the marks, by the head of the log. */
+  readonly isHeadNeeded: boolean
+  readonly readSeq: number
+  readonly deliveredSeq: number
+  readonly peerReadSeq: number
+  readonly peerDeliveredSeq: number
+  /** Messages up to this ID are hidden from the user. */
+  readonly hiddenMsgId: number
+  /**
+   * Positions whose messages are stored, or gone: sorted, disjoint, never adjacent. What is missing
+   * between 1 and `seq` is a hole.
+   */
+  readonly ranges: readonly SeqRange[]
+  /** The newest visible message; null: none; absent: not known, history has to be read. */
+  readonly last?: MessageRecord | null
+  /** ID up to which the user has read here while the server has not confirmed it; absent: nothing. */
+  readonly pendingReadMsgId?: number
+  /** Of a group: 0 normal, 1 dissolved. */
+  readonly status?: number
+  /** Of a group: number of its changes, from heads and events. */
+  readonly version?: number
+  /** Of a group: last message before the user joined. */
+  readonly joinedMsgId?: number
+  /** Of a group: the user's mode. With 2 no event of its messages comes. */
+  readonly muteMode?: number
+  /** Of a group: the user's mode. */
+  readonly pushMode?: number
+}
+
+/** A stored message. Its key is `[log, seq]`. */
+export interface MessageRecord {
+  readonly log: LogKey
+  readonly seq: number
+  readonly msgId: number
+  readonly senderId: number
+  readonly senderDeviceSn: number
+  readonly contentType: number
+  readonly content: string
+  readonly attachment: string
+  readonly config: string
+  readonly ext: string
+  readonly isSystem: boolean
+  /** Milliseconds since 1970, by the server's clock. */
+  readonly timestamp: number
+  /** 0: never edited. */
+  readonly editTimestamp: number
+  /** Of own messages, when the sender gave one; text on the wire. */
+  readonly transactionId?: number
+}
+
+/** What a message says, without its sender and its place. */
+export interface MessageContent {
+  readonly contentType: number
+  readonly content: string
+  readonly attachment: string
+  readonly config: string
+  readonly ext: string
+}
+
+/**
+ * - `uploading`: its file is not at the server yet
+ * - `queued`: waits for the connection, or for the entry before it
+ * - `sending`: the call is in flight
+ * - `unknown`: the call got no answer; it is repeated, and nothing behind it is sent
+ * - `failed`: refused, or the user must decide; it does not block the lane
+ */
+export type UnsentState = 'uploading' | 'queued' | 'sending' | 'unknown' | 'failed'
+
+/** A message that the server has not confirmed. */
+export interface UnsentRecord extends MessageContent {
+  /** Made once, below 2^53; the key. */
+  readonly transactionId: number
+  readonly conversationId: number
+  readonly isGroup: boolean
+  /** The order within its lane, that is its conversation. */
+  readonly order: number
+  readonly state: UnsentState
+  /** Milliseconds since 1970 by the client's clock; only shown, never compared. */
+  readonly createdAt: number
+  /** The log's change number at the first try; absent: not tried. */
+  readonly triedAtChange?: number
+  /** The server's time at the first try, milliseconds since 1970. */
+  readonly triedAt?: number
+  /** Of a failed one. `undecided`: it may have been stored; only the user can decide. */
+  readonly failure?: {
+    readonly code: number
+    readonly name: string
+    readonly message: string
+    readonly retry: boolean
+  }
+  /** The file to upload, before `attachment` is known. */
+  readonly file?: UnsentFile
+}
+
+/** A file that belongs to an unsent message. */
+export interface UnsentFile {
+  readonly blob: Blob
+  readonly name: string
+  /** `file_type` of the upload ticket: 101 …, see enums. */
+  readonly fileType: number
+}
+
+/**
+ * A thing of the user that the client has read by an operation and reads again when it turns stale:
+ * `contacts`, `user.5`, `group.7`, `members.7`, `pins`, `profile` … Each kind has a loader in
+ * core/things.
+ */
+export interface ThingRecord {
+  /** Kind and ref with a dot between, or the kind alone. */
+  readonly key: string
+  /** As the operation answered; absent: not read yet. */
+  readonly value?: unknown
+  /** True: has to be read again. */
+  readonly isStale: boolean
+}
+
+/** The tables of a store and the record of each. */
+export interface Tables {
+  readonly meta: MetaRecord
+  readonly logs: LogRecord
+  readonly messages: MessageRecord
+  readonly unsent: UnsentRecord
+  readonly things: ThingRecord
+}

@@ -1,0 +1,76 @@
+import type { Batch } from '../core/batch.js'
+import type {
+  LogKey,
+  LogRecord,
+  MessageRecord,
+  MetaRecord,
+  ThingRecord,
+  UnsentRecord,
+} from '../core/records.js'
+
+/** Everything that is stored, without messages. */
+export interface StoredState {
+  /** Absent in an empty store. */
+  readonly meta?: MetaRecord
+  readonly logs: readonly LogRecord[]
+  readonly unsent: readonly UnsentRecord[]
+  readonly things: readonly ThingRecord[]
+}
+
+/** A part of a log: positions between two bounds, both included, newest first. */
+export interface MessageQuery {
+  readonly log: LogKey
+  readonly fromSeq: number
+  readonly toSeq: number
+  readonly limit: number
+}
+
+/** What may be read of a store; followers have no more. */
+export interface StoreReader {
+  /** Reads all tables but messages, as of one commit. */
+  load(): Promise<StoredState>
+  /** Reads messages, newest first. */
+  messages(query: MessageQuery): Promise<readonly MessageRecord[]>
+}
+
+/**
+ * The durable state of one user. Every method may reject with {@link StoreError}; after that the
+ * client goes on in memory and says so.
+ */
+export interface Store extends StoreReader {
+  /**
+   * Takes the store over: later batches of an earlier generation are refused as `superseded`.
+   * @returns the generation of the caller, greater than all before
+   */
+  lead(): Promise<number>
+  /** Applies a batch in one transaction, which also checks the generation. */
+  apply(batch: Batch, generation: number): Promise<void>
+  /** Ends the use of the store; what is stored stays. */
+  close(): void
+  /** Deletes everything, as after a logout. Works on a closed store too. */
+  destroy(): Promise<void>
+}
+
+/**
+ * - `superseded`: another tab leads the store now
+ * - `quota`: the browser gives no more room
+ * - `unavailable`: the store cannot be opened, read or written
+ */
+export type StoreFailure = 'superseded' | 'quota' | 'unavailable'
+
+/** A store did not do what it was asked to. */
+export class StoreError extends Error {
+  readonly failure: StoreFailure
+
+  constructor(failure: StoreFailure, options?: ErrorOptions) {
+    super(`the store of the client failed: ${failure}`, options)
+    this.failure = failure
+  }
+}
+
+/** Opens the store of a user. */
+export type OpenStore = (name: {
+  readonly url: string
+  readonly appId: string
+  readonly userId: number
+}) => Promise<Store>

@@ -1,0 +1,52 @@
+import type { Batch } from './core/batch.js'
+import type { CoreEvent } from './core/effects.js'
+import type { Command } from './core/inputs.js'
+import type { LiveState } from './core/live-state.js'
+import type {
+  LogKey,
+  LogRecord,
+  MessageRecord,
+  MetaRecord,
+  ThingRecord,
+  UnsentRecord,
+} from './core/records.js'
+import type { MessageQuery } from './ports/store.js'
+
+/** What a tab knows: everything that is stored, without messages, and what is shown only. */
+export interface ClientState {
+  readonly meta: MetaRecord
+  readonly logs: ReadonlyMap<LogKey, LogRecord>
+  readonly unsent: ReadonlyMap<number, UnsentRecord>
+  readonly things: ReadonlyMap<string, ThingRecord>
+  readonly live: LiveState
+}
+
+/**
+ * - `batch`: the state has this batch
+ * - `live`: `state.live` has changed
+ * - `reload`: anything may have changed, messages too; views read again
+ */
+export type StateChange =
+  | { readonly type: 'batch'; readonly batch: Batch }
+  | { readonly type: 'live' }
+  | { readonly type: 'reload' }
+
+/**
+ * The client as one tab sees it, whether this tab leads or follows. Views are built on it, and
+ * nothing else.
+ */
+export interface Session {
+  /** Changed in place before listeners run; records are replaced, never modified. */
+  readonly state: ClientState
+  /** @returns ends the listening */
+  subscribe(listener: (change: StateChange) => void): () => void
+  /** Reads stored messages, newest first. */
+  messages(query: MessageQuery): Promise<readonly MessageRecord[]>
+  /**
+   * Runs a command in the tab that leads, and again in the next one when that tab ends.
+   * @throws ClientError
+   */
+  execute(command: Command, options?: { readonly signal?: AbortSignal }): Promise<unknown>
+  /** Listens to events of the server. @returns ends the listening */
+  onEvent(listener: (event: CoreEvent) => void): () => void
+}
