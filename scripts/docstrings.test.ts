@@ -1,11 +1,11 @@
-/** What others build on says what its signature cannot: every export of the contract, of the ports and of the settings has a docstring. */
+/** What others build on says what its signature cannot: every export of the contract, the client, the ports and the settings has a docstring. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const packages = fileURLToPath(new URL('../packages/', import.meta.url))
 
-const folders = ['protocol/src/', 'server/src/config/']
+const folders = ['protocol/src/', 'client/src/', 'server/src/config/']
 const ports = [
   'blobs/blob-store',
   'bus/bus',
@@ -27,10 +27,10 @@ function undocumented(source: string): string[] {
   })
 }
 
-it('exports of the contract, the ports and the settings have docstrings', () => {
+it('exports of the contract, the client, the ports and the settings have docstrings', () => {
   const files = folders.flatMap((folder) =>
     readdirSync(packages + folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .filter((name) => /\.tsx?$/.test(name) && !/\.test\.tsx?$/.test(name))
       .map((name) => folder + name),
   )
   const found = [...files, ...ports].flatMap((file) =>

@@ -9,6 +9,7 @@ export type CallOutcome =
   | { readonly type: 'failure'; readonly failure: Failure }
   | { readonly type: 'lost' }
 
+/** The user and group that a call acts for. */
 export interface CallOptions {
   readonly userId?: number | undefined
   readonly groupId?: number | undefined

@@ -17,6 +17,8 @@ import {
   danglingSections,
   statedRules,
 } from './citations.js'
+import { type ClientEntries, renderClient } from './client.js'
+import { entryDeclarations } from './declarations.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
@@ -32,6 +34,7 @@ const pages: Readonly<Record<string, string>> = {
   'availability.md': renderAvailability(operations, builtOperationIds),
   'gateway.md': renderGateway(asyncApiDocument(described)),
   'group-rights.md': renderGroupRights(operations),
+  'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
 }
 
@@ -51,13 +54,28 @@ function current(path: string): string | null {
   }
 }
 
+/** What apps import, by the exports of the package. */
+function clientEntries(): ClientEntries {
+  const folder = join(root, 'packages/client')
+  const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const entries = Object.entries<{ readonly types: string }>(exports)
+    .filter(([, { types }]) => existsSync(join(folder, types)))
+    .map(([entry, { types }]) => [
+      join(name, entry).replaceAll('\\', '/'),
+      entryDeclarations(join(folder, types).replaceAll('\\', '/'), current),
+    ])
+  return Object.fromEntries(entries)
+}
+
 /** The sources and pages of the repository, which may cite rules and name files. */
 function citingTexts(): CitingText[] {
-  const paths = ['packages', 'bench', 'scripts', 'docs'].flatMap((top) =>
-    readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((path) =>
-      join(top, path),
-    ),
-  )
+  const paths = ['packages', 'bench', 'scripts', 'docs', 'examples']
+    .filter((top) => existsSync(join(root, top)))
+    .flatMap((top) =>
+      readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((path) =>
+        join(top, path),
+      ),
+    )
   return [...paths, ...readdirSync(root)]
     .filter(
       (path) => /\.(ts|mjs|md)$/.test(path) && !/(^|[/\\])(node_modules|dist)[/\\]/.test(path),
