@@ -201,8 +201,12 @@ export interface Conversation {
    * @returns the key of the message once it is stored on this device
    */
   send(draft: string | Draft, options?: CallOptions): Promise<string>
-  /** Sends a failed message again. */
-  retry(key: string): Promise<void>
+  /**
+   * Sends a failed message again.
+   * @param options.anyway also one that failed as `undecided`: it may have been stored, so the other
+   *   users may see it twice
+   */
+  retry(key: string, options?: { readonly anyway?: boolean }): Promise<void>
   /** Drops a message that was not sent. */
   discard(key: string): Promise<void>
   edit(message: Message, text: string, options?: CallOptions): Promise<void>

@@ -25,6 +25,8 @@ export const clientErrors = {
   not_found: -9,
   /** An argument is wrong; the message names it. */
   invalid_argument: -10,
+  /** More messages wait to be sent than the client keeps: 10,000. */
+  outbox_full: -11,
 } as const
 
 /** The name of a failure of the client. */

@@ -22,9 +22,9 @@ export type Command =
       readonly file?: UnsentFile
       readonly createdAt: number
     }
-  /** Sends a failed message again. `anyway`: also one that may have been stored. */
-  | { readonly type: 'retry'; readonly transactionId: number }
-  /** Drops an unsent message, unless it is being sent. */
+  /** Sends a failed message again. `anyway`: also an undecided one, which may have been stored, with another ID. */
+  | { readonly type: 'retry'; readonly transactionId: number; readonly anyway?: boolean }
+  /** Drops an unsent message and ends its upload. Fails as `not_found` while it is being sent, and after it. */
   | { readonly type: 'discard'; readonly transactionId: number }
   /** Reads up to a message; confirmed by the server as soon as it can be reached. */
   | { readonly type: 'read'; readonly conversationId: number; readonly msgId: number }
@@ -40,6 +40,8 @@ export type Command =
   | { readonly type: 'want'; readonly caller: string; readonly keys: readonly string[] }
   /** Users whose presence is shown; replaces the former list of the caller. */
   | { readonly type: 'presence'; readonly caller: string; readonly userIds: readonly number[] }
+  /** The user types here. Sent at most every 3 s, and only when connected; never fails. */
+  | { readonly type: 'typing'; readonly conversationId: number; readonly isGroup: boolean }
   /** Conversations on screen; replaces the former list of the caller. */
   | { readonly type: 'onScreen'; readonly caller: string; readonly logs: readonly LogKey[] }
 

@@ -104,10 +104,11 @@ export interface MessageContent {
  * - `sending`: the call is in flight
  * - `unknown`: the call got no answer; it is repeated, and nothing behind it is sent
  * - `failed`: refused, or the user must decide; it does not block the lane
+ * - `sent`: answered, and its message is not in the log yet; the batch that brings it drops the entry
  */
-export type UnsentState = 'uploading' | 'queued' | 'sending' | 'unknown' | 'failed'
+export type UnsentState = 'uploading' | 'queued' | 'sending' | 'unknown' | 'failed' | 'sent'
 
-/** A message that the server has not confirmed. */
+/** An own message that is not in its log yet. A stored message with its transaction ID hides it. */
 export interface UnsentRecord extends MessageContent {
   /** Made once, below 2^53; the key. */
   readonly transactionId: number
@@ -129,6 +130,8 @@ export interface UnsentRecord extends MessageContent {
     readonly message: string
     readonly retry: boolean
   }
+  /** Of a sent one: the ID in the answer; 0: the answer had none. */
+  readonly msgId?: number
   /** The file to upload, before `attachment` is known. */
   readonly file?: UnsentFile
 }

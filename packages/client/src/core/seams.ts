@@ -1,0 +1,42 @@
+/** What the parts of the core ask of one another. */
+import type { LogKey, LogRecord, MessageRecord } from './records.js'
+
+/** Logs, as other parts see it. */
+export interface LogAccess {
+  /** The record with the changes of the pending batch. */
+  get(key: LogKey): LogRecord | undefined
+  /**
+   * Requests the head of a log soon, also of one that is not stored, and with it all its changes.
+   * @param done runs when a head that the server read after this call is applied with all its
+   *   changes, in the batch of these; never, when the core ends before
+   */
+  needHead(key: LogKey, done?: () => void): void
+  /** Notes in the pending batch that a device of the own user has received up to a position. */
+  setDelivered(key: LogKey, seq: number): void
+}
+
+/** What Logs tells Unsent, in the batch that has the change. */
+export interface UnsentListener {
+  /** An own message with a transaction ID is in the log. */
+  stored(message: MessageRecord): void
+  /** A message was recalled, or is gone for another reason. */
+  gone(log: LogKey, msgId: number): void
+  /** Messages up to an ID are hidden: the conversation was deleted. */
+  hidden(log: LogKey, msgId: number): void
+  /** The user has lost the log. */
+  dropped(log: LogKey): void
+}
+
+/** What Logs tells Receipts. */
+export interface ReceiptsListener {
+  /** A message of the other user of a direct conversation, at this position, is in the pending batch. */
+  received(log: LogKey, seq: number): void
+}
+
+/** What Sync tells Things, in the batch that moves `pos`. */
+export interface ThingsListener {
+  /** An entry of `user` of a page: a number of the enumeration userChangeKind, and its ref. */
+  changed(kind: number, ref: number): void
+  /** The version of a group in a head. */
+  groupVersion(groupId: number, version: number): void
+}
