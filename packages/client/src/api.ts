@@ -161,7 +161,10 @@ export interface ConversationSummary {
   readonly isWritable: boolean
   /** Null: none that the user sees; absent: not read yet. */
   readonly lastMessage?: Message | null
-  /** Milliseconds since 1970 of the newest message, sent or not; 0: none. */
+  /**
+   * Milliseconds since 1970 of the newest message, sent or not; of an empty group when it was made;
+   * 0: neither.
+   */
   readonly lastActivity: number
   readonly isOnline: boolean
   /** Users who type now, the own user left out. */
@@ -321,10 +324,12 @@ export interface Client {
     listener: (data: ClientEvents[Kind]) => void,
   ): () => void
   /**
-   * The address of a file of a message or an avatar, for `<img src>` and downloads.
+   * The address of a file of a message or an avatar, for `<img src>` and downloads. It has the access
+   * token, since elements of a page cannot send headers: do not log or share it.
    * @param options.thumbnail pixels: a smaller picture that fits into a square of this side
+   * @returns undefined: there is no file, or the app has not returned a token yet
    */
-  fileUrl(url: string, options?: { readonly thumbnail?: number }): string
+  fileUrl(url: string, options?: { readonly thumbnail?: number }): string | undefined
   /** Ends the client; what is stored stays. */
   close(): Promise<void>
   /** Logs the device out at the server if it can be reached, and deletes what is stored here, in all tabs. */

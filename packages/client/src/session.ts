@@ -43,7 +43,8 @@ export interface Session {
   /** Reads stored messages, newest first. */
   messages(query: MessageQuery): Promise<readonly MessageRecord[]>
   /**
-   * Runs a command in the tab that leads, and again in the next one when that tab ends.
+   * Runs a command in the tab that leads, and again in the next one when that tab ends. The last
+   * `want`, `presence` and `onScreen` of each caller are repeated at every later leader.
    * @throws ClientError
    */
   execute(command: Command, options?: { readonly signal?: AbortSignal }): Promise<unknown>

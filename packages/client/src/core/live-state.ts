@@ -26,6 +26,11 @@ export interface LiveState {
   readonly userId: number
   /** The device of the session; absent without one. */
   readonly deviceSn?: number
+  /**
+   * The access token, for addresses of files; '' until the app has returned one. Kept in memory, and
+   * shared with the other tabs of this origin.
+   */
+  readonly token: string
   /** Of the users that are watched, those who are online. */
   readonly online: readonly number[]
   readonly typing: readonly { readonly conversationId: number; readonly userId: number }[]

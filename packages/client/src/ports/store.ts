@@ -68,9 +68,12 @@ export class StoreError extends Error {
   }
 }
 
-/** Opens the store of a user. */
-export type OpenStore = (name: {
+/** Names the store of a user. */
+export interface StoreName {
   readonly url: string
   readonly appId: string
   readonly userId: number
-}) => Promise<Store>
+}
+
+/** Opens the store of a user. */
+export type OpenStore = (name: StoreName) => Promise<Store>

@@ -1,0 +1,20 @@
+import type { Clock } from './ports/clock.js'
+import type { OpenStore, StoreName } from './ports/store.js'
+import type { Tabs } from './ports/tabs.js'
+import type { Connect, Upload, Wakeups } from './ports/transport.js'
+
+/** Everything that a client needs of its surroundings: the browser, Node, or a test. */
+export interface ClientPorts {
+  readonly clock: Clock
+  readonly connect: Connect
+  readonly upload: Upload
+  readonly wakeups: Wakeups
+  /** Opens the durable store; absent: there is none, and everything is in memory. */
+  readonly openStore?: OpenStore
+  /** Returns the tabs that share the client of a user. */
+  readonly openTabs: (name: StoreName) => Tabs
+  /** Returns the text that names the installation, made once and kept; null: there is no such text. */
+  readonly deviceGuid: () => string | null
+  /** The platform of the device, unless the options name another one. */
+  readonly platform: number
+}
