@@ -110,6 +110,7 @@ export const eventsByOperation: Readonly<Record<string, OperationEvents>> = {
   'message.delivered': ['message.delivered'],
   'message.sync': read,
   'message.changes': read,
+  'message.history': read,
   'message.receipts': read,
   'presence.subscribe': read,
   'session.open': ['user.device_updated'],

@@ -73,6 +73,23 @@ export const ChangePage = resource('ChangePage', 'A page of the changes of a log
 /** Without `from` the client drops the messages of the log and takes `next` as its number. */
 export type ChangePage = Static<typeof ChangePage>
 
+/** Data of /message/history. */
+export const LogPage = resource('LogPage', 'A page of the messages of a log.', {
+  log: Log,
+  messages: array(SyncMessage, { description: 'newest first' }),
+  from_seq: int64({
+    description: 'the page has all messages from this position on; 1: the first position',
+  }),
+  before_seq: int64({
+    description: 'the page ends before this position: that of the call, or the end of the log',
+  }),
+  hidden_msg_id: int64({
+    description: 'messages up to and including this one are hidden from the caller, or removed',
+  }),
+})
+/** A page of the messages of a log. */
+export type LogPage = Static<typeof LogPage>
+
 /** The state of a log for one user, read at one moment. */
 export const LogHead = resource('LogHead', 'The state of a log for the caller.', {
   log: Log,

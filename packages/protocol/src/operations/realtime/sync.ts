@@ -1,5 +1,5 @@
 import { operation } from '../../operation.js'
-import { ChangePage, Log, MessageReceipts, SyncPage } from '../../resources/sync.js'
+import { ChangePage, Log, LogPage, MessageReceipts, SyncPage } from '../../resources/sync.js'
 import { boolean, int32, int64, list, object, optional, string } from '../../schema.js'
 import { get, id, post } from '../fields.js'
 
@@ -88,6 +88,32 @@ export const readChanges = operation({
     limit: optional(int32({ description: 'how many; cut to 100', minimum: 1, default: 100 })),
   },
   data: ChangePage,
+  violationsOf: ({ log }) => logViolations(log as Partial<Log> | undefined, 'log'),
+  errors: ['conversation_not_found', 'member_required'],
+})
+
+/** Fills a hole in the history that a client holds. */
+export const readLogHistory = operation({
+  id: 'message.history',
+  methods: post,
+  path: '/message/history',
+  tag,
+  summary: 'Lists the messages of a log before a position.',
+  description:
+    'Newest first; at most 100 and 256 KiB a page. Positions from from_seq to before_seq - 1 that have no message in the page are gone, or hidden from the caller. from_seq is 1 on the last page.',
+  callers: 'user',
+  origin: 'extension',
+  body: {
+    log: Log,
+    before_seq: optional(
+      int64({
+        description: 'the page has positions below this one; absent or 0: from the newest message',
+        minimum: 0,
+      }),
+    ),
+    limit: optional(int32({ description: 'how many; cut to 100', minimum: 1, default: 100 })),
+  },
+  data: LogPage,
   violationsOf: ({ log }) => logViolations(log as Partial<Log> | undefined, 'log'),
   errors: ['conversation_not_found', 'member_required'],
 })

@@ -4,8 +4,10 @@ import {
   type Log,
   type LogChange,
   type LogHead,
+  type LogPage,
   listReceipts,
   readChanges,
+  readLogHistory,
   type SyncPage,
   syncMessages,
 } from '@hermod/protocol'
@@ -21,6 +23,7 @@ import {
 } from '../../domain/messaging/model/event-message.js'
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
+import type { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
 import { lastChange, logKind } from '../../domain/messaging/sync/head-model.js'
 import type { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
 import type {
@@ -33,15 +36,17 @@ import { chargeRowsTo } from '../../pipeline/call-cost.js'
 
 const defaultLimit = 100
 const defaultWindow = 20
-/** Bytes of a page of changes. */
+/** Bytes of a page of changes or messages. */
 const maxPageBytes = 262_144
 
 export function syncHandlers({
   changes,
+  logHistory,
   messageReceipts,
   sync,
 }: {
   readonly changes: ChangeService
+  readonly logHistory: LogHistoryService
   readonly messageReceipts: MessageReceiptService
   readonly sync: SyncService
 }): Handler[] {
@@ -72,6 +77,20 @@ export function syncHandlers({
         ),
         next: page.next,
         change: page.end,
+        hidden_msg_id: page.hiddenMessageId,
+      }
+      return data(answer)
+    }),
+    handle(readLogHistory, async (params, { principal }) => {
+      const { log, before_seq: before = 0, limit = defaultLimit } = params
+      const conversation = conversationOf(principal.appId, log)
+      const bounds = { beforeSeq: Number(before), limit, maxBytes: maxPageBytes }
+      const page = await logHistory.messagesBefore(principal, conversation, bounds)
+      const answer: LogPage = {
+        log: toEventConversation(conversation),
+        messages: page.messages.map((each) => toMessage(conversation, each, principal.userId)),
+        from_seq: page.fromSeq,
+        before_seq: page.beforeSeq,
         hidden_msg_id: page.hiddenMessageId,
       }
       return data(answer)

@@ -12,6 +12,7 @@ import { PositionWriter } from '../../domain/messaging/positions/position-writer
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import { HistoryService } from '../../domain/messaging/reading/history-service.js'
+import { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
 import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
@@ -37,6 +38,7 @@ export interface MessagingServices {
   readonly conversationDeletions: ConversationDeletionService
   readonly conversationLists: ConversationListService
   readonly history: HistoryService
+  readonly logHistory: LogHistoryService
   readonly positions: PositionWriter
   readonly messageOperations: MessageOperations
   readonly messageReceipts: MessageReceiptService
@@ -192,6 +194,12 @@ export function createMessaging(
       broadcastSenders,
     }),
     history: new HistoryService({ database, finder, messageLog: stores.history, positions }),
+    logHistory: new LogHistoryService({
+      database,
+      store: stores.changes,
+      messageLog: stores.history,
+      finder,
+    }),
     positions,
     messageOperations,
     messages: new MessageService({

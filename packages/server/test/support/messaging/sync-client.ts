@@ -1,5 +1,5 @@
 /** A client that keeps a store by /message/sync and /message/changes (decision page 042). */
-import type { ChangePage, LogChange, LogHead, SyncPage } from '@hermod/protocol'
+import type { ChangePage, LogChange, LogHead, LogPage, SyncPage } from '@hermod/protocol'
 import type { Answer, Api, Json } from '@hermod/testkit'
 
 export type LogKey = LogHead['log']
@@ -65,6 +65,14 @@ export async function changesPage(
 ): Promise<ChangePage> {
   const body = { log, after_change, limit }
   return (await api.succeed<ChangePage>('POST', '/message/changes', { body })).data
+}
+
+export async function logPage(
+  api: Api,
+  log: LogKey,
+  page: { readonly before_seq?: number; readonly limit?: number } = {},
+): Promise<LogPage> {
+  return (await api.succeed<LogPage>('POST', '/message/history', { body: { log, ...page } })).data
 }
 
 export class SyncClient {

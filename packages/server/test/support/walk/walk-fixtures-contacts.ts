@@ -141,6 +141,7 @@ export const messageFixtures: readonly Fixture[] = [
     log: await logOfFriend(context),
     after_change: 0,
   })),
+  fixture(api.readLogHistory, async (context) => ({ log: await logOfFriend(context) })),
   fixture(api.listReceipts, groupMessage),
   fixture(api.pinConversation, conversationOnly),
   fixture(api.unpinConversation, friendAsConversation),

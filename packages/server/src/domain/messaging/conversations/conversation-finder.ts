@@ -7,6 +7,8 @@ import {
   type Conversation,
   directConversation,
   groupConversation,
+  isBroadcastStream,
+  partiesOf,
   peerOf,
 } from '../model/conversation-model.js'
 import type { BroadcastSenders } from './broadcast-senders.js'
@@ -66,6 +68,21 @@ export class ConversationFinder {
   /** @throws AppError member_required */
   async requireMember(reader: UserKey, groupId: Int64): Promise<void> {
     if (!(await this.#isMember(reader, groupId))) throw new AppError('member_required')
+  }
+
+  /**
+   * @throws AppError conversation_not_found when the user is no party of the log, or there is no such user or group; member_required for
+   *   a group that the user is no member of
+   */
+  async requireReader(db: Queryable, reader: UserKey, log: Conversation): Promise<void> {
+    const { isGroup, lowId, highId } = log
+    const [party] = partiesOf(log, reader.userId)
+    if (!isGroup && !isBroadcastStream(log) && party === undefined)
+      throw new AppError('conversation_not_found')
+    const peerId = isGroup || party === 'second' ? lowId : highId
+    const kind = await this.kindOf(db, reader.appId, peerId)
+    if (kind !== (isGroup ? 'group' : 'user')) throw new AppError('conversation_not_found')
+    if (isGroup) await this.requireMember(reader, lowId)
   }
 
   /** @throws AppError conversation_not_found for a group that the user is no member of */

@@ -1,4 +1,4 @@
-import { AppError, alterationKind, type Int64 } from '@hermod/protocol'
+import { alterationKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import { maxPageBytes } from '../../paging.js'
@@ -7,7 +7,7 @@ import type { ConversationFinder } from '../conversations/conversation-finder.js
 import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Alteration, Change, ChangeState } from '../model/change-model.js'
-import { type Conversation, isBroadcastStream, partiesOf } from '../model/conversation-model.js'
+import type { Conversation } from '../model/conversation-model.js'
 import { type MessageContent, textUnits } from '../model/message-content.js'
 import type { HistoryMessage } from '../model/message-model.js'
 
@@ -80,11 +80,11 @@ export class ChangeService {
     conversation: Conversation,
     page: { readonly after: number; readonly limit: number; readonly maxBytes: number },
   ): Promise<ChangePage> {
-    const { database, store } = this.options
+    const { database, store, finder } = this.options
     const { userId } = reader
     const { after } = page
     const state = await database.read((db) => store.findState(db, conversation, userId))
-    if (!state) await this.#requireReader(reader, conversation)
+    if (!state) await database.read((db) => finder.requireReader(db, reader, conversation))
     const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
     const end = seq + alterations
     const refetch = { changes: null, next: end, end, hiddenMessageId }
@@ -130,18 +130,6 @@ export class ChangeService {
     // Alterations, which number the messages, may have been removed while the page was read.
     const now = await database.read((db) => store.findState(db, conversation, userId))
     return now && now.keptFrom <= after ? read : null
-  }
-
-  async #requireReader(reader: UserKey, conversation: Conversation): Promise<void> {
-    const { database, finder } = this.options
-    const { isGroup, lowId, highId } = conversation
-    const isStream = isBroadcastStream(conversation)
-    const [party] = partiesOf(conversation, reader.userId)
-    if (!isGroup && !isStream && party === undefined) throw new AppError('conversation_not_found')
-    const peerId = isGroup || party === 'second' ? lowId : highId
-    const kind = await database.read((db) => finder.kindOf(db, reader.appId, peerId))
-    if (kind !== (isGroup ? 'group' : 'user')) throw new AppError('conversation_not_found')
-    if (isGroup) await finder.requireMember(reader, lowId)
   }
 
   /**

@@ -1,0 +1,106 @@
+import type { Database } from '../../../db/database.js'
+import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
+import { maxPageBytes } from '../../paging.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { ChangeStore } from '../log/change-store.js'
+import type { HistoryStore } from '../log/history-store.js'
+import type { Conversation } from '../model/conversation-model.js'
+import { textUnits } from '../model/message-content.js'
+import type { HistoryMessage } from '../model/message-model.js'
+import { bytesOfMessage } from './change-service.js'
+
+export interface LogHistoryServiceOptions {
+  readonly database: Database
+  readonly store: Pick<ChangeStore, 'findState'>
+  readonly messageLog: Pick<HistoryStore, 'findAtSeq' | 'page'>
+  readonly finder: Pick<ConversationFinder, 'requireReader'>
+}
+
+/** A page of the messages of a log. Positions of the page without a message are gone, or hidden from the reader. */
+export interface LogPage {
+  /** Newest first. */
+  readonly messages: readonly HistoryMessage[]
+  /** The first position of the page; 1 on the last page. */
+  readonly fromSeq: number
+  /** The position after the last one of the page. */
+  readonly beforeSeq: number
+  /** Messages up to and including this one are hidden from the reader, or removed. */
+  readonly hiddenMessageId: number
+}
+
+const maxMessages = 100
+/** Messages per read, since a read takes all of its messages before their bytes are known. */
+const messagesPerStep = 25
+/** Bounds on reads in parallel, as for pages of history. */
+const budget = { maxRunning: 64, perTurn: maxPageBytes }
+
+/** Reads the messages of a log by position, for clients that keep a copy of it. */
+export class LogHistoryService {
+  readonly #budget = new EventLoopBudget(budget)
+
+  constructor(private readonly options: LogHistoryServiceOptions) {}
+
+  /**
+   * Reads messages below a position. It moves no delivered position: clients acknowledge what they have stored.
+   *
+   * @param page.beforeSeq exclusive; 0 = from the newest message
+   * @param page.limit clamped to 100
+   * @param page.maxBytes the page ends before its messages have more; it holds at least one
+   * @throws AppError conversation_not_found when the reader is no party, or there is no such user or group; member_required for a
+   *   group that the reader is no member of
+   */
+  async messagesBefore(
+    reader: UserKey,
+    log: Conversation,
+    page: { readonly beforeSeq: number; readonly limit: number; readonly maxBytes: number },
+  ): Promise<LogPage> {
+    const { database, store, messageLog, finder } = this.options
+    const state = await database.read((db) => store.findState(db, log, reader.userId))
+    if (!state) await database.read((db) => finder.requireReader(db, reader, log))
+    const { seq, hiddenMessageId } = state ?? { seq: 0, hiddenMessageId: 0 }
+    const beforeSeq = page.beforeSeq === 0 ? seq + 1 : Math.min(page.beforeSeq, seq + 1)
+    const isNewest = beforeSeq > seq
+    const upToId = isNewest
+      ? Number.MAX_SAFE_INTEGER
+      : await database.read((db) => messageLog.findAtSeq(db, log, beforeSeq - 1))
+    const { limit, maxBytes } = page
+    const bounds = { upToId, beforeSeq, limit: Math.min(limit, maxMessages), maxBytes }
+    const { messages, isWhole } = await this.#read(reader, log, bounds)
+    const fromSeq = isWhole ? 1 : (messages.at(-1)?.seq ?? 1)
+    return { messages, fromSeq, beforeSeq, hiddenMessageId }
+  }
+
+  /** @returns isWhole: the log has no visible message below the page */
+  async #read(
+    { userId }: UserKey,
+    log: Conversation,
+    bounds: {
+      readonly upToId: number
+      readonly beforeSeq: number
+      readonly limit: number
+      readonly maxBytes: number
+    },
+  ): Promise<{ messages: HistoryMessage[]; isWhole: boolean }> {
+    const { database, messageLog } = this.options
+    const { limit, maxBytes, beforeSeq } = bounds
+    const messages: HistoryMessage[] = []
+    let bytes = 0
+    for (let upToId = bounds.upToId; messages.length < limit; ) {
+      const step = { userId, upToId, limit: Math.min(limit - messages.length, messagesPerStep) }
+      const found = await this.#budget.run(
+        () => database.read((db) => messageLog.page(db, log, step)),
+        textUnits,
+      )
+      // Messages that came after the state was read.
+      for (const message of found.filter(({ seq }) => seq < beforeSeq)) {
+        bytes += bytesOfMessage(message)
+        if (bytes > maxBytes && messages.length > 0) return { messages, isWhole: false }
+        messages.push(message)
+      }
+      if (found.length < step.limit) return { messages, isWhole: true }
+      upToId = (found.at(-1)?.messageId ?? 0) - 1
+    }
+    return { messages, isWhole: false }
+  }
+}
