@@ -27,6 +27,8 @@ export const clientErrors = {
   invalid_argument: -10,
   /** More messages wait to be sent than the client keeps: 10,000. */
   outbox_full: -11,
+  /** 1,000 calls wait for their turn. */
+  too_many_calls: -12,
 } as const
 
 /** The name of a failure of the client. */

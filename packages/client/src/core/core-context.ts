@@ -3,11 +3,11 @@ import type { Effect } from './effects.js'
 import type { Answer, Failure } from './inputs.js'
 import type { LiveState } from './live-state.js'
 
-/** The outcome of a call; `lost`: no answer came, so it may have run. */
+/** The outcome of a call; `lost`: no answer came, so it may have run if it was sent. */
 export type CallOutcome =
   | { readonly type: 'answer'; readonly answer: Answer }
   | { readonly type: 'failure'; readonly failure: Failure }
-  | { readonly type: 'lost' }
+  | { readonly type: 'lost'; readonly isSent: boolean }
 
 /** The user and group that a call acts for. */
 export interface CallOptions {
@@ -33,13 +33,24 @@ export interface CoreContext {
   /** Runs once after a time; another timer of the same key replaces it. */
   after(key: string, ms: number, run: () => void): void
   cancel(key: string): void
-  /** Runs when everything that is in the batch now is in the store. */
+  /** Runs when everything that is in the batch now is in the store; never before this returns. */
   afterCommit(run: () => void): void
   /**
-   * Calls an operation. Without an open session, and when the connection ends first, the outcome is
-   * `lost`. Calls wait here while max_in_flight of them are unanswered.
+   * Calls an operation. `done` runs once, never before `call` returns. Without an open session, and
+   * when the connection ends first, the outcome is `lost`. Calls wait here while max_in_flight of
+   * them are unanswered, and after an answer `too_many_requests`.
+   * @returns cancels the call: `done` does not run any more
    */
-  call(op: string, data: object, done: (outcome: CallOutcome) => void, options?: CallOptions): void
+  call(
+    op: string,
+    data: object,
+    done: (outcome: CallOutcome) => void,
+    options?: CallOptions,
+  ): () => void
+  /** Says whether everything that was missed is stored: the connection is `online`, else `syncing`. */
+  setSynced(isSynced: boolean): void
+  /** Drops everything but unsent messages: in the batch, and in all parts. */
+  reset(): void
   /** Changes what is shown and not stored. */
   setLive(changes: Partial<LiveState>): void
   readonly live: LiveState

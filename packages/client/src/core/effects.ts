@@ -17,8 +17,9 @@ export type Effect =
   | { readonly type: 'connect'; readonly connection: number }
   | { readonly type: 'send'; readonly connection: number; readonly text: string }
   | { readonly type: 'abandon'; readonly connection: number; readonly code?: number }
-  /** Asks the app for a token. */
+  /** Asks the app for a token; a request before it is aborted. */
   | { readonly type: 'token'; readonly isRefused: boolean }
+  | { readonly type: 'cancelToken' }
   /** Sets a timer; one of the same key replaces it. */
   | { readonly type: 'timer'; readonly key: string; readonly ms: number }
   | { readonly type: 'cancelTimer'; readonly key: string }
@@ -40,3 +41,5 @@ export type Effect =
   /** State that is shown and never stored. */
   | { readonly type: 'live'; readonly live: LiveState }
   | { readonly type: 'event'; readonly event: CoreEvent }
+  /** A fault of the client, or an answer of another shape than the contract's. */
+  | { readonly type: 'error'; readonly error: unknown }

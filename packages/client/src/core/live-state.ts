@@ -15,6 +15,8 @@ export interface ConnectionStatus {
   readonly state: ConnectionState
   /** When offline: until the next try, milliseconds. */
   readonly retryInMs?: number
+  /** When offline: why the last try failed, if it is known. */
+  readonly failure?: Failure
   /** When ended: the close code and reason, such as 4501 kicked, or the failure of the token. */
   readonly end?: Failure
 }

@@ -1,0 +1,219 @@
+import { failureOf } from '../errors.js'
+import type { CallOptions, CallOutcome } from './core-context.js'
+import type { Failure } from './inputs.js'
+import type { OpenedSession } from './part.js'
+
+/** Calls that wait for their turn. */
+export const maxWaitingCalls = 1_000
+/** Time for the answer to a call that was sent. */
+export const callLimitMs = 30_000
+/** The longest wait after `too_many_requests` that this part takes over. */
+export const maxPauseMs = 30_000
+/** Repeats of a call that the server has refused as `too_many_requests`. */
+const maxRepeats = 5
+const tooManyRequests = 42_900
+
+/** What Calls needs of the core. */
+export interface CallsHost {
+  readonly now: number
+  /** Runs after the current work, in the same step. */
+  later(run: () => void): void
+  after(key: string, ms: number, run: () => void): void
+  send(text: string): void
+  /** A call was not answered in time. */
+  unanswered(): void
+}
+
+interface Call {
+  readonly members: object
+  readonly done: (outcome: CallOutcome) => void
+  sentAt: number
+  repeats: number
+}
+
+/** The frame of an answer. */
+export interface AnswerFrame {
+  readonly [member: string]: unknown
+}
+
+/** The calls of a session: numbers them, bounds them, and gives each one outcome. */
+export class Calls {
+  readonly #host: CallsHost
+  #waiting: Call[] = []
+  /** By number, in the order of sending. */
+  readonly #inFlight = new Map<number, Call>()
+  #lastId = 0
+  #isOpen = false
+  #maxInFlight = 1
+  #maxFrame = 0
+  #pausedUntil = 0
+  #isWatching = false
+
+  constructor(host: CallsHost) {
+    this.#host = host
+  }
+
+  opened({ max_in_flight: maxInFlight, max_frame: maxFrame }: OpenedSession): void {
+    this.#isOpen = true
+    this.#maxInFlight = limitOf(maxInFlight, 16, 64)
+    this.#maxFrame = limitOf(maxFrame, 65_536, 2 ** 30)
+    this.#pausedUntil = 0
+  }
+
+  closed(): void {
+    this.#isOpen = false
+    const sent = [...this.#inFlight.values()]
+    const waiting = this.#waiting
+    this.#inFlight.clear()
+    this.#waiting = []
+    for (const call of sent) this.#finish(call, { type: 'lost', isSent: true })
+    for (const call of waiting) this.#finish(call, { type: 'lost', isSent: call.repeats > 0 })
+  }
+
+  /** @returns cancels the call */
+  call(
+    op: string,
+    data: object,
+    done: (outcome: CallOutcome) => void,
+    { userId, groupId }: CallOptions = {},
+  ): () => void {
+    let isCancelled = false
+    const call: Call = {
+      members: { op, data, user_id: userId, group_id: groupId },
+      done: (outcome) => {
+        if (!isCancelled) done(outcome)
+      },
+      sentAt: 0,
+      repeats: 0,
+    }
+    if (!this.#isOpen) this.#finish(call, { type: 'lost', isSent: false })
+    else if (this.#waiting.length >= maxWaitingCalls)
+      this.#fail(call, failureOf('too_many_calls', `${maxWaitingCalls} calls wait already`, true))
+    else {
+      this.#waiting.push(call)
+      this.#sendWaiting()
+    }
+    return () => {
+      isCancelled = true
+      this.#waiting = this.#waiting.filter((each) => each !== call)
+    }
+  }
+
+  /** Takes an answer; one to no call is ignored. */
+  answer(frame: AnswerFrame): void {
+    const id = frame.id as number
+    const call = this.#inFlight.get(id)
+    if (!call) return
+    this.#inFlight.delete(id)
+    const failure = failureIn(frame)
+    if (!failure) {
+      const { id: _id, code: _code, message: _message, data, ...extras } = frame
+      this.#finish(call, { type: 'answer', answer: { ...extras, data } })
+    } else if (!this.#isRepeated(call, failure)) this.#fail(call, failure)
+    this.#sendWaiting()
+  }
+
+  /** A call that has not run is sent again, when the server takes more. */
+  #isRepeated(call: Call, { code, retryAfterMs = 1_000 }: Failure): boolean {
+    if (code !== tooManyRequests || retryAfterMs > maxPauseMs || call.repeats >= maxRepeats)
+      return false
+    call.repeats++
+    this.#waiting.unshift(call)
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#host.now + retryAfterMs)
+    return true
+  }
+
+  #sendWaiting(): void {
+    const pauseMs = this.#pausedUntil - this.#host.now
+    if (pauseMs > 0) {
+      if (this.#waiting.length > 0)
+        this.#host.after('calls.pause', pauseMs, () => this.#sendWaiting())
+      return
+    }
+    while (this.#inFlight.size < this.#maxInFlight) {
+      const call = this.#waiting.shift()
+      if (!call) break
+      this.#send(call)
+    }
+  }
+
+  #send(call: Call): void {
+    const id = this.#lastId + 1
+    let text: string
+    try {
+      text = JSON.stringify({ id, ...call.members })
+    } catch (error) {
+      this.#fail(call, failureOf('invalid_argument', `the call is not JSON: ${error}`))
+      return
+    }
+    if (isLonger(text, this.#maxFrame)) {
+      const message = `the call is longer than the ${this.#maxFrame} bytes that the server takes`
+      this.#fail(call, failureOf('invalid_argument', message))
+      return
+    }
+    this.#lastId = id
+    call.sentAt = this.#host.now
+    this.#inFlight.set(id, call)
+    this.#host.send(text)
+    this.#watch()
+  }
+
+  /** Ends calls whose answer does not come; one timer for all. */
+  #watch(): void {
+    const [oldest] = this.#inFlight.values()
+    if (this.#isWatching || !oldest) return
+    this.#isWatching = true
+    const leftMs = Math.max(0, oldest.sentAt + callLimitMs - this.#host.now)
+    this.#host.after('calls.limit', leftMs, () => {
+      this.#isWatching = false
+      const bound = this.#host.now - callLimitMs
+      const late = [...this.#inFlight].filter(([, call]) => call.sentAt <= bound)
+      for (const [id, call] of late) {
+        this.#inFlight.delete(id)
+        this.#finish(call, { type: 'lost', isSent: true })
+      }
+      if (late.length > 0) this.#host.unanswered()
+      this.#sendWaiting()
+      this.#watch()
+    })
+  }
+
+  #fail(call: Call, failure: Failure): void {
+    this.#finish(call, { type: 'failure', failure })
+  }
+
+  #finish(call: Call, outcome: CallOutcome): void {
+    this.#host.later(() => call.done(outcome))
+  }
+}
+
+/** Returns a limit of the server; for nonsense the default. */
+export function limitOf(value: unknown, otherwise: number, max: number): number {
+  return typeof value === 'number' && value >= 1 ? Math.min(Math.floor(value), max) : otherwise
+}
+
+/** Returns the failure of an answer, undefined for one of success. */
+export function failureIn(frame: AnswerFrame): Failure | undefined {
+  const { code, name, message, retry, retry_after_ms: retryAfterMs } = frame
+  if (code === 200) return undefined
+  if (!Number.isSafeInteger(code)) return failureOf('bad_answer', 'the answer has no code', true)
+  return {
+    code: code as number,
+    name: typeof name === 'string' ? name : `error_${code}`,
+    message: typeof message === 'string' ? message : '',
+    retry: retry === true,
+    ...(isTime(retryAfterMs) && { retryAfterMs }),
+  }
+}
+
+/** Tests a time span of the server. */
+export function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < 2 ** 31
+}
+
+const encoder = new TextEncoder()
+
+function isLonger(text: string, bytes: number): boolean {
+  if (text.length > bytes) return true
+  return text.length * 3 > bytes && encoder.encode(text).length > bytes
+}

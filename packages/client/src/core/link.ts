@@ -1,0 +1,425 @@
+import { failureOf } from '../errors.js'
+import { type AnswerFrame, failureIn, isTime, limitOf } from './calls.js'
+import type { CoreContext } from './core-context.js'
+import type { Failure } from './inputs.js'
+import type { ConnectionStatus } from './live-state.js'
+import type { OpenedSession } from './part.js'
+
+/** Names the client to the server. */
+export interface LinkOptions {
+  readonly appId: string
+  /** The user that the app has named; 0: none. */
+  readonly userId: number
+  /** null: the session has no device. */
+  readonly deviceGuid: string | null
+  readonly platform: number
+  readonly userAgent: string
+  /** Name and version of this package. */
+  readonly sdk: string
+}
+
+/** The core, as Link sees it. */
+export interface LinkHost {
+  /** The session is open and belongs to the user. */
+  opened(session: OpenedSession): void
+  /** The session has ended. */
+  closed(): void
+}
+
+/**
+ * - `token`: waits for a token of the app
+ * - `connecting`: waits for the handshake, then for the answer to session.open
+ * - `waiting`: until the next try
+ */
+type Phase = 'idle' | 'token' | 'connecting' | 'open' | 'waiting' | 'ended'
+
+/** Time limits, in milliseconds. */
+const tokenLimitMs = 30_000
+const openLimitMs = 15_000
+const probeLimitMs = 4_000
+const closingLimitMs = 2_000
+const silenceMs = 10_000
+/** A session that lasts so long ends the back-off. */
+const stableMs = 10_000
+const firstBackOffMs = 500
+const maxBackOffMs = 30_000
+/** Refused tokens in a row after which the client ends. */
+const maxRefusals = 3
+
+const tokenExpired = 4003
+const invalidToken = 4505
+/** The token of the session does not hold any more: kicked, revoked. */
+const endOfToken = [4501, 4502]
+/** Codes of a failed session.open that another token may heal. */
+const refusedTokenErrors = [402, 10_008]
+
+/**
+ * The connection: opens, probes and replaces it. Each connection has a number that only grows;
+ * inputs of other numbers than the current one are ignored.
+ */
+export class Link {
+  readonly #context: CoreContext
+  readonly #host: LinkHost
+  readonly #options: LinkOptions
+  #phase: Phase = 'idle'
+  #connection = 0
+  #token = ''
+  /** The token that the server has refused last; it is never sent again. */
+  #refusedToken = ''
+  #refusals = 0
+  #failures = 0
+  /** True after the first try of a `connect`. */
+  #hasTried = false
+  #isProbing = false
+  #openedAt = 0
+  #heardAt = 0
+  #pingMs = 25_000
+  /** The time before which the server does not want this client back. */
+  #notBefore = 0
+  /** What `session.closing` has announced. */
+  #closing: { readonly code: number; readonly reason: string } | undefined
+  /** The answer to a session.open that failed. */
+  #refusal: Failure | undefined
+
+  constructor(context: CoreContext, host: LinkHost, options: LinkOptions) {
+    this.#context = context
+    this.#host = host
+    this.#options = options
+  }
+
+  get isOpen(): boolean {
+    return this.#phase === 'open'
+  }
+
+  /** True: a session may come without the user's help. */
+  get isWanted(): boolean {
+    return this.#phase !== 'idle' && this.#phase !== 'ended'
+  }
+
+  /** Tests whether an input belongs to the connection. */
+  isCurrent(connection: number): boolean {
+    return connection === this.#connection && (this.isOpen || this.#phase === 'connecting')
+  }
+
+  connect(): void {
+    if (this.isWanted) {
+      this.wakeup()
+      return
+    }
+    this.#failures = 0
+    this.#refusals = 0
+    this.#hasTried = false
+    this.#try()
+  }
+
+  disconnect(): void {
+    if (this.#phase === 'token') this.#context.emit({ type: 'cancelToken' })
+    this.#abandon(1000)
+    this.#become('idle', { state: 'idle' })
+  }
+
+  token(token: unknown): void {
+    if (this.#phase !== 'token') return
+    if (typeof token !== 'string' || token === '')
+      this.tokenFailed('the token function returned no text')
+    else if (token === this.#refusedToken)
+      this.#end(
+        this.#refusal ?? failureOf('token_failed', 'the token function returned a refused token'),
+      )
+    else {
+      this.#token = token
+      this.#open()
+    }
+  }
+
+  tokenFailed(message: string): void {
+    if (this.#phase !== 'token') return
+    this.#context.emit({ type: 'cancelToken' })
+    this.#retry(failureOf('token_failed', message, true))
+  }
+
+  /** The handshake of the connection is done. */
+  handshaken(): void {
+    const { appId, userId, deviceGuid, platform, userAgent, sdk } = this.#options
+    const { meta } = this.#context.batch
+    this.#heard()
+    this.#send({
+      id: 'open',
+      op: 'session.open',
+      data: {
+        app_id: appId,
+        access_token: this.#token,
+        user_id: userId || meta.userId || undefined,
+        device_guid: deviceGuid ?? undefined,
+        platform,
+        user_agent: userAgent,
+        pos: meta.pos || undefined,
+        sdk,
+      },
+    })
+  }
+
+  /** Any frame is a sign of life. */
+  heard(): void {
+    this.#heard()
+  }
+
+  /** Takes an answer whose id is text: to session.open, or to a probe. */
+  answer(frame: AnswerFrame): void {
+    if (frame.id === 'probe') this.#endProbe()
+    else if (frame.id === 'open' && this.#phase === 'connecting') this.#opened(frame)
+  }
+
+  /** Takes the event `session.closing`; the close follows, or a time limit ends the connection. */
+  closing(data: { readonly [member: string]: unknown }): void {
+    const { code, reason, retry_after_ms: retryAfterMs } = data
+    if (typeof code !== 'number') return
+    const text = typeof reason === 'string' ? reason : ''
+    this.#closing = { code, reason: text }
+    if (isTime(retryAfterMs)) this.#notBefore = this.#context.now + retryAfterMs
+    this.#context.after('link.closing', closingLimitMs, () => {
+      if (this.#closing) this.#replace(code, text)
+    })
+  }
+
+  /** The connection has ended. */
+  ended(code: number, reason: string): void {
+    const { closing, refusal } = { closing: this.#closing, refusal: this.#refusal }
+    const wasStable = this.isOpen && this.#context.now - this.#openedAt >= stableMs
+    this.#leave()
+    if (wasStable) this.#failures = 0
+    // A cut connection may lose the close frame, not what was announced before.
+    const end = isOurs(code) || !closing ? { code, reason } : closing
+    const failure = refusal ?? closeFailure(end.code, end.reason || (closing?.reason ?? ''))
+    const isRefused = end.code === tokenExpired || end.code === invalidToken
+    if (isRefused || endOfToken.includes(end.code)) this.#refuseToken()
+    if (isRefused && this.#refusals < maxRefusals) {
+      this.#refusal = failure
+      if (this.#refusals === 1) this.#try()
+      else this.#retry(failure)
+    } else if (end.code >= 4500 && end.code <= 4999) this.#end(failure)
+    else this.#retry(refusal ?? (isOurs(end.code) ? failure : undefined))
+  }
+
+  /** What the server sends, or its silence, breaks the contract: connects anew after a time. */
+  broken(failure: Failure): void {
+    if (this.#phase !== 'open' && this.#phase !== 'connecting') return
+    this.#abandon()
+    this.#retry(failure)
+  }
+
+  /** The machine was asleep, the network is back, or an answer is missing. */
+  wakeup(): void {
+    if (this.#phase === 'open') this.#probe()
+    else if (this.#phase === 'waiting' && this.#context.now >= this.#notBefore) this.#try()
+  }
+
+  setSynced(isSynced: boolean): void {
+    if (!this.isOpen) return
+    this.#show({ state: isSynced ? 'online' : 'syncing' })
+  }
+
+  #try(): void {
+    this.#context.cancel('link.retry')
+    if (this.#token !== '') {
+      this.#open()
+      return
+    }
+    this.#become('token', this.#tryStatus())
+    this.#context.emit({ type: 'token', isRefused: this.#refusedToken !== '' })
+    this.#context.after('link.token', tokenLimitMs, () =>
+      this.tokenFailed(`the token function has not settled for ${tokenLimitMs} ms`),
+    )
+  }
+
+  #open(): void {
+    this.#context.cancel('link.token')
+    this.#become('connecting', this.#tryStatus())
+    this.#hasTried = true
+    this.#closing = undefined
+    this.#refusal = undefined
+    this.#notBefore = 0
+    this.#context.emit({ type: 'connect', connection: ++this.#connection })
+    this.#context.after('link.open', openLimitMs, () => {
+      if (this.#phase === 'connecting') this.#replace(1006, 'no session in time')
+    })
+  }
+
+  #opened(frame: AnswerFrame): void {
+    const failure = failureIn(frame)
+    if (failure) {
+      // The close follows, with the code that says what to do.
+      this.#refusal = failure
+      if (refusedTokenErrors.includes(failure.code)) this.#refuseToken()
+      if (failure.retryAfterMs !== undefined)
+        this.#notBefore = this.#context.now + failure.retryAfterMs
+      return
+    }
+    const session = frame.data as OpenedSession
+    if (!isSession(session)) {
+      this.broken(failureOf('bad_answer', 'the answer to session.open is none', true))
+      return
+    }
+    const expected = this.#options.userId || this.#context.batch.meta.userId
+    if (expected !== 0 && session.user_id !== expected) {
+      const message = `the token is of user ${session.user_id}, not of user ${expected}`
+      this.#token = ''
+      this.#abandon(1000)
+      this.#end(failureOf('wrong_user', message))
+      return
+    }
+    this.#context.cancel('link.open')
+    this.#phase = 'open'
+    this.#openedAt = this.#context.now
+    this.#pingMs = limitOf(session.ping_ms, 25_000, 600_000)
+    this.#refusedToken = ''
+    this.#refusals = 0
+    this.#show({ state: 'syncing' })
+    this.#watch(this.#pingMs + silenceMs)
+    this.#host.opened(session)
+  }
+
+  #refuseToken(): void {
+    if (this.#token === '') return
+    this.#refusedToken = this.#token
+    this.#token = ''
+    this.#refusals++
+  }
+
+  #probe(): void {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    // Costs the server no query: it answers that the list is empty.
+    this.#send({ id: 'probe', op: 'message.delivered', data: { conversations: [] } })
+    this.#context.after('link.probe', probeLimitMs, () => {
+      if (this.#isProbing) this.#replace(1006, 'no answer to a probe')
+    })
+  }
+
+  #endProbe(): void {
+    this.#isProbing = false
+    this.#context.cancel('link.probe')
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#context.now
+  }
+
+  /** Ends a connection on which no frame came for too long. */
+  #watch(ms: number): void {
+    this.#context.after('link.silence', ms, () => {
+      if (!this.isOpen) return
+      const leftMs = this.#pingMs + silenceMs - (this.#context.now - this.#heardAt)
+      if (leftMs > 0) this.#watch(leftMs)
+      // A timer that fired far too late has begun a probe, which decides.
+      else if (this.#isProbing) this.#watch(this.#pingMs + silenceMs)
+      else this.#replace(1006, 'no heartbeat')
+    })
+  }
+
+  /** Ends the connection without waiting for its close. A session that was open is replaced at once. */
+  #replace(code: number, reason: string): void {
+    const isLost = this.isOpen && code === 1006
+    this.#context.emit({ type: 'abandon', connection: this.#connection })
+    if (!isLost) this.ended(code, reason)
+    else {
+      this.#leave()
+      this.#try()
+    }
+  }
+
+  #abandon(code?: number): void {
+    if (this.isOpen || this.#phase === 'connecting')
+      this.#context.emit({
+        type: 'abandon',
+        connection: this.#connection,
+        ...(code !== undefined && { code }),
+      })
+    this.#leave()
+  }
+
+  /** Forgets everything about the connection. */
+  #leave(): void {
+    const wasOpen = this.isOpen
+    this.#phase = 'waiting'
+    this.#isProbing = false
+    this.#closing = undefined
+    for (const key of ['open', 'probe', 'silence', 'closing', 'token', 'retry'])
+      this.#context.cancel(`link.${key}`)
+    if (wasOpen) this.#host.closed()
+  }
+
+  /** Waits for the next try: full jitter below a bound that doubles, or as long as the server says. */
+  #retry(failure: Failure | undefined): void {
+    const bound = Math.min(maxBackOffMs, firstBackOffMs * 2 ** this.#failures)
+    const waitMs = this.#notBefore - this.#context.now
+    const ms = Math.ceil(waitMs > 0 ? waitMs : this.#context.random() * bound)
+    if (this.#failures < 10) this.#failures++
+    this.#hasTried = true
+    this.#context.cancel('link.token')
+    this.#become('waiting', {
+      state: 'offline',
+      retryInMs: ms,
+      ...(failure && { failure }),
+    })
+    this.#context.after('link.retry', ms, () => {
+      if (this.#phase === 'waiting') this.#try()
+    })
+  }
+
+  #end(end: Failure): void {
+    this.#context.cancel('link.token')
+    this.#become('ended', { state: 'ended', end })
+  }
+
+  #tryStatus(): ConnectionStatus {
+    return { state: this.#hasTried ? 'offline' : 'connecting' }
+  }
+
+  #become(phase: Phase, status: ConnectionStatus): void {
+    this.#phase = phase
+    this.#show(status)
+  }
+
+  #show(connection: ConnectionStatus): void {
+    const shown = this.#context.live.connection
+    const isPlain = Object.keys({ ...shown, ...connection }).length === 1
+    if (shown.state !== connection.state || !isPlain) this.#context.setLive({ connection })
+  }
+
+  #send(frame: object): void {
+    this.send(JSON.stringify(frame))
+  }
+
+  /** Sends a text on the connection. */
+  send(text: string): void {
+    this.#context.emit({
+      type: 'send',
+      connection: this.#connection,
+      text,
+    })
+  }
+}
+
+function isOurs(code: number): boolean {
+  return code >= 4000 && code <= 4999
+}
+
+function closeFailure(code: number, reason: string): Failure {
+  return {
+    code,
+    name: 'connection_closed',
+    message: reason || `the server closed the connection with ${code}`,
+    retry: code < 4500,
+  }
+}
+
+function isSession(session: OpenedSession | null | undefined): session is OpenedSession {
+  return (
+    typeof session === 'object' &&
+    session !== null &&
+    Number.isSafeInteger(session.user_id) &&
+    typeof session.epoch === 'string' &&
+    session.epoch !== ''
+  )
+}
