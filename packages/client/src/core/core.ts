@@ -63,6 +63,7 @@ export class Core implements CoreMachine, CoreContext {
     this.#live = {
       connection: { state: 'idle' },
       userId: options.userId,
+      token: '',
       online: [],
       typing: [],
       uploads: {},

@@ -128,6 +128,7 @@ export class Link {
       )
     else {
       this.#token = token
+      this.#context.setLive({ token })
       this.#open()
     }
   }
