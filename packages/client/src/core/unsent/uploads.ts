@@ -1,0 +1,206 @@
+import { failureOf } from '../../errors.js'
+import type { UploadAnswer } from '../../ports/transport.js'
+import { backOffMs } from '../back-off.js'
+import type { CallOutcome, CoreContext } from '../core-context.js'
+import type { Failure } from '../inputs.js'
+import type { UnsentRecord } from '../records.js'
+
+/** What happens with an entry after its upload. */
+export interface UploadsListener {
+  uploaded(transactionId: number, attachment: string): void
+  failed(transactionId: number, failure: Failure): void
+}
+
+const maxRunning = 3
+/** Uploads of one file that end without a useful answer, until the user has to retry. */
+const maxTries = 8
+/** Parts of a file after which progress is shown again. */
+const progressSteps = 100
+
+/** Answers of the upload that no repeat changes. */
+const finalFailures = new Map([
+  [14002, 'file_type_invalid'],
+  [14003, 'file_too_large'],
+  [14005, 'file_missing'],
+  [14006, 'file_name_invalid'],
+  [14007, 'file_quota_reached'],
+])
+
+interface Ticket {
+  readonly upload_url: string
+  readonly upload_method: string
+  readonly oss_body_param?: Readonly<Record<string, string>>
+  readonly download_url: string
+}
+
+interface Upload {
+  readonly entry: UnsentRecord
+  /** `waiting` for a place, the session or the next try; else it takes a place. */
+  state: 'waiting' | 'paused' | 'ticket' | 'running'
+  url: string
+  tries: number
+}
+
+/**
+ * Uploads of files before their messages are sent. Each try takes a new ticket: tickets expire, and
+ * one of a lost answer may be used.
+ */
+export class Uploads {
+  readonly #context: CoreContext
+  readonly #listener: UploadsListener
+  readonly #uploads = new Map<number, Upload>()
+
+  constructor(context: CoreContext, listener: UploadsListener) {
+    this.#context = context
+    this.#listener = listener
+  }
+
+  add(entry: UnsentRecord): void {
+    this.#uploads.set(entry.transactionId, { entry, state: 'waiting', url: '', tries: 0 })
+    this.#begin()
+  }
+
+  cancel(transactionId: number): void {
+    const upload = this.#uploads.get(transactionId)
+    if (!upload) return
+    if (upload.state === 'running') this.#context.emit({ type: 'cancelUpload', transactionId })
+    this.#end(transactionId)
+  }
+
+  opened(): void {
+    for (const upload of this.#uploads.values())
+      if (upload.state === 'paused') upload.state = 'waiting'
+    this.#begin()
+  }
+
+  progress(transactionId: number, sentBytes: number): void {
+    const upload = this.#uploads.get(transactionId)
+    if (upload?.state !== 'running') return
+    const { uploads } = this.#context.live
+    const total = upload.entry.file?.blob.size ?? 0
+    const sent = Math.min(sentBytes, total)
+    const shown = uploads[transactionId]?.sent ?? 0
+    if (sent === total || Math.abs(sent - shown) * progressSteps >= total)
+      this.#context.setLive({ uploads: { ...uploads, [transactionId]: { sent, total } } })
+  }
+
+  /** Takes the answer of the upload; undefined: none came. */
+  ended(transactionId: number, answer: UploadAnswer | undefined): void {
+    const upload = this.#uploads.get(transactionId)
+    if (upload?.state !== 'running') return
+    const failure = answer && failureOfUpload(answer)
+    if (answer && !failure) {
+      this.#end(transactionId)
+      this.#listener.uploaded(transactionId, attachmentOf(upload.entry, upload.url))
+    } else if (failure && !failure.retry) this.#fail(transactionId, failure)
+    else if (++upload.tries >= maxTries)
+      this.#fail(
+        transactionId,
+        failureOf('upload_failed', failure?.message || 'the upload got no answer', true),
+      )
+    else this.#pause(transactionId, upload, undefined)
+    this.#begin()
+  }
+
+  #begin(): void {
+    let places = maxRunning
+    for (const { state } of this.#uploads.values())
+      if (state === 'ticket' || state === 'running') places--
+    for (const [transactionId, upload] of this.#uploads) {
+      if (places <= 0 || !this.#context.isOpen) return
+      if (upload.state !== 'waiting') continue
+      places--
+      upload.state = 'ticket'
+      const { file, conversationId, isGroup } = upload.entry
+      const data = { file_type: file?.fileType, to_id: conversationId, to_type: isGroup ? 2 : 1 }
+      this.#context.call('file.upload.chat', data, (outcome) => {
+        if (this.#uploads.get(transactionId) === upload)
+          this.#ticketCame(transactionId, upload, outcome)
+        this.#begin()
+      })
+    }
+  }
+
+  #ticketCame(transactionId: number, upload: Upload, outcome: CallOutcome): void {
+    const { file } = upload.entry
+    const ticket = outcome.type === 'answer' ? (outcome.answer.data as Ticket) : undefined
+    if (outcome.type === 'lost') upload.state = 'waiting'
+    else if (outcome.type === 'failure' && !outcome.failure.retry)
+      this.#fail(transactionId, outcome.failure)
+    else if (!file || typeof ticket?.upload_url !== 'string')
+      this.#pause(
+        transactionId,
+        upload,
+        outcome.type === 'failure' ? outcome.failure.retryAfterMs : undefined,
+      )
+    else {
+      upload.state = 'running'
+      upload.url = ticket.download_url
+      this.#context.setLive({
+        uploads: {
+          ...this.#context.live.uploads,
+          [transactionId]: { sent: 0, total: file.blob.size },
+        },
+      })
+      this.#context.emit({
+        type: 'upload',
+        transactionId,
+        url: ticket.upload_url,
+        method: ticket.upload_method,
+        fields: ticket.oss_body_param ?? {},
+        blob: file.blob,
+        fileName: file.name,
+      })
+    }
+  }
+
+  #pause(transactionId: number, upload: Upload, ms: number | undefined): void {
+    upload.state = 'paused'
+    const pauseMs = ms ?? backOffMs(this.#context, upload.tries)
+    this.#context.after(`upload ${transactionId}`, pauseMs, () => {
+      if (upload.state === 'paused') upload.state = 'waiting'
+      this.#begin()
+    })
+  }
+
+  #fail(transactionId: number, failure: Failure): void {
+    this.#end(transactionId)
+    this.#listener.failed(transactionId, failure)
+  }
+
+  #end(transactionId: number): void {
+    this.#uploads.delete(transactionId)
+    this.#context.cancel(`upload ${transactionId}`)
+    const { [transactionId]: shown, ...uploads } = this.#context.live.uploads
+    if (shown) this.#context.setLive({ uploads })
+  }
+}
+
+/** Returns undefined for a success: the service answers `data` true, a callback of a store `Status` OK. */
+function failureOfUpload({ status, body }: UploadAnswer): Failure | undefined {
+  const { data, Status, code, message } = jsonObject(body)
+  if (status < 300 && (data === true || Status === 'OK')) return undefined
+  const name = finalFailures.get(code as number)
+  return name
+    ? { code: code as number, name, message: String(message ?? ''), retry: false }
+    : failureOf('upload_failed', String(message ?? `the upload was answered with ${status}`), true)
+}
+
+/** Returns the attachment in the form that all clients of the service read. */
+function attachmentOf({ attachment, file }: UnsentRecord, url: string): string {
+  return JSON.stringify({
+    dName: file?.name ?? '',
+    fLen: file?.blob.size ?? 0,
+    ...jsonObject(attachment),
+    url,
+  })
+}
+
+function jsonObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
