@@ -23,5 +23,7 @@ export function failureIn(outcome: CallOutcome): Failure | undefined {
   const [refusal] = Array.isArray(fails) ? fails : []
   if (refusal)
     return { code: refusal.code, name: 'refused', message: String(refusal.reason), retry: false }
-  return data === true ? undefined : failureOf('bad_answer', 'the answer to the send is not true', true)
+  return data === true
+    ? undefined
+    : failureOf('bad_answer', 'the answer to the send is not true', true)
 }

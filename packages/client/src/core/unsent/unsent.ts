@@ -1,10 +1,10 @@
 import { failureOf } from '../../errors.js'
+import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../records.js'
 import type { LogAccess, UnsentListener } from '../seams.js'
-import { backOffMs } from '../back-off.js'
 import { checkSend } from './check-send.js'
 import { Lane } from './lane.js'
 import { failureIn, hasRun, isRepeated } from './outcomes.js'
@@ -18,10 +18,9 @@ const maxUnsent = 10_000
 const maxBusyLanes = 6
 /** Time after an answer in which the event of the message normally comes. */
 const eventWaitMs = 5_000
-/** The server's memory of a transaction ID is not relied on in its last minute. */
-const ttlMarginMs = 60_000
+/** Returns the end of the time in which the server's memory of a transaction ID is relied on: it has a margin. */
+const reliedMs = (ttlMs: number) => ttlMs - Math.min(60_000, ttlMs / 10)
 const maxPauseMs = 600_000
-
 
 /**
  * The messages that the server has not confirmed. Each conversation is a lane: its messages are
@@ -91,9 +90,9 @@ export class Unsent implements Part, UnsentListener {
             ? this.#discard(command.transactionId)
             : 'other'
     if (failure === 'other') return false
-    const { emit } = this.#context
-    if (failure) emit({ type: 'failure', id: commandId, failure })
-    else this.#context.afterCommit(() => emit({ type: 'result', id: commandId, value: null }))
+    const context = this.#context
+    if (failure) context.emit({ type: 'failure', id: commandId, failure })
+    else context.afterCommit(() => context.emit({ type: 'result', id: commandId, value: null }))
     this.#drain()
     return true
   }
@@ -195,7 +194,7 @@ export class Unsent implements Part, UnsentListener {
       if (!entry) continue
       lane.current = entry.transactionId
       this.#busyLanes++
-      const endsAt = (entry.triedAt ?? Infinity) + this.#ttlMs - ttlMarginMs
+      const endsAt = (entry.triedAt ?? Infinity) + reliedMs(this.#ttlMs)
       if (this.#context.serverTime >= endsAt) this.#search(lane, entry)
       else this.#call(lane, entry)
     }
@@ -210,9 +209,6 @@ export class Unsent implements Part, UnsentListener {
       triedAt: entry.triedAt ?? this.#context.serverTime,
     }
     this.#put(tried)
-    this.#context.afterCommit(() => {
-      if (lane.current !== transactionId) return
-      if (this.#context.isOpen) {
     const body = bodyOf(entry, this.#context.me)
     this.#context.afterCommit(() => {
       if (lane.current === transactionId)
@@ -268,7 +264,10 @@ export class Unsent implements Part, UnsentListener {
     const log = this.#logs.get(key)
     const passed = Math.max(log?.last?.msgId ?? 0, log?.hiddenMsgId ?? 0)
     this.#laneOf(entry).remove(entry.transactionId)
-    if (msgId > 0 && msgId <= passed) return this.#drop(entry)
+    if (msgId > 0 && msgId <= passed) {
+      this.#drop(entry)
+      return
+    }
     this.#put({ ...entry, state: 'sent', msgId })
     this.#place(entry.transactionId)
     // No event of such a group comes.
@@ -355,8 +354,8 @@ export class Unsent implements Part, UnsentListener {
 
   #laneOf({ conversationId, isGroup }: UnsentRecord): Lane {
     const key = `${isGroup ? 'g' : 'd'}${conversationId}`
-    let lane = this.#lanes.get(key)
-    if (!lane) this.#lanes.set(key, (lane = new Lane(key)))
+    const lane = this.#lanes.get(key) ?? new Lane(key)
+    this.#lanes.set(key, lane)
     return lane
   }
 
