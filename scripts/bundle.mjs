@@ -4,15 +4,17 @@
  * takes longer to find, read and link hundreds of modules than to run their code, and keeps data
  * about each in memory. First it bundles each library of very many files into our one module that
  * stands for it, then the command with all our modules that it loads into
- * `packages/server/dist/bundle`. Without this step everything works the same, but starts slowly.
+ * `packages/server/dist/bundle`. Without this step everything works the same, but starts slowly. At
+ * last it makes the page of `hermod demo` from the example examples/chat.
  */
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const server = join(root, 'packages/server/dist')
 const bundle = join(server, 'bundle')
+const example = join(root, 'examples/chat')
 
 /**
  * Modules that stand for a library, as the compiler emits them; no other module imports the
@@ -33,6 +35,7 @@ export const entries = ['main', 'blobs/s3/s3-store', 'push/providers/providers']
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [library, standIn] of standIns) await bundleLibrary(library, join(root, standIn))
   if (existsSync(join(server, 'main.js'))) await bundleCommand()
+  if (existsSync(join(example, 'dist/main.js'))) await bundlePage()
 }
 
 async function bundleLibrary(library, file) {
@@ -65,6 +68,21 @@ async function bundleCommand() {
   })
   rmSync(bundle, { recursive: true, force: true })
   renameSync(made, bundle)
+}
+
+/** The page of `hermod demo`: its script in one file, and its other files as they are. */
+async function bundlePage() {
+  const { build } = await import('rolldown')
+  const page = join(server, 'demo')
+  await build({
+    input: { chat: join(example, 'dist/main.js') },
+    platform: 'browser',
+    logLevel: 'warn',
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    output: { dir: page, cleanDir: true, entryFileNames: '[name].js', minify: true },
+  })
+  for (const name of ['index.html', 'icon.svg', 'styles'])
+    cpSync(join(example, name), join(page, name), { recursive: true })
 }
 
 /**

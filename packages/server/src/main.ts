@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { CommandDependencies, Migration } from './commands/program.js'
 import { runProgram } from './commands/program.js'
 import type { LocalCalls } from './commands/runtime/call.js'
-import type { PushSimulationOptions } from './commands/runtime/command.js'
+import type { DemoOptions, PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
 import type { Logger } from './observability/log.js'
@@ -35,6 +35,7 @@ export async function run(args: readonly string[]): Promise<void> {
     compact,
     newEpoch,
     simulatePush,
+    runDemo,
   }
   process.exitCode = await runProgram(dependencies, args)
 }
@@ -152,4 +153,20 @@ async function simulatePush(options: PushSimulationOptions): Promise<void> {
   })
   await options.started(describeSimulator(simulator))
   await stopped
+}
+
+async function runDemo({ port, scene, started }: DemoOptions): Promise<void> {
+  const { startDemo } = await import('./context/demo/demo.js')
+  const stopped = stopSignal()
+  const demo = await startDemo({ port })
+  try {
+    started(demo.url)
+    if (scene === undefined) await stopped
+    else {
+      const { playScene } = await import('./context/demo/scene/scene.js')
+      await playScene(demo, { ...scene, stopped })
+    }
+  } finally {
+    await demo.stop()
+  }
 }

@@ -77,6 +77,11 @@ async function run(
         done.push('new epoch')
         return 'an-epoch'
       },
+      async runDemo({ port, scene, started }) {
+        done.push(`demo ${port} ${scene?.screenshots}`)
+        started('http://127.0.0.1:4000/demo')
+        scene?.step('Ada writes')
+      },
       async simulatePush({ firstPort, started, received }) {
         done.push(`simulate ${firstPort}`)
         await started(simulation)
@@ -414,6 +419,26 @@ describe('hermod check', () => {
     const scripted = await run('check --json', { answer: { data } })
     expect(scripted.code).toBe(1)
     expect(JSON.parse(scripted.out)).toEqual(data)
+  })
+})
+
+describe('hermod demo', () => {
+  it('prints the address of the page', async () => {
+    const { code, done, out } = await run('demo --port 4000')
+    expect([code, done]).toEqual([0, ['demo 4000 undefined']])
+    expect(out).toContain('http://127.0.0.1:4000/demo\n')
+  })
+
+  it('prints the steps of the scene', async () => {
+    const { code, done, out } = await run('demo --headless --screenshots shots')
+    expect([code, done]).toEqual([0, ['demo 0 shots']])
+    expect(out).toBe('The page is at http://127.0.0.1:4000/demo\nAda writes\n')
+  })
+
+  it('takes screenshots of a scene only, and ports that exist', async () => {
+    const { code, err } = await run('demo --screenshots shots')
+    expect([code, err]).toEqual([2, 'error: --screenshots needs --headless\n'])
+    expect((await run('demo --port 65536')).code).toBe(2)
   })
 })
 

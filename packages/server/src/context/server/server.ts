@@ -6,7 +6,7 @@ import type { Logger } from '../../observability/log.js'
 import type { Executor } from '../../pipeline/executor.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
 import { Readiness } from './readiness.js'
-import { startTransports } from './transports.js'
+import { type MakeRoutes, startTransports } from './transports.js'
 import { createWorkers } from './workers.js'
 
 export interface RunningServer {
@@ -21,13 +21,16 @@ export interface RunningServer {
 }
 
 /**
- * Opens the context, starts the workers and listens. @param own parts that replace those of the
- * service
+ * Opens the context, starts the workers and listens.
+ * @param own parts that replace those of the service, and `routes` next to its own
  */
 export function startService(
   { config, secrets }: LoadedConfig,
   log: Logger,
-  own: Pick<ContextOptions, 'core' | 'clock'> = {},
+  {
+    routes,
+    ...own
+  }: Pick<ContextOptions, 'core' | 'clock'> & { readonly routes?: MakeRoutes } = {},
 ): Promise<RunningServer> {
   return Lifecycle.start(async (parts) => {
     const context = parts.add(
@@ -62,7 +65,7 @@ export function startService(
     const notReadyReason = async () =>
       isStarted ? readiness.notReadyReason() : 'the service is starting'
     const { url } = parts.add(
-      await startTransports(context, { config, log, notReadyReason }),
+      await startTransports(context, { config, log, notReadyReason, routes }),
       (each) => each.stop(),
     )
     await workers.start()

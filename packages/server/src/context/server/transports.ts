@@ -14,9 +14,10 @@ import type { BoundsObserver } from '../../edge/observer.js'
 import { Gateway } from '../../gateway/gateway.js'
 import type { GatewayObserver } from '../../gateway/observer.js'
 import { createOperationServer } from '../../http/operation-server.js'
-import { assetRoutes } from '../../http/routes/assets.js'
+import { type AssetRoutesOptions, assetRoutes } from '../../http/routes/assets.js'
 import { pageRoutes, servicePages } from '../../http/routes/pages.js'
 import { receiptRoutes } from '../../http/routes/receipts.js'
+import type { RouteFamily } from '../../http/routes/router.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
@@ -29,6 +30,9 @@ export interface Transports {
   /** Refuses new work, finishes accepted work, and closes. */
   stop(): Promise<void>
 }
+
+/** Makes routes of callers that are no part of the service, such as those of the demo. */
+export type MakeRoutes = (options: AssetRoutesOptions) => readonly RouteFamily[]
 
 /** Next to the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
@@ -46,11 +50,13 @@ export function startTransports(
     config,
     log,
     notReadyReason,
+    routes,
   }: {
     readonly config: ServerConfig
     readonly log: Logger
     /** Returns null when the service is ready. */
     notReadyReason(): Promise<string | null>
+    readonly routes?: MakeRoutes | undefined
   },
 ): Promise<Transports> {
   const { executor, limits } = context
@@ -123,6 +129,7 @@ export function startTransports(
       }),
       pageRoutes({ responses, admit }, pages),
       assetRoutes({ responses, admit }, '/docs/', join(assetsFolder, 'docs')),
+      ...(routes?.({ responses, admit }) ?? []),
     ],
   })
   // The operator's socket. A caller that may open the socket in the data folder may operate the

@@ -1,0 +1,25 @@
+import type { ConversationSummary } from '@hermod/client'
+import { useClient, useView } from '@hermod/client/react'
+import { previewText } from '../messages/preview-text.js'
+import { MessageStatusIcon } from '../messages/message-status-icon.js'
+
+/** The last message of a conversation in one line, or who types. */
+export function Preview({ summary }: { readonly summary: ConversationSummary }) {
+  const { kind, lastMessage, typing } = summary
+  if (typing.length > 0) return <span className="preview typing-text">typing …</span>
+  if (!lastMessage) return <span className="preview" />
+  return (
+    <span className="preview">
+      {lastMessage.isOwn && <MessageStatusIcon status={lastMessage.status} />}
+      {kind === 'group' && !lastMessage.isOwn && !lastMessage.isSystem && (
+        <SenderName userId={lastMessage.senderId} />
+      )}
+      {previewText(lastMessage)}
+    </span>
+  )
+}
+
+function SenderName({ userId }: { readonly userId: number }) {
+  const user = useView(useClient().user(userId))
+  return user === undefined ? null : `${user.name}: `
+}

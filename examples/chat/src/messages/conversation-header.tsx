@@ -1,0 +1,34 @@
+import type { ConversationSummary } from '@hermod/client'
+import { useClient } from '@hermod/client/react'
+import { Avatar } from '../ui/avatar.js'
+import { IconButton } from '../ui/icon-button.js'
+import { BlockButton } from './block-button.js'
+import { MemberNames } from './member-names.js'
+
+interface ConversationHeaderProps {
+  readonly summary: ConversationSummary
+  onClose(): void
+}
+
+/** The name of the conversation, who is there, and what can be done with all of it. */
+export function ConversationHeader({ summary, onClose }: ConversationHeaderProps) {
+  const { id, kind, title, avatar, isOnline, isPinned } = summary
+  const conversation = useClient().conversation(id, kind)
+  return (
+    <header className="conversation-header">
+      <IconButton className="back" icon="back" label="Back to the list" onClick={onClose} />
+      <Avatar name={title} url={avatar} isOnline={isOnline} />
+      <div className="conversation-title">
+        <h2>{title}</h2>
+        <p>{kind === 'group' ? <MemberNames groupId={id} /> : isOnline ? 'online' : 'offline'}</p>
+      </div>
+      <IconButton
+        icon="pin"
+        label={isPinned ? 'Unpin' : 'Pin to the top'}
+        aria-pressed={isPinned}
+        onClick={() => (isPinned ? conversation.unpin() : conversation.pin())}
+      />
+      {kind === 'direct' && <BlockButton userId={id} />}
+    </header>
+  )
+}

@@ -1,0 +1,50 @@
+import type { Conversation, Message } from '@hermod/client'
+import { IconButton } from '../ui/icon-button.js'
+
+interface MessageActionsProps {
+  readonly conversation: Conversation
+  readonly message: Message
+  readonly isTabStop: boolean
+  onEdit(): void
+}
+
+/** What can be done with an own message: edit and recall a sent one, retry and discard a failed one. */
+export function MessageActions({ conversation, message, ...props }: MessageActionsProps) {
+  const { key, isOwn, id, status, contentType } = message
+  if (!isOwn) return null
+  const tabIndex = props.isTabStop ? 0 : -1
+  const ignoreFailure = () => {
+    // The message stays as it was; an app shows the error.
+  }
+  if (status === 'failed')
+    return (
+      <div className="message-actions always">
+        <IconButton
+          icon="retry"
+          label="Send again"
+          tabIndex={tabIndex}
+          onClick={() => conversation.retry(key)}
+        />
+        <IconButton
+          icon="close"
+          label="Discard"
+          tabIndex={tabIndex}
+          onClick={() => conversation.discard(key)}
+        />
+      </div>
+    )
+  if (id === 0) return null
+  return (
+    <div className="message-actions">
+      {contentType === 0 && (
+        <IconButton icon="edit" label="Edit" tabIndex={tabIndex} onClick={props.onEdit} />
+      )}
+      <IconButton
+        icon="recall"
+        label="Recall"
+        tabIndex={tabIndex}
+        onClick={() => conversation.recall(message).catch(ignoreFailure)}
+      />
+    </div>
+  )
+}

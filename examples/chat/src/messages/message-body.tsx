@@ -1,0 +1,30 @@
+import type { Message } from '@hermod/client'
+import { useClient } from '@hermod/client/react'
+import { sizeText } from '../ui/format.js'
+import { Icon } from '../ui/icon.js'
+import { Picture } from './picture.js'
+
+/** The content of a message: text, a picture, or a file to download. */
+export function MessageBody({ message }: { readonly message: Message }) {
+  const { contentType, attachment, text } = message
+  return (
+    <>
+      {contentType === 1 && <Picture message={message} />}
+      {contentType > 1 && attachment !== undefined && <FileLink message={message} />}
+      {text !== '' && <p className="message-text">{text}</p>}
+    </>
+  )
+}
+
+function FileLink({ message: { attachment = {} } }: { readonly message: Message }) {
+  const client = useClient()
+  const { url, name = 'File', size } = attachment
+  return (
+    <a className="file" href={url === undefined ? undefined : client.fileUrl(url)} download={name}>
+      <Icon name="file" />
+      <span>
+        {name} {size !== undefined && <small>{sizeText(size)}</small>}
+      </span>
+    </a>
+  )
+}

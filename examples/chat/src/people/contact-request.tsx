@@ -1,0 +1,32 @@
+import type { RosterApplication } from '@hermod/client'
+import { useClient, useView } from '@hermod/client/react'
+import { Avatar } from '../ui/avatar.js'
+
+/** A user who asks to become a contact, with both answers. */
+export function ContactRequest({ request }: { readonly request: RosterApplication }) {
+  const client = useClient()
+  const { user_id: userId, reason } = request
+  const user = useView(client.user(userId))
+  const name = user?.name ?? '…'
+  return (
+    <li className="request">
+      <Avatar name={name} url={user?.avatar ?? ''} />
+      <div className="item-text">
+        <span className="item-title">{name}</span>
+        <span className="preview">{reason || 'would like to write to you'}</span>
+        <div className="request-answers">
+          <button
+            type="button"
+            className="button primary"
+            onClick={() => client.contacts.accept(userId)}
+          >
+            Accept
+          </button>
+          <button type="button" className="button" onClick={() => client.contacts.decline(userId)}>
+            Decline
+          </button>
+        </div>
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,52 @@
+import { useRef, useState } from 'react'
+import { ConversationList } from '../conversations/conversation-list.js'
+import type { ConversationRef } from '../conversations/conversation-ref.js'
+import { ConversationView } from '../messages/conversation-view.js'
+import { People } from '../people/people.js'
+import { AccountBar } from './account-bar.js'
+import { Announcer } from './announcer.js'
+import { type SidebarTab, SidebarTabs } from './sidebar-tabs.js'
+
+/** The lists on the left, the open conversation on the right; in narrow sides one of them. */
+export function Chat({ name }: { readonly name: string }) {
+  const [tab, setTab] = useState<SidebarTab>('chats')
+  const [opened, setOpened] = useState<ConversationRef>()
+  const sidebar = useRef<HTMLDivElement>(null)
+
+  function open(conversation: ConversationRef) {
+    setOpened(conversation)
+    setTab('chats')
+  }
+
+  function close() {
+    // The list is hidden in narrow sides until the conversation is closed.
+    setTimeout(() =>
+      sidebar.current?.querySelector<HTMLElement>('[aria-current="true"], [data-item]')?.focus(),
+    )
+    setOpened(undefined)
+  }
+
+  return (
+    <div className="chat" data-open={opened !== undefined}>
+      <div className="sidebar" ref={sidebar}>
+        <AccountBar name={name} />
+        <SidebarTabs tab={tab} onChange={setTab} />
+        {tab === 'chats' ? (
+          <ConversationList opened={opened} onOpen={open} />
+        ) : (
+          <People onOpen={open} />
+        )}
+      </div>
+      {opened === undefined ? (
+        <p className="nothing-open">Choose a conversation.</p>
+      ) : (
+        <ConversationView
+          key={`${opened.kind}.${opened.id}`}
+          conversation={opened}
+          onClose={close}
+        />
+      )}
+      <Announcer />
+    </div>
+  )
+}

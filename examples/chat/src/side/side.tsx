@@ -1,0 +1,37 @@
+import { createClient } from '@hermod/client'
+import { ClientProvider } from '@hermod/client/react'
+import { useEffect, useState } from 'react'
+import type { DemoUser } from '../session.js'
+import { Chat } from './chat.js'
+
+interface SideProps {
+  readonly user: DemoUser
+  readonly appId: string
+  /** Narrow windows show one side only. */
+  readonly isShown: boolean
+}
+
+/** The chat of one user. An app has one client for its whole life; this page has one for each side. */
+export function Side({ user, appId, isShown }: SideProps) {
+  const [client] = useState(() =>
+    createClient({
+      url: location.origin,
+      appId,
+      userId: user.userId,
+      deviceGuid: `demo-${user.userId}`,
+      token: () => user.token,
+    }),
+  )
+  useEffect(() => {
+    // The header shows why there is no connection.
+    client.connect().catch(() => {})
+    return () => client.disconnect()
+  }, [client])
+  return (
+    <ClientProvider client={client}>
+      <section className="side" aria-label={user.name} data-shown={isShown}>
+        <Chat name={user.name} />
+      </section>
+    </ClientProvider>
+  )
+}

@@ -1,0 +1,62 @@
+/** The demo: a server on a temporary folder with two users, and a page that shows both. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { TempFolder } from '@hermod/testkit'
+import { loadConfig } from '../../config/config.js'
+import { startService } from '../server/server.js'
+import { Lifecycle } from '../../lib/lifecycle.js'
+import { createLog } from '../../observability/log.js'
+import { DemoClock } from './demo-clock.js'
+import { demoRoutes } from './routes.js'
+import { DemoServer } from './demo-server.js'
+import { createWorld } from './world/world.js'
+
+/** A running demo. */
+export interface RunningDemo {
+  /** The address of the page. */
+  readonly url: string
+  readonly appId: string
+  /** Stops the server and removes its folder. */
+  stop(): Promise<void>
+}
+
+/** The page as `npm run build` made it. */
+const pageFolder = fileURLToPath(new URL('../../demo', import.meta.url))
+const appId = 'demo'
+
+/**
+ * Starts the demo on 127.0.0.1. Settings of the environment do not apply.
+ * @param options.port 0: any free port
+ * @throws Error when the page was not built
+ */
+export function startDemo({ port }: { readonly port: number }): Promise<RunningDemo> {
+  if (!existsSync(join(pageFolder, 'chat.js')))
+    throw new Error('the page of the demo is not built; run npm run build in the checkout')
+  return Lifecycle.start(async (parts) => {
+    const folder = parts.add(new TempFolder('demo'), (each) => each[Symbol.dispose]())
+    const loaded = loadConfig({
+      PATH: process.env.PATH,
+      HERMOD_HOST: '127.0.0.1',
+      HERMOD_PORT: String(port),
+      HERMOD_DATA_DIR: folder.path,
+      HERMOD_RATE_LIMIT: 'off',
+      HERMOD_CORS_ORIGINS: 'off',
+      HERMOD_BOOTSTRAP_APP_ID: appId,
+    })
+    const clock = new DemoClock()
+    let session = ''
+    const service = parts.add(
+      await startService(loaded, createLog('error', process.stderr), {
+        clock,
+        routes: (options) => demoRoutes(options, { folder: pageFolder, session: () => session }),
+      }),
+      (each) => each.stop(),
+    )
+    const { first } = service
+    if (first === null) throw new Error('the folder of the demo is not empty')
+    const users = await createWorld(new DemoServer(service.url, first), clock)
+    session = JSON.stringify({ appId: first.appId, users })
+    return { url: `${service.url}/demo`, appId: first.appId, stop: () => parts.stop() }
+  })
+}

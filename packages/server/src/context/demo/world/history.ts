@@ -1,0 +1,61 @@
+/** A message of the history. */
+export interface Line {
+  readonly minutesAgo: number
+  readonly from: 'Ada' | 'Ben' | 'Cleo' | 'Dario'
+  readonly text: string
+  readonly hasPicture?: boolean
+}
+
+const dayMinutes = 24 * 60
+/** Days of short messages that come before the conversation, so that there is something to scroll. */
+const walkDays = 40
+
+/** What Ada and Ben wrote each other, oldest first. */
+export const directHistory: readonly [Line, ...Line[]] = [
+  {
+    minutesAgo: (walkDays + 3) * dayMinutes,
+    from: 'Ada',
+    text: 'Shall we walk a little every day, until the season begins?',
+  },
+  {
+    minutesAgo: (walkDays + 3) * dayMinutes - 4,
+    from: 'Ben',
+    text: 'Good plan. Write me how far you got, then I cannot stay at home.',
+  },
+  ...Array.from({ length: walkDays }, (_, index) => walks(index)).flat(),
+  { minutesAgo: 1600, from: 'Ben', text: 'The forecast for Saturday is out: sun from noon on.' },
+  { minutesAgo: 1594, from: 'Ada', text: 'Then we could take the path along the lake.' },
+  { minutesAgo: 1592, from: 'Ada', text: 'It is the longer one, but worth it.' },
+  {
+    minutesAgo: 1580,
+    from: 'Ben',
+    text: 'I was there last autumn. I must have a picture somewhere.',
+  },
+  { minutesAgo: 96, from: 'Ben', text: 'Found it!', hasPicture: true },
+  { minutesAgo: 91, from: 'Ada', text: 'What a light. I will bring the good camera this time.' },
+  { minutesAgo: 90, from: 'Ada', text: 'Train at 8:12?' },
+  { minutesAgo: 84, from: 'Ben', text: 'Perfect. Platform 4, I bring the coffee.' },
+]
+
+/** Two messages of one day. */
+function walks(index: number): Line[] {
+  const start = (walkDays + 2 - index) * dayMinutes
+  const kilometres = (seed: number) => (4 + ((index * seed) % 53) / 10).toFixed(1)
+  return [
+    { minutesAgo: start, from: 'Ada', text: `${kilometres(17)} km today` },
+    { minutesAgo: start - 25, from: 'Ben', text: `${kilometres(29)} km here` },
+  ]
+}
+
+export const groupHistory: readonly Line[] = [
+  { minutesAgo: 1500, from: 'Ben', text: 'Here we are, all three.' },
+  { minutesAgo: 1490, from: 'Cleo', text: 'Hello! Who has a map?' },
+  { minutesAgo: 1482, from: 'Ada', text: 'I have one, on paper even.' },
+  { minutesAgo: 60, from: 'Cleo', text: 'I bring a cake.' },
+  { minutesAgo: 58, from: 'Cleo', text: 'Is 8:12 early enough for the ferry?' },
+]
+
+/** What Ada has not read. */
+export const unreadHistory: readonly Line[] = [
+  { minutesAgo: 40, from: 'Dario', text: 'Are you in the office on Monday?' },
+]
