@@ -1,0 +1,116 @@
+/** The operations that clients call, on the model's data. */
+import type { ErrorName } from '@hermod/protocol'
+import type { Json } from '@hermod/testkit'
+import { Refusal } from './refusal.js'
+import type { ServerAccess, SessionName } from './server-access.js'
+import { direct, group, hasLog, isReader, type LogName, logOf, userOf } from './state.js'
+import { deliver, read, store } from './writes.js'
+
+export interface Caller {
+  readonly server: ServerAccess
+  readonly session: SessionName
+  readonly userId: number
+}
+
+/** @returns the members of the envelope: data, and what stands next to it */
+export type Operation = (caller: Caller, data: Json) => Json
+
+function refuse(error: ErrorName): never {
+  throw new Refusal(error)
+}
+
+const groupType = 2
+
+export const operations: Readonly<Record<string, Operation | undefined>> = {
+  'message.sync': ({ server, userId }, data) => {
+    const page = server.answers.sync(userId, data)
+    server.heads += page.heads.length
+    return { data: page }
+  },
+  'message.changes': ({ server, userId }, data) => {
+    requireReader(server, data.log, userId)
+    return { data: server.answers.changes(userId, data) }
+  },
+  'message.history': ({ server, userId }, data) => {
+    requireReader(server, data.log, userId)
+    return { data: server.answers.history(userId, data) }
+  },
+  'message.send': send,
+  'message.ack': ({ server, userId }, { conversation_id: peer, msg_id: msgId }) => {
+    const isGroup = server.database.groups.has(peer)
+    if (isGroup && !isReader(server.database, group(peer), userId)) refuse('conversation_not_found')
+    for (const write of read(server.database, userId, { peer, isGroup, msgId }))
+      server.commit(write)
+    return { data: true }
+  },
+  'message.delivered': ({ server, session, userId }, { conversations }) => {
+    for (const { conversation_id: peer, seq } of conversations) {
+      server.observe?.delivered(session.owner, direct(userId, peer), seq)
+      for (const write of deliver(server.database, userId, { peer, seq })) server.commit(write)
+    }
+    return { data: true }
+  },
+  'user.conversation.pin_list': ({ server, userId }) => ({
+    data: userOf(server.database, userId).pins.map((id) => ({ conversation_id: id })),
+  }),
+  'user.profile.get': ({ server, userId }) => ({
+    data: { user_id: userId, nick_name: userOf(server.database, userId).nickName },
+  }),
+  'contact.list': ({ server, userId }) => ({
+    data: [...userOf(server.database, userId).contacts.keys()].sort((a, b) => a - b),
+  }),
+  'contact.find': ({ server, userId }, { list }) => ({
+    data: list.map((id: number) => {
+      const alias = userOf(server.database, userId).contacts.get(id)
+      const { nickName } = userOf(server.database, id)
+      return {
+        user_id: id,
+        alias: alias ?? '',
+        nick_name: nickName,
+        relation: alias === undefined ? 0 : 1,
+      }
+    }),
+  }),
+  'group.user_joined': ({ server, userId }) => ({
+    data: [...server.database.groups.values()]
+      .filter(({ members, status }) => members.has(userId) && status === 0)
+      .map(({ id }) => id),
+  }),
+  'group.info': ({ server }, { group_id: id }) => {
+    const found = server.database.groups.get(id) ?? refuse('group_not_found')
+    return {
+      data: { group_id: id, name: found.name, status: found.status, version: found.version },
+    }
+  },
+  'presence.subscribe': (_caller, { user_ids: ids }) => ({
+    data: ids.map((id: number) => ({ user_id: id, online: false })),
+  }),
+}
+
+function requireReader({ database }: ServerAccess, name: LogName, userId: number): void {
+  if (isReader(database, name, userId) && hasLog(database, logOf(database, name), userId)) return
+  refuse(name.is_group ? 'member_required' : 'conversation_not_found')
+}
+
+function send({ server, session, userId }: Caller, data: Json): Json {
+  const { database, now } = server
+  const { type, targets, transaction_id: transactionId = 0, online_only: isTransient } = data
+  const [target] = targets
+  const key = `${userId} ${transactionId}`
+  const known = database.transactions.get(key)
+  const isKnown = known && now - known.time < server.options.transactionTtlMs
+  if (isKnown && transactionId > 0) return { data: true, msg_ids: known.msgIds }
+  if (isTransient || (data.content === '' && data.ext !== '')) return { data: true }
+  if (type === groupType) {
+    const found = database.groups.get(target) ?? refuse('group_not_found')
+    if (!found.members.has(userId) || found.status === 1) refuse('not_group_member')
+  } else if (!database.users.has(target)) refuse('user_not_found')
+  const name = type === groupType ? group(target) : direct(userId, target)
+  const { content = '', content_type, attachment, config, ext } = data
+  const { deviceSn } = session
+  const draft = { content, content_type, attachment, config, ext, deviceSn, transactionId }
+  const { write, msgId } = store(database, name, { senderId: userId, now, draft })
+  if (transactionId > 0) database.transactions.set(key, { time: now, msgIds: [msgId] })
+  server.commit(write)
+  return { data: true, msg_ids: [msgId] }
+}

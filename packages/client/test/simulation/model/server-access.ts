@@ -1,0 +1,51 @@
+/** What the parts of the model server need of it. */
+import type { Json } from '@hermod/testkit'
+import type { Random } from '../../../../server/test/support/random.js'
+import type { Agenda } from '../agenda.js'
+import type { AnswerLimits, Answers } from './answers.js'
+import type { Database, LogName } from './state.js'
+import type { Write } from './writes.js'
+
+export interface ModelServerOptions {
+  readonly agenda: Agenda
+  readonly random: Random
+  readonly limits: AnswerLimits
+  readonly transactionTtlMs: number
+  readonly maxInFlight: number
+}
+
+/** Hears what clients do, for checks. */
+export interface Observer {
+  /** A device has confirmed messages of a log up to a position. */
+  delivered(owner: string, log: LogName, seq: number): void
+}
+
+/** The user and device of a session. */
+export interface SessionName {
+  readonly owner: string
+  readonly userId: number
+  readonly guid: string | undefined
+  readonly deviceSn: number
+}
+
+export interface ServerAccess {
+  readonly database: Database
+  readonly options: ModelServerOptions
+  readonly answers: Answers
+  readonly observe: Observer | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** What clients did against the contract. */
+  readonly wrong: string[]
+  /** Heads that were answered. */
+  heads: number
+  nextId(): number
+  deviceSn(userId: number, guid: string): number
+  /** @returns the user of a token, or the refusal */
+  check(token: string): number | 'token_expired' | 'token_invalid'
+  commit(write: Write): void
+  closeAll(code: number, isMeant?: (session: SessionName) => boolean): void
+  leave(session: SessionName): void
+  /** Runs a call. @throws Refusal */
+  run(session: SessionName, op: string, data: Json): Json
+}

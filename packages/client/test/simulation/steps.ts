@@ -1,0 +1,99 @@
+/** The steps of a schedule: plain lists, so that a failing one can be shortened and written into a test. */
+import { Random } from '../../../server/test/support/random.js'
+
+/** A name, its numbers, and last the milliseconds until the next step. */
+export type Step = readonly [name: StepName, ...numbers: number[]]
+
+/** What a step chooses among, by its weight. The meaning is in world.ts. */
+const weights = {
+  /** device, conversation */
+  send: 22,
+  /** user, conversation */
+  post: 22,
+  /** user, conversation, which of the newest */
+  edit: 5,
+  recall: 4,
+  /** device, conversation */
+  read: 5,
+  /** user, conversation */
+  acknowledge: 4,
+  hide: 2,
+  /** sender */
+  broadcast: 2,
+  /** user, group */
+  membership: 4,
+  rename: 1,
+  muteMode: 1,
+  /** user, other user or conversation */
+  pin: 1,
+  contact: 2,
+  profile: 1,
+  /** device, conversation, limit */
+  history: 4,
+  /** device, transaction */
+  retry: 1,
+  discard: 1,
+  /** device */
+  cut: 4,
+  /** device, frames */
+  cutAfter: 3,
+  silence: 2,
+  offline: 2,
+  online: 2,
+  fallBehind: 3,
+  /** device, is the commit in flight done */
+  crash: 3,
+  freeze: 2,
+  thaw: 2,
+  slowStore: 2,
+  failStore: 1,
+  sleep: 1,
+  wakeup: 1,
+  kick: 1,
+  expireToken: 1,
+  /** error, how often */
+  refuse: 2,
+  /** milliseconds away, is it killed */
+  restart: 2,
+  purge: 2,
+  purgeChanges: 1,
+  backUp: 1,
+  restore: 1,
+  jumpServerClock: 1,
+  /** milliseconds */
+  wait: 3,
+  waitLong: 1,
+} as const
+
+export type StepName = keyof typeof weights
+
+const names = Object.entries(weights).flatMap(([name, weight]) =>
+  Array<StepName>(weight).fill(name as StepName),
+)
+
+/** Makes the steps of a seed. */
+export function stepsOf(seed: number): Step[] {
+  const random = new Random(seed)
+  const count = random.integer(20, 60)
+  return Array.from({ length: count }, (): Step => {
+    const name = random.pick(names)
+    const waitMs = random.chance(0.7) ? random.integer(0, 20) : random.integer(0, 1_500)
+    return [name, random.integer(0, 11), random.integer(0, 11), random.integer(0, 11), waitMs]
+  })
+}
+
+/** Leaves steps out as long as the schedule still fails. */
+export function shrink(steps: readonly Step[], fails: (steps: readonly Step[]) => boolean): Step[] {
+  let kept = [...steps]
+  for (
+    let size = Math.ceil(kept.length / 2);
+    size >= 1;
+    size = size === 1 ? 0 : Math.ceil(size / 2)
+  )
+    for (let start = 0; start < kept.length; ) {
+      const shorter = kept.toSpliced(start, size)
+      if (fails(shorter)) kept = shorter
+      else start += size
+    }
+  return kept
+}
