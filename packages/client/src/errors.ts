@@ -19,7 +19,7 @@ export const clientErrors = {
   upload_failed: -6,
   /** The app's token function failed. */
   token_failed: -7,
-  /** The token is of another user than the one that was named. */
+  /** The token is of another user, or of another device, than this client. */
   wrong_user: -8,
   /** What the app asks for is not there, such as an unsent message that was sent. */
   not_found: -9,
@@ -33,6 +33,33 @@ export const clientErrors = {
 
 /** The name of a failure of the client. */
 export type ClientErrorName = keyof typeof clientErrors
+
+/**
+ * Names of failures by the close code of the connection: after 4000 to 4499 the client comes back, after
+ * 4500 to 4999 it does not without the user.
+ */
+export const closeNames: Readonly<Record<number, string>> = {
+  4000: 'shutdown',
+  4001: 'slow_reader',
+  4002: 'no_pong',
+  4003: 'token_expired',
+  4004: 'too_many_requests',
+  4005: 'server_error',
+  4006: 'overloaded',
+  4008: 'epoch_changed',
+  4500: 'replaced',
+  4501: 'kicked',
+  4502: 'token_revoked',
+  4503: 'user_disabled',
+  4504: 'user_deleted',
+  4505: 'invalid_token',
+  4506: 'unknown_application',
+  4507: 'bad_frame',
+  4508: 'open_time_out',
+  4509: 'opened_twice',
+  4510: 'connection_limit',
+  4511: 'not_opened',
+}
 
 /** A failed call of the client: an error of the server, or one of {@link clientErrors}. */
 export class ClientError extends Error implements Failure {

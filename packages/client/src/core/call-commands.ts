@@ -26,7 +26,9 @@ export class CallCommands implements Part {
 
   command(id: string, command: Command): boolean {
     if (command.type !== 'call') return false
-    if (this.#context.isOpen) this.#call(id, command)
+    if (command.op === 'session.open')
+      this.#fail(id, failureOf('invalid_argument', 'op: the client itself opens the session'))
+    else if (this.#context.isOpen) this.#call(id, command)
     else if (!this.#isWanted())
       this.#fail(id, failureOf('not_connected', 'the client is not connected', true))
     else if (this.#pending.size >= maxPendingCommands)

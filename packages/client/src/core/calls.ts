@@ -19,6 +19,7 @@ export interface CallsHost {
   /** Runs after the current work, in the same step. */
   later(run: () => void): void
   after(key: string, ms: number, run: () => void): void
+  cancel(key: string): void
   send(text: string): void
   /** A call was not answered in time. */
   unanswered(): void
@@ -62,12 +63,15 @@ export class Calls {
 
   closed(): void {
     this.#isOpen = false
+    this.#isWatching = false
+    this.#host.cancel('calls.limit')
+    this.#host.cancel('calls.pause')
     const sent = [...this.#inFlight.values()]
     const waiting = this.#waiting
     this.#inFlight.clear()
     this.#waiting = []
     for (const call of sent) this.#finish(call, { type: 'lost', isSent: true })
-    for (const call of waiting) this.#finish(call, { type: 'lost', isSent: call.repeats > 0 })
+    for (const call of waiting) this.#finish(call, { type: 'lost', isSent: false })
   }
 
   /** @returns cancels the call */

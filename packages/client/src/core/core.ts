@@ -77,6 +77,7 @@ export class Core implements CoreMachine, CoreContext {
       },
       later: (run) => this.#later.push(run),
       after: (key, ms, run) => this.after(key, ms, run),
+      cancel: (key) => this.cancel(key),
       send: (text) => this.#link.send(text),
       unanswered: () => this.#link.wakeup(),
     })

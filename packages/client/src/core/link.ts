@@ -1,4 +1,4 @@
-import { failureOf } from '../errors.js'
+import { closeNames, failureOf } from '../errors.js'
 import { type AnswerFrame, failureIn, isTime, limitOf } from './calls.js'
 import type { CoreContext } from './core-context.js'
 import type { Failure } from './inputs.js'
@@ -43,6 +43,8 @@ const silenceMs = 10_000
 const stableMs = 10_000
 const firstBackOffMs = 500
 const maxBackOffMs = 30_000
+/** The longest wait that a server may order. */
+const maxWaitMs = 300_000
 /** Refused tokens in a row after which the client ends. */
 const maxRefusals = 3
 
@@ -177,7 +179,7 @@ export class Link {
     if (typeof code !== 'number') return
     const text = typeof reason === 'string' ? reason : ''
     this.#closing = { code, reason: text }
-    if (isTime(retryAfterMs)) this.#notBefore = this.#context.now + retryAfterMs
+    if (isTime(retryAfterMs)) this.#waitFor(retryAfterMs)
     this.#context.after('link.closing', closingLimitMs, () => {
       if (this.#closing) this.#replace(code, text)
     })
@@ -199,7 +201,7 @@ export class Link {
       if (this.#refusals === 1) this.#try()
       else this.#retry(failure)
     } else if (end.code >= 4500 && end.code <= 4999) this.#end(failure)
-    else this.#retry(refusal ?? (isOurs(end.code) ? failure : undefined))
+    else this.#retry(failure)
   }
 
   /** What the server sends, or its silence, breaks the contract: connects anew after a time. */
@@ -250,10 +252,10 @@ export class Link {
     const failure = failureIn(frame)
     if (failure) {
       // The close follows, with the code that says what to do.
-      this.#refusal = failure
+      this.#refusal =
+        failure.name === 'no_permission' ? failureOf('wrong_user', failure.message) : failure
       if (refusedTokenErrors.includes(failure.code)) this.#refuseToken()
-      if (failure.retryAfterMs !== undefined)
-        this.#notBefore = this.#context.now + failure.retryAfterMs
+      if (failure.retryAfterMs !== undefined) this.#waitFor(failure.retryAfterMs)
       return
     }
     const session = frame.data as OpenedSession
@@ -264,7 +266,7 @@ export class Link {
     const expected = this.#options.userId || this.#context.batch.meta.userId
     if (expected !== 0 && session.user_id !== expected) {
       const message = `the token is of user ${session.user_id}, not of user ${expected}`
-      this.#token = ''
+      this.#refuseToken()
       this.#abandon(1000)
       this.#end(failureOf('wrong_user', message))
       return
@@ -273,11 +275,14 @@ export class Link {
     this.#phase = 'open'
     this.#openedAt = this.#context.now
     this.#pingMs = limitOf(session.ping_ms, 25_000, 600_000)
-    this.#refusedToken = ''
     this.#refusals = 0
     this.#show({ state: 'syncing' })
     this.#watch(this.#pingMs + silenceMs)
     this.#host.opened(session)
+  }
+
+  #waitFor(ms: number): void {
+    this.#notBefore = this.#context.now + Math.min(ms, maxWaitMs)
   }
 
   #refuseToken(): void {
@@ -351,7 +356,7 @@ export class Link {
   }
 
   /** Waits for the next try: full jitter below a bound that doubles, or as long as the server says. */
-  #retry(failure: Failure | undefined): void {
+  #retry(failure: Failure): void {
     const bound = Math.min(maxBackOffMs, firstBackOffMs * 2 ** this.#failures)
     const waitMs = this.#notBefore - this.#context.now
     const ms = Math.ceil(waitMs > 0 ? waitMs : this.#context.random() * bound)
@@ -361,7 +366,7 @@ export class Link {
     this.#become('waiting', {
       state: 'offline',
       retryInMs: ms,
-      ...(failure && { failure }),
+      failure,
     })
     this.#context.after('link.retry', ms, () => {
       if (this.#phase === 'waiting') this.#try()
@@ -407,9 +412,11 @@ function isOurs(code: number): boolean {
 }
 
 function closeFailure(code: number, reason: string): Failure {
+  if (!isOurs(code))
+    return failureOf('not_connected', reason || `the connection ended with ${code}`, true)
   return {
     code,
-    name: 'connection_closed',
+    name: closeNames[code] ?? `close_${code}`,
     message: reason || `the server closed the connection with ${code}`,
     retry: code < 4500,
   }
