@@ -1,106 +1,173 @@
-import { Core, type CoreOptions } from '../../src/core/core.js'
-import type { CallOutcome, CoreContext } from '../../src/core/core-context.js'
+import type { Batch } from '../../src/core/batch.js'
+import { Core } from '../../src/core/core.js'
+import type { CoreContext } from '../../src/core/core-context.js'
 import type { Effect } from '../../src/core/effects.js'
-import type { Command, InputBody } from '../../src/core/inputs.js'
-import type { ConnectionStatus } from '../../src/core/live-state.js'
-import type { OpenedSession, Part } from '../../src/core/part.js'
-import type { StoredState } from '../../src/ports/store.js'
+import type { Command, Failure, InputBody } from '../../src/core/inputs.js'
+import type { LiveState } from '../../src/core/live-state.js'
+import type { Part } from '../../src/core/part.js'
+import type {
+  LogRecord,
+  MessageRecord,
+  MetaRecord,
+  ThingRecord,
+  UnsentRecord,
+} from '../../src/core/records.js'
 
-/** A successful answer to session.open. */
-export const openedSession: OpenedSession = {
-  session_id: 1,
-  user_id: 5,
-  device_sn: 1,
-  epoch: 'e1',
-  pos: 'p1',
-  server_time: 1_000_000,
-  ping_ms: 25_000,
-  max_frame: 65_536,
-  max_in_flight: 2,
-  transaction_ttl_ms: 86_400_000,
-  sync: 'current',
+/** A call that the server has received. */
+export interface ReceivedCall {
+  readonly id: number
+  readonly op: string
+  // biome-ignore lint/suspicious/noExplicitAny: parameters of any operation
+  readonly data: any
 }
 
-const runId = 'bench'
+/** What a core has stored. */
+export class StoredTables {
+  meta: MetaRecord | undefined
+  readonly logs = new Map<string, LogRecord>()
+  readonly messages = new Map<string, MessageRecord>()
+  readonly unsent = new Map<number, UnsentRecord>()
+  readonly things = new Map<string, ThingRecord>()
 
-export interface BenchOptions extends Partial<CoreOptions> {
-  readonly part?: (context: CoreContext) => Part
-  readonly state?: StoredState
+  apply(batch: Batch): void {
+    this.meta = batch.meta
+    if (batch.isReset) for (const table of [this.logs, this.messages, this.things]) table.clear()
+    for (const { log, seq } of batch.removed) this.messages.delete(`${log} ${seq}`)
+    for (const record of batch.logs) this.logs.set(record.key, record)
+    for (const record of batch.messages) this.messages.set(`${record.log} ${record.seq}`, record)
+    for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
+    for (const transactionId of batch.sent) this.unsent.delete(transactionId)
+    for (const record of batch.things) this.things.set(record.key, record)
+    for (const key of batch.goneThings) this.things.delete(key)
+  }
 }
 
-/**
- * A core whose surroundings are the test: it sets the clock, fires timers and answers. Batches are
- * applied at once.
- */
+export interface CoreBenchOptions {
+  readonly parts: (context: CoreContext) => readonly Part[]
+  readonly transactionTtlMs?: number
+  /** False: batches wait for `commit`. */
+  readonly isCommitting?: boolean
+  readonly random?: () => number
+}
+
+/** Runs a core with parts under test: a store, a clock and a server that the test plays. */
 export class CoreBench {
-  readonly core: Core
+  readonly me = 5
+  readonly stored = new StoredTables()
+  now = 1_000_000
+  isCommitting: boolean
+  core!: Core
   context!: CoreContext
-  now = 1_000
-  /** Effects since the last `take`. */
+  live!: LiveState
+  /** Calls without an answer. */
+  calls: ReceivedCall[] = []
+  /** Outcomes of commands. */
+  results = new Map<string, unknown>()
+  failures = new Map<string, Failure>()
+  /** Effects that the bench does not run, such as uploads. */
   effects: Effect[] = []
-  /** All errors of the core. */
-  readonly errors: unknown[] = []
-  status: ConnectionStatus = { state: 'idle' }
-  #action: (context: CoreContext) => void = () => {}
+  epoch = 'e'
+  onCommit: () => void = () => undefined
+  readonly #options: CoreBenchOptions
   readonly #timers = new Map<string, number>()
+  #applying: Batch | undefined
+  #connection = 0
+  #commands = 0
 
-  constructor({ part = () => ({}), state, ...options }: BenchOptions = {}) {
+  constructor(options: CoreBenchOptions) {
+    this.#options = options
+    this.isCommitting = options.isCommitting ?? true
+    this.restart()
+  }
+
+  /** Starts a core with what is stored, as after a reload. */
+  restart(): void {
+    const { parts, random = () => 0.5 } = this.#options
+    this.#timers.clear()
+    this.#applying = undefined
+    this.calls = []
     this.core = new Core({
       appId: 'app',
-      userId: 0,
+      userId: this.me,
       deviceGuid: null,
       platform: 6,
-      userAgent: 'test',
-      sdk: 'test',
-      random: () => 0.5,
+      userAgent: '',
+      sdk: '',
+      random,
       isDurable: true,
       parts: (context) => {
         this.context = context
-        return [part(context), { command: (id) => this.#runs(id) }]
+        return parts(context)
       },
-      ...options,
     })
-    this.step({ type: 'start', state: state ?? { logs: [], unsent: [], things: [] } })
+    const { meta, logs, unsent, things } = this.stored
+    this.step({
+      type: 'start',
+      state: {
+        ...(meta && { meta }),
+        logs: [...logs.values()],
+        unsent: [...unsent.values()],
+        things: [...things.values()],
+      },
+    })
   }
 
-  /** The number of the connection that was opened last. */
-  connection = 0
-
-  step(input: InputBody): void {
-    for (const effect of this.core.step({ now: this.now, ...input })) {
-      this.effects.push(effect)
-      if (effect.type === 'timer') this.#timers.set(effect.key, this.now + effect.ms)
-      else if (effect.type === 'cancelTimer') this.#timers.delete(effect.key)
-      else if (effect.type === 'connect') this.connection = effect.connection
-      else if (effect.type === 'live') this.status = effect.live.connection
-      else if (effect.type === 'error') this.errors.push(effect.error)
-    }
-    if (this.effects.some((each) => each.type === 'apply')) {
-      this.effects = this.effects.filter((each) => each.type !== 'apply')
-      this.step({ type: 'applied' })
-    }
+  /** Opens a session, or opens it again. */
+  open(): void {
+    this.step({ type: 'connect' })
+    for (let tries = 0; !this.context.isOpen && tries < 20; tries++) this.advance(1_000)
   }
 
-  /** Returns the effects of a kind since the last call, and forgets all others. */
-  take<Type extends Effect['type']>(type: Type): Extract<Effect, { readonly type: Type }>[] {
-    const taken = this.effects.filter((each) => each.type === type)
-    this.effects = []
-    return taken as Extract<Effect, { readonly type: Type }>[]
+  /** Ends the connection without a word. */
+  cut(): void {
+    this.calls = []
+    this.step({ type: 'ended', connection: this.#connection, code: 1006, reason: '' })
   }
 
-  /** Returns the frames that were sent since the last `take`, as values. */
-  sent(): Record<string, unknown>[] {
-    return this.take('send').map(({ text }) => JSON.parse(text) as Record<string, unknown>)
+  command(command: Command): string {
+    const id = `c${++this.#commands}`
+    this.step({ type: 'command', id, command })
+    return id
   }
 
-  /** Time until a timer fires, undefined: there is none. */
-  timer(key: string): number | undefined {
-    const due = this.#timers.get(key)
-    return due === undefined ? undefined : due - this.now
+  answer(call: ReceivedCall, data: unknown, extras: object = {}): void {
+    this.#reply(call, { code: 200, message: null, data, ...extras })
   }
 
-  /** Lets time pass and fires the timers that are due, each in its time. */
-  pass(ms: number): void {
+  refuse(call: ReceivedCall, code: number, name: string, extras: object = {}): void {
+    this.#reply(call, { code, name, message: name, retry: false, ...extras })
+  }
+
+  event(event: string, data: object, change?: number): void {
+    this.#frame({ event, data, ...(change !== undefined && { change }) })
+  }
+
+  /** Takes the oldest unanswered call of an operation. */
+  take(op: string): ReceivedCall {
+    const call = this.calls.find((each) => each.op === op)
+    if (!call) throw new Error(`no call ${op}; calls: ${this.calls.map((each) => each.op)}`)
+    this.calls = this.calls.filter((each) => each !== call)
+    return call
+  }
+
+  /** Commits the batch that is being applied. */
+  commit(): boolean {
+    const batch = this.#applying
+    if (!batch) return false
+    this.#applying = undefined
+    this.stored.apply(batch)
+    this.onCommit()
+    this.step({ type: 'applied' })
+    return true
+  }
+
+  /** Commits the batch that is being applied, and ends the core before it hears of that. */
+  commitLast(): void {
+    if (this.#applying) this.stored.apply(this.#applying)
+    this.onCommit()
+  }
+
+  advance(ms: number): void {
     const end = this.now + ms
     for (;;) {
       const [next] = [...this.#timers].sort(([, a], [, b]) => a - b)
@@ -112,69 +179,76 @@ export class CoreBench {
     this.now = end
   }
 
-  /** Lets the back-off pass. */
-  retry(): void {
-    this.pass(this.timer('link.retry') ?? 0)
+  step(input: InputBody): void {
+    for (const effect of this.core.step({ now: this.now, ...input })) this.#run(effect)
+    if (this.isCommitting) this.commit()
   }
 
-  /** Lets time pass while no timer fires, as in a sleeping machine; then all fire that are due. */
-  sleep(ms: number): void {
-    this.now += ms
-    this.pass(0)
+  #run(effect: Effect): void {
+    switch (effect.type) {
+      case 'apply':
+        this.#applying = effect.batch
+        break
+      case 'token':
+        this.step({ type: 'token', token: 't' })
+        break
+      case 'connect':
+        this.#connection = effect.connection
+        this.step({ type: 'opened', connection: effect.connection })
+        break
+      case 'send':
+        this.#receive(effect.text)
+        break
+      case 'timer':
+        this.#timers.set(effect.key, this.now + effect.ms)
+        break
+      case 'cancelTimer':
+        this.#timers.delete(effect.key)
+        break
+      case 'result':
+        this.results.set(effect.id, effect.value)
+        break
+      case 'failure':
+        this.failures.set(effect.id, effect.failure)
+        break
+      case 'live':
+        this.live = effect.live
+        break
+      case 'error':
+        throw effect.error
+      default:
+        this.effects.push(effect)
+    }
   }
 
-  frame(value: unknown): void {
-    const text = typeof value === 'string' ? value : JSON.stringify(value)
-    this.step({ type: 'frame', connection: this.connection, text })
-  }
-
-  end(code: number, reason = ''): void {
-    this.step({ type: 'ended', connection: this.connection, code, reason })
-  }
-
-  /** Does the handshake of the last connection, and answers session.open. */
-  open(session: Partial<OpenedSession> = {}): void {
-    this.step({ type: 'opened', connection: this.connection })
-    this.frame({
-      id: 'open',
+  #receive(text: string): void {
+    const frame = JSON.parse(text)
+    if (frame.op !== 'session.open') {
+      this.calls.push(frame)
+      return
+    }
+    this.#reply(frame, {
       code: 200,
       message: null,
-      data: { ...openedSession, ...session },
+      data: {
+        session_id: 1,
+        user_id: this.me,
+        epoch: this.epoch,
+        server_time: this.now,
+        ping_ms: 10 ** 9,
+        max_frame: 1_000_000,
+        max_in_flight: 16,
+        transaction_ttl_ms: this.#options.transactionTtlMs ?? 86_400_000,
+        sync: 'needed',
+      },
     })
   }
 
-  /** Connects with a token, and opens the session. */
-  goOnline(session: Partial<OpenedSession> = {}): void {
-    this.step({ type: 'connect' })
-    this.step({ type: 'token', token: 'token 1' })
-    this.open(session)
-    this.run((context) => context.setSynced(true))
-    this.effects = []
+  #reply({ id }: { readonly id: unknown }, members: object): void {
+    this.#frame({ id, ...members })
   }
 
-  /** Runs what a part would do. */
-  run(action: (context: CoreContext) => void): void {
-    this.#action = action
-    this.command(runId, { type: 'typing', conversationId: 1, isGroup: false })
-  }
-
-  command(id: string, command: Command): void {
-    this.step({ type: 'command', id, command })
-  }
-
-  /** Calls an operation as a part does; the outcomes are appended to the list. */
-  call(op: string, data: object = {}): { outcomes: CallOutcome[]; cancel: () => void } {
-    const outcomes: CallOutcome[] = []
-    let cancel = () => {}
-    this.run((context) => {
-      cancel = context.call(op, data, (outcome) => outcomes.push(outcome))
-    })
-    return { outcomes, cancel }
-  }
-
-  #runs(id: string): boolean {
-    if (id !== runId) return false
-    this.#action(this.context)
-    return true
+  #frame(frame: object): void {
+    this.step({ type: 'frame', connection: this.#connection, text: JSON.stringify(frame) })
   }
 }

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CoreBench } from '../../test/support/core-bench.js'
+import { LinkBench } from '../../../test/support/link-bench.js'
 
-function online(session = {}): CoreBench {
-  const bench = new CoreBench()
+function online(session = {}): LinkBench {
+  const bench = new LinkBench()
   bench.goOnline(session)
   return bench
 }
 
-const ids = (bench: CoreBench) => bench.sent().map(({ id }) => id as number)
+const ids = (bench: LinkBench) => bench.sent().map(({ id }) => id as number)
 
 describe('calls', () => {
   it('carry all parameters, and give the answer without the envelope', () => {
@@ -94,7 +94,7 @@ describe('calls', () => {
   })
 
   it('without a session are lost, and were not sent', () => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     expect(bench.call('op').outcomes).toEqual([{ type: 'lost', isSent: false }])
   })
 
@@ -177,10 +177,10 @@ describe('calls', () => {
       fc.constant({ type: 'cut' as const }),
       fc.constant({ type: 'open' as const }),
     )
-    fc.assert(
+    void fc.assert(
       fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
         const bench = online()
-        const calls: ReturnType<CoreBench['call']>[] = []
+        const calls: ReturnType<LinkBench['call']>[] = []
         for (const each of actions) {
           if (each.type === 'call') calls.push(bench.call('op'))
           else if (each.type === 'answer') bench.frame({ id: each.id, code: each.code, data: 0 })
@@ -213,7 +213,7 @@ describe('calls of the app', () => {
   })
 
   it('wait for a session up to 10 s', () => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     bench.step({ type: 'connect' })
     bench.command('c1', command)
     bench.pass(9_999)
@@ -228,7 +228,7 @@ describe('calls of the app', () => {
   })
 
   it('fail at once when the app wants no connection', () => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     bench.command('c1', command)
     expect(bench.take('failure')).toMatchObject([{ id: 'c1', failure: { name: 'not_connected' } }])
   })

@@ -1,7 +1,7 @@
-import { failureOf } from '../errors.js'
-import type { CallOptions, CallOutcome } from './core-context.js'
-import type { Failure } from './inputs.js'
-import type { OpenedSession } from './part.js'
+import { failureOf } from '../../errors.js'
+import type { CallOptions, CallOutcome } from '../core-context.js'
+import type { Failure } from '../inputs.js'
+import type { OpenedSession } from '../part.js'
 
 /** Calls that wait for their turn. */
 export const maxWaitingCalls = 1_000

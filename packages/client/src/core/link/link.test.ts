@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { CoreBench, openedSession } from '../../test/support/core-bench.js'
+import { LinkBench, openedSession } from '../../../test/support/link-bench.js'
 
 /** A bench that has asked for a connection and has its token. */
-function connecting(options = {}): CoreBench {
-  const bench = new CoreBench(options)
+function connecting(options = {}): LinkBench {
+  const bench = new LinkBench(options)
   bench.step({ type: 'connect' })
   bench.step({ type: 'token', token: 'token 1' })
   return bench
 }
 
-function online(session = {}): CoreBench {
-  const bench = new CoreBench()
+function online(session = {}): LinkBench {
+  const bench = new LinkBench()
   bench.goOnline(session)
   return bench
 }
 
 describe('connecting', () => {
   it('asks for a token, opens one connection and a session, and is online once synced', () => {
-    const bench = new CoreBench({ deviceGuid: 'guid', userId: 5 })
+    const bench = new LinkBench({ deviceGuid: 'guid', userId: 5 })
     bench.step({ type: 'connect' })
     expect(bench.take('token')).toEqual([{ type: 'token', isRefused: false }])
     expect(bench.status).toEqual({ state: 'connecting' })
@@ -47,7 +47,7 @@ describe('connecting', () => {
   })
 
   it('is one connection, however often the app asks for it', () => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     bench.step({ type: 'connect' })
     bench.step({ type: 'connect' })
     expect(bench.take('token')).toHaveLength(1)
@@ -290,7 +290,7 @@ describe('tokens', () => {
   })
 
   it('a function that fails is asked again later', () => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     bench.step({ type: 'connect' })
     bench.step({ type: 'tokenFailed', message: 'no network' })
     expect(bench.status).toMatchObject({
@@ -302,7 +302,7 @@ describe('tokens', () => {
   })
 
   it('a function that never settles is asked again after 30 s, and its request is aborted', () => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     bench.step({ type: 'connect' })
     bench.pass(30_000)
     expect(bench.status).toMatchObject({ failure: { name: 'token_failed' } })
@@ -310,7 +310,7 @@ describe('tokens', () => {
   })
 
   it.each([undefined, null, 5, '', {}])('%s is no token', (token) => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     bench.step({ type: 'connect' })
     bench.step({ type: 'token', token: token as string })
     expect(bench.status).toMatchObject({ failure: { name: 'token_failed' } })
@@ -427,7 +427,7 @@ describe('servers that break the contract', () => {
   })
 
   it.each([-1, 0, 'x', null, 1e300])('lives with the limits %s', (value) => {
-    const bench = new CoreBench()
+    const bench = new LinkBench()
     const limits = { ping_ms: value, max_frame: value, max_in_flight: value } as never
     bench.goOnline(limits)
     const { outcomes } = bench.call('user.profile')
@@ -440,7 +440,7 @@ describe('servers that break the contract', () => {
 
   it('a part that cannot take an event makes the client connect anew before its position is kept', () => {
     const positions: string[] = []
-    const bench = new CoreBench({
+    const bench = new LinkBench({
       part: () => ({
         event({ data }) {
           if ((data as { id: number }).id === 0) throw new Error('no such message')

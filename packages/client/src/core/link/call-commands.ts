@@ -1,7 +1,7 @@
-import { failureOf } from '../errors.js'
-import type { CallOutcome, CoreContext } from './core-context.js'
-import type { Command, Failure } from './inputs.js'
-import type { Part } from './part.js'
+import { failureOf } from '../../errors.js'
+import type { CallOutcome, CoreContext } from '../core-context.js'
+import type { Command, Failure } from '../inputs.js'
+import type { Part } from '../part.js'
 
 /** Time that a call of the app waits for a session. */
 export const sessionWaitMs = 10_000
