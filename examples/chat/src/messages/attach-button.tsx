@@ -1,6 +1,7 @@
 import type { Conversation, Draft } from '@hermod/client'
 import { useRef } from 'react'
 import { IconButton } from '../ui/icon-button.js'
+import { useAttempt } from '../ui/notice.js'
 
 interface AttachButtonProps {
   readonly conversation: Conversation
@@ -9,6 +10,7 @@ interface AttachButtonProps {
 
 /** Chooses files and sends each as a message. The client uploads it first. */
 export function AttachButton({ conversation, onSent }: AttachButtonProps) {
+  const attempt = useAttempt()
   const input = useRef<HTMLInputElement>(null)
 
   async function send(files: FileList | null) {
@@ -29,9 +31,11 @@ export function AttachButton({ conversation, onSent }: AttachButtonProps) {
         multiple
         hidden
         onChange={({ target }) => {
-          void send(target.files).finally(() => {
-            target.value = ''
-          })
+          attempt(
+            send(target.files).finally(() => {
+              target.value = ''
+            }),
+          )
         }}
       />
     </>

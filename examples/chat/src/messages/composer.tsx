@@ -1,6 +1,7 @@
 import type { Conversation, Message } from '@hermod/client'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { IconButton } from '../ui/icon-button.js'
+import { useAttempt } from '../ui/notice.js'
 import { AttachButton } from './attach-button.js'
 
 interface ComposerProps {
@@ -15,6 +16,7 @@ interface ComposerProps {
 
 /** The field for a message. Enter sends, Shift+Enter makes a line, Escape ends an edit. */
 export function Composer({ conversation, edited, lastOwn, onEdit, onSent }: ComposerProps) {
+  const attempt = useAttempt()
   const [text, setText] = useState(edited?.text ?? '')
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => field.current?.focus(), [])
@@ -24,8 +26,9 @@ export function Composer({ conversation, edited, lastOwn, onEdit, onSent }: Comp
     if (said === '') return
     setText('')
     onEdit(undefined)
-    if (edited === undefined) void conversation.send(said).then(onSent)
-    else void conversation.edit(edited, said)
+    attempt(
+      edited === undefined ? conversation.send(said).then(onSent) : conversation.edit(edited, said),
+    )
   }
 
   function onKeyDown(event: KeyboardEvent) {

@@ -2,6 +2,7 @@ import type { ConversationSummary } from '@hermod/client'
 import { useClient } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
 import { IconButton } from '../ui/icon-button.js'
+import { useAttempt } from '../ui/notice.js'
 import { BlockButton } from './block-button.js'
 import { MemberNames } from './member-names.js'
 
@@ -14,6 +15,7 @@ interface ConversationHeaderProps {
 export function ConversationHeader({ summary, onClose }: ConversationHeaderProps) {
   const { id, kind, title, avatar, isOnline, isPinned } = summary
   const conversation = useClient().conversation(id, kind)
+  const attempt = useAttempt()
   return (
     <header className="conversation-header">
       <IconButton className="back" icon="back" label="Back to the list" onClick={onClose} />
@@ -26,7 +28,7 @@ export function ConversationHeader({ summary, onClose }: ConversationHeaderProps
         icon="pin"
         label={isPinned ? 'Unpin' : 'Pin to the top'}
         aria-pressed={isPinned}
-        onClick={() => (isPinned ? conversation.unpin() : conversation.pin())}
+        onClick={() => attempt(isPinned ? conversation.unpin() : conversation.pin())}
       />
       {kind === 'direct' && <BlockButton userId={id} />}
     </header>

@@ -1,5 +1,6 @@
 import type { Conversation, Message } from '@hermod/client'
 import { IconButton } from '../ui/icon-button.js'
+import { useAttempt } from '../ui/notice.js'
 
 interface MessageActionsProps {
   readonly conversation: Conversation
@@ -10,12 +11,12 @@ interface MessageActionsProps {
 
 /** What can be done with an own message: edit and recall a sent one, retry and discard a failed one. */
 export function MessageActions({ conversation, message, ...props }: MessageActionsProps) {
-  const { key, isOwn, id, status, contentType } = message
+  const { key, isOwn, id, status, contentType, failure } = message
+  const attempt = useAttempt()
   if (!isOwn) return null
   const tabIndex = props.isTabStop ? 0 : -1
-  const ignoreFailure = () => {
-    // The message stays as it was; an app shows the error.
-  }
+  // The footer says that it may have been stored; sending it again is up to the user.
+  const isUndecided = failure?.name === 'undecided'
   if (status === 'failed')
     return (
       <div className="message-actions always">
@@ -23,13 +24,13 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
           icon="retry"
           label="Send again"
           tabIndex={tabIndex}
-          onClick={() => conversation.retry(key)}
+          onClick={() => attempt(conversation.retry(key, { anyway: isUndecided }))}
         />
         <IconButton
           icon="close"
           label="Discard"
           tabIndex={tabIndex}
-          onClick={() => conversation.discard(key)}
+          onClick={() => attempt(conversation.discard(key))}
         />
       </div>
     )
@@ -43,7 +44,7 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
         icon="recall"
         label="Recall"
         tabIndex={tabIndex}
-        onClick={() => conversation.recall(message).catch(ignoreFailure)}
+        onClick={() => attempt(conversation.recall(message))}
       />
     </div>
   )

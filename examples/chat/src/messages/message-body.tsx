@@ -1,7 +1,7 @@
 import type { Message } from '@hermod/client'
-import { useClient } from '@hermod/client/react'
 import { sizeText } from '../ui/format.js'
 import { Icon } from '../ui/icon.js'
+import { useFileUrl } from '../ui/use-file-url.js'
 import { Picture } from './picture.js'
 
 /** The content of a message: text, a picture, or a file to download. */
@@ -17,10 +17,10 @@ export function MessageBody({ message }: { readonly message: Message }) {
 }
 
 function FileLink({ message: { attachment = {} } }: { readonly message: Message }) {
-  const client = useClient()
-  const { url, name = 'File', size } = attachment
+  const { url = '', name = 'File', size } = attachment
+  const address = useFileUrl(url)
   return (
-    <a className="file" href={url === undefined ? undefined : client.fileUrl(url)} download={name}>
+    <a className="file" href={address} download={name}>
       <Icon name="file" />
       <span>
         {name} {size !== undefined && <small>{sizeText(size)}</small>}

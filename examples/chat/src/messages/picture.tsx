@@ -1,7 +1,7 @@
 import type { Message } from '@hermod/client'
-import { useClient } from '@hermod/client/react'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { IconButton } from '../ui/icon-button.js'
+import { useFileUrl } from '../ui/use-file-url.js'
 import { UploadProgress } from './upload-progress.js'
 
 const sidePixels = 260
@@ -11,13 +11,13 @@ const sidePixels = 260
  * loaded, because the sender put width and height into the attachment.
  */
 export function Picture({ message: { attachment = {}, upload } }: { readonly message: Message }) {
-  const client = useClient()
+  const { url = '', name = 'picture', width = 4, height = 3 } = attachment
+  const thumbnail = useFileUrl(url, 2 * sidePixels)
   const [isLoaded, setLoaded] = useState(false)
-  const full = useRef<HTMLDialogElement>(null)
-  const { url, name = 'picture', width = 4, height = 3 } = attachment
+  const [isOpen, setOpen] = useState(false)
   const scale = sidePixels / Math.max(width, height)
   const style = { width: Math.round(width * scale), aspectRatio: `${width} / ${height}` }
-  if (url === undefined)
+  if (url === '')
     return (
       <div className="picture" style={style}>
         <UploadProgress upload={upload} name={name} />
@@ -31,18 +31,29 @@ export function Picture({ message: { attachment = {}, upload } }: { readonly mes
         style={style}
         data-loaded={isLoaded}
         aria-label={`Show ${name}`}
-        onClick={() => full.current?.showModal()}
+        onClick={() => setOpen(true)}
       >
-        <img
-          src={client.fileUrl(url, { thumbnail: 2 * sidePixels })}
-          alt={name}
-          onLoad={() => setLoaded(true)}
-        />
+        <img src={thumbnail} alt={name} onLoad={() => setLoaded(true)} />
       </button>
-      <dialog className="full-picture" ref={full} aria-label={name}>
-        <IconButton icon="close" label="Close" onClick={() => full.current?.close()} />
-        <img src={client.fileUrl(url)} alt={name} loading="lazy" />
-      </dialog>
+      {isOpen && <FullPicture url={url} name={name} onClose={() => setOpen(false)} />}
     </>
+  )
+}
+
+interface FullPictureProps {
+  readonly url: string
+  readonly name: string
+  onClose(): void
+}
+
+function FullPicture({ url, name, onClose }: FullPictureProps) {
+  const address = useFileUrl(url)
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog className="full-picture" ref={dialog} aria-label={name} onClose={onClose}>
+      <IconButton icon="close" label="Close" onClick={() => dialog.current?.close()} />
+      <img src={address} alt={name} />
+    </dialog>
   )
 }

@@ -1,10 +1,12 @@
 import type { RosterApplication } from '@hermod/client'
 import { useClient, useView } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
+import { useAttempt } from '../ui/notice.js'
 
 /** A user who asks to become a contact, with both answers. */
 export function ContactRequest({ request }: { readonly request: RosterApplication }) {
   const client = useClient()
+  const attempt = useAttempt()
   const { user_id: userId, reason } = request
   const user = useView(client.user(userId))
   const name = user?.name ?? '…'
@@ -18,11 +20,15 @@ export function ContactRequest({ request }: { readonly request: RosterApplicatio
           <button
             type="button"
             className="button primary"
-            onClick={() => client.contacts.accept(userId)}
+            onClick={() => attempt(client.contacts.accept(userId))}
           >
             Accept
           </button>
-          <button type="button" className="button" onClick={() => client.contacts.decline(userId)}>
+          <button
+            type="button"
+            className="button"
+            onClick={() => attempt(client.contacts.decline(userId))}
+          >
             Decline
           </button>
         </div>

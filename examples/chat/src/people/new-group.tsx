@@ -1,10 +1,12 @@
 import { useClient, useView } from '@hermod/client/react'
 import { useRef } from 'react'
 import { Icon } from '../ui/icon.js'
+import { useAttempt } from '../ui/notice.js'
 
 /** A button and the dialog behind it, which makes a group of contacts. */
 export function NewGroup({ onCreated }: { onCreated(groupId: number): void }) {
   const client = useClient()
+  const attempt = useAttempt()
   const contacts = useView(client.contacts.list) ?? []
   const dialog = useRef<HTMLDialogElement>(null)
 
@@ -22,7 +24,7 @@ export function NewGroup({ onCreated }: { onCreated(groupId: number): void }) {
         <Icon name="plus" /> New group
       </button>
       <dialog ref={dialog} className="dialog" aria-label="New group">
-        <form action={create}>
+        <form action={(data) => attempt(create(data))}>
           <h2>New group</h2>
           <input
             name="name"

@@ -4,6 +4,7 @@ import type { ConversationRef } from '../conversations/conversation-ref.js'
 import { ConversationView } from '../messages/conversation-view.js'
 import { People } from '../people/people.js'
 import { AccountBar } from './account-bar.js'
+import { NoticeArea } from '../ui/notice.js'
 import { Announcer } from './announcer.js'
 import { type SidebarTab, SidebarTabs } from './sidebar-tabs.js'
 
@@ -28,25 +29,27 @@ export function Chat({ name }: { readonly name: string }) {
 
   return (
     <div className="chat" data-open={opened !== undefined}>
-      <div className="sidebar" ref={sidebar}>
-        <AccountBar name={name} />
-        <SidebarTabs tab={tab} onChange={setTab} />
-        {tab === 'chats' ? (
-          <ConversationList opened={opened} onOpen={open} />
+      <NoticeArea>
+        <div className="sidebar" ref={sidebar}>
+          <AccountBar name={name} />
+          <SidebarTabs tab={tab} onChange={setTab} />
+          {tab === 'chats' ? (
+            <ConversationList opened={opened} onOpen={open} />
+          ) : (
+            <People onOpen={open} />
+          )}
+        </div>
+        {opened === undefined ? (
+          <p className="nothing-open">Choose a conversation.</p>
         ) : (
-          <People onOpen={open} />
+          <ConversationView
+            key={`${opened.kind}.${opened.id}`}
+            conversation={opened}
+            onClose={close}
+          />
         )}
-      </div>
-      {opened === undefined ? (
-        <p className="nothing-open">Choose a conversation.</p>
-      ) : (
-        <ConversationView
-          key={`${opened.kind}.${opened.id}`}
-          conversation={opened}
-          onClose={close}
-        />
-      )}
-      <Announcer />
+        <Announcer />
+      </NoticeArea>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { useClient } from '@hermod/client/react'
+import { useFileUrl } from './use-file-url.js'
 
 interface AvatarProps {
   readonly name: string
@@ -10,13 +10,13 @@ interface AvatarProps {
 
 /** The picture of a user or group, or its initials; with a dot for users who are online. */
 export function Avatar({ name, url, isOnline = false, size = 'normal' }: AvatarProps) {
-  const client = useClient()
+  const address = useFileUrl(url, 96)
   return (
     <span className={`avatar ${size}`} data-hue={hueOf(name)}>
-      {url === '' ? (
+      {!address ? (
         <span aria-hidden="true">{initials(name)}</span>
       ) : (
-        <img src={client.fileUrl(url, { thumbnail: 96 })} alt="" />
+        <img src={address} alt="" />
       )}
       {isOnline && <span className="presence" role="img" aria-label="online" />}
     </span>

@@ -16,7 +16,8 @@ import { createWorld } from './world/world.js'
 export interface RunningDemo {
   /** The address of the page. */
   readonly url: string
-  readonly appId: string
+  /** Lets the clock of the server jump ahead. */
+  skip(ms: number): void
   /** Stops the server and removes its folder. */
   stop(): Promise<void>
 }
@@ -57,6 +58,10 @@ export function startDemo({ port }: { readonly port: number }): Promise<RunningD
     if (first === null) throw new Error('the folder of the demo is not empty')
     const users = await createWorld(new DemoServer(service.url, first), clock)
     session = JSON.stringify({ appId: first.appId, users })
-    return { url: `${service.url}/demo`, appId: first.appId, stop: () => parts.stop() }
+    return {
+      url: `${service.url}/demo`,
+      skip: (ms) => clock.skip(ms),
+      stop: () => parts.stop(),
+    }
   })
 }

@@ -1,1 +1,61 @@
-export async function playScene(..._: unknown[]): Promise<void> {}
+/** The scene of `hermod demo --headless`: a browser plays what two users do. */
+import { mkdir } from 'node:fs/promises'
+import { findChromium } from '@hermod/testkit'
+import type { Browser } from 'playwright-core'
+import type { RunningDemo } from '../demo.js'
+import { Stage } from './stage.js'
+import { steps } from './steps.js'
+
+export interface SceneOptions {
+  /** Where screenshots go; absent: none. */
+  readonly screenshots?: string
+  /** Called with each step as it begins. */
+  step(text: string): void
+  /** Resolves to end the scene early. */
+  readonly stopped: Promise<void>
+}
+
+/**
+ * Plays all steps.
+ * @throws Error when there is no browser, or when the page does not show what a step expects
+ */
+export async function playScene(
+  demo: RunningDemo,
+  { screenshots, step, stopped }: SceneOptions,
+): Promise<void> {
+  if (screenshots !== undefined) await mkdir(screenshots, { recursive: true })
+  const browser = await launchBrowser()
+  let isStopped = false
+  void stopped.then(() => {
+    isStopped = true
+    return browser.close()
+  })
+  try {
+    const stage = await Stage.open(browser, demo, screenshots)
+    for (const { text, play } of steps) {
+      step(text)
+      await play(stage)
+    }
+    step(`Done: ${steps.length} steps, as expected.`)
+  } catch (error) {
+    if (!isStopped) throw error
+  } finally {
+    await browser.close()
+  }
+}
+
+async function launchBrowser(): Promise<Browser> {
+  const executablePath = findChromium()
+  if (executablePath === null)
+    throw new Error(
+      'hermod demo --headless needs Chromium or Chrome, and none was found in PATH; without --headless the page opens in any browser',
+    )
+  const { chromium } = await import('playwright-core').catch(() => {
+    throw new Error(
+      'hermod demo --headless needs the package playwright-core, which is not installed: npm install playwright-core',
+    )
+  })
+  // Root has no sandbox of its own.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox', '--disable-dev-shm-usage'] : []
+  return chromium.launch({ executablePath, args })
+}

@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import type { RunningDemo } from '../demo.js'
+import { Actor } from './actor.js'
+
+const windowSize = { width: 1360, height: 820 }
+/** The longest wait for something to appear. */
+const patienceMs = 15_000
+
+/** The page in a browser, and the two users who play on it. */
+export class Stage {
+  readonly ada: Actor
+  readonly ben: Actor
+  readonly #shots: string | undefined
+
+  private constructor(
+    readonly page: Page,
+    readonly demo: RunningDemo,
+    shots: string | undefined,
+  ) {
+    this.ada = new Actor(page, 'Ada')
+    this.ben = new Actor(page, 'Ben')
+    this.#shots = shots
+  }
+
+  /** @param shots the folder for screenshots; undefined: none */
+  static async open(
+    browser: Browser,
+    demo: RunningDemo,
+    shots: string | undefined,
+  ): Promise<Stage> {
+    const page = await browser.newPage({ viewport: windowSize, colorScheme: 'light' })
+    page.setDefaultTimeout(patienceMs)
+    await page.goto(demo.url)
+    return new Stage(page, demo, shots)
+  }
+
+  /** Saves a screenshot, if they are wanted. */
+  async shoot(name: string): Promise<void> {
+    if (this.#shots === undefined) return
+    await this.page.mouse.move(0, 0)
+    await this.page.screenshot({ path: join(this.#shots, `${name}.png`), animations: 'disabled' })
+  }
+
+  /** A window of the width of a phone; false: as before. */
+  async setNarrow(isNarrow: boolean): Promise<void> {
+    await this.page.setViewportSize(isNarrow ? { width: 390, height: 780 } : windowSize)
+  }
+}
