@@ -13,11 +13,7 @@ export function Avatar({ name, url, isOnline = false, size = 'normal' }: AvatarP
   const address = useFileUrl(url, 96)
   return (
     <span className={`avatar ${size}`} data-hue={hueOf(name)}>
-      {!address ? (
-        <span aria-hidden="true">{initials(name)}</span>
-      ) : (
-        <img src={address} alt="" />
-      )}
+      {!address ? <span aria-hidden="true">{initials(name)}</span> : <img src={address} alt="" />}
       {isOnline && <span className="presence" role="img" aria-label="online" />}
     </span>
   )
