@@ -296,7 +296,7 @@ export interface Client {
   /** Undefined until the first session, when the options do not name it. */
   readonly userId: number | undefined
   readonly connection: View<ConnectionStatus>
-  /** False: what is shown lives in memory only, because the browser gives no store. */
+  /** False: what is shown lives in memory only, as `storage` says or because the browser gives no store. */
   readonly isDurable: View<boolean>
   readonly conversations: View<ConversationList>
   readonly contacts: Contacts

@@ -9,12 +9,13 @@ export interface ClientPorts {
   readonly connect: Connect
   readonly upload: Upload
   readonly wakeups: Wakeups
-  /** Opens the durable store; absent: there is none, and everything is in memory. */
+  /**
+   * Opens the durable store; absent: there is none, and everything is in memory. Browsers have one
+   * only together with Web Locks, which let one tab at a time write it.
+   */
   readonly openStore?: OpenStore
-  /** Returns the tabs that share the client of a user. */
+  /** Returns the tabs that share the store of a user. */
   readonly openTabs: (name: StoreName) => Tabs
-  /** Returns the text that names the installation, made once and kept; null: there is no such text. */
-  readonly deviceGuid: () => string | null
   /** The platform of the device, unless the options name another one. */
   readonly platform: number
 }

@@ -40,11 +40,14 @@ export interface StoreReader {
 export interface Store extends StoreReader {
   /**
    * Takes the store over: later batches of an earlier generation are refused as `superseded`.
-   * @returns the generation of the caller, greater than all before
+   * @returns the generation of the caller, greater than all before, and the commit number of the
+   *   store, which only the caller moves from now on
    */
-  lead(): Promise<number>
+  lead(): Promise<{ readonly generation: number; readonly commit: number }>
   /** Applies a batch in one transaction, which also checks the generation. */
   apply(batch: Batch, generation: number): Promise<void>
+  /** Returns the text that names the installation: made at the first call, and kept. */
+  deviceGuid(): Promise<string>
   /** Ends the use of the store; what is stored stays. */
   close(): void
   /** Deletes everything, as after a logout. Works on a closed store too. */
@@ -53,10 +56,11 @@ export interface Store extends StoreReader {
 
 /**
  * - `superseded`: another tab leads the store now
+ * - `deleted`: another tab has deleted the store, as after a logout
  * - `quota`: the browser gives no more room
  * - `unavailable`: the store cannot be opened, read or written
  */
-export type StoreFailure = 'superseded' | 'quota' | 'unavailable'
+export type StoreFailure = 'superseded' | 'deleted' | 'quota' | 'unavailable'
 
 /** A store did not do what it was asked to. */
 export class StoreError extends Error {

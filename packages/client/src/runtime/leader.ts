@@ -29,7 +29,7 @@ export interface LeaderOptions {
   readonly generation: number
   /** The device of the session; absent: a session without a device. */
   readonly deviceGuid?: string
-  /** False: the store is memory, because the durable one has failed. Default: true. */
+  /** False: the store is memory, as the app has chosen or because the durable one has failed. Default: true. */
   readonly isDurable?: boolean
   readonly listener: LeaderListener
 }

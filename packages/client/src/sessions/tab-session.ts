@@ -1,0 +1,402 @@
+import type { ClientOptions } from '../api.js'
+import type { ClientPorts } from '../client-ports.js'
+import type { ClientSession } from '../client-session.js'
+import type { CoreEvent } from '../core/effects.js'
+import type { Command } from '../core/inputs.js'
+import type { LiveState } from '../core/live-state.js'
+import type { MessageRecord } from '../core/records.js'
+import { type MessageQuery, type Store, StoreError, type StoreName } from '../ports/store.js'
+import type { Leadership, TabChange, Tabs } from '../ports/tabs.js'
+import type { Leader, StartLeader } from '../runtime/leader.js'
+import type { ClientState, StateChange } from '../session.js'
+import { memoryStore } from '../stores/memory-store.js'
+import { emptyMeta, emptyState } from '../stores/tables.js'
+import { soloTabs } from '../tabs/solo-tabs.js'
+import {
+  type ChannelMessage,
+  envelope,
+  type LeaderMessage,
+  readMessage,
+  type TabMessage,
+} from './channel.js'
+import { FollowingRole } from './following-role.js'
+import { lead } from './leading-role.js'
+import { clientError, PendingCommands } from './pending-commands.js'
+import type { Role, RoleContext } from './role.js'
+import { SessionState } from './session-state.js'
+
+/**
+ * The client of one tab. It opens the store, follows the tab that leads, leads when that one ends or
+ * does not answer, and goes on alone in memory when the store fails. The README of this folder has
+ * the states.
+ */
+export class TabSession implements ClientSession {
+  readonly #options: ClientOptions
+  readonly #ports: ClientPorts
+  readonly #startLeader: StartLeader
+  readonly #tab: string
+  readonly #state: SessionState
+  readonly #commands: PendingCommands
+  /** The store that is read; absent until one is open. */
+  #store: Store | undefined
+  /** The durable store, also after it has failed. */
+  #durable: Store | undefined
+  #name: StoreName | undefined
+  #tabs: Tabs = soloTabs()
+  #role: Role | undefined
+  /** Runs in memory until the user is known. */
+  #identifying: Leader | undefined
+  #leadership: Leadership | undefined
+  #waiting = new AbortController()
+  #isWanted = false
+  #isSuspended = false
+  #isClosed = false
+  /** Resolves when there is a store, or the session is closed. */
+  readonly #ready: Promise<void>
+  #setReady = () => {}
+
+  constructor(options: ClientOptions, ports: ClientPorts, startLeader: StartLeader) {
+    this.#options = options
+    this.#ports = ports
+    this.#startLeader = startLeader
+    this.#tab = Math.floor(ports.clock.random() * 2 ** 53).toString(36)
+    this.#commands = new PendingCommands(this.#tab)
+    this.#state = new SessionState(this.#emptyLive(), (error) => this.#report(error))
+    this.#ready = new Promise((resolve) => {
+      this.#setReady = resolve
+    })
+    void this.#open()
+  }
+
+  get state(): ClientState {
+    return this.#state.state
+  }
+
+  subscribe(listener: (change: StateChange) => void): () => void {
+    return this.#state.subscribe(listener)
+  }
+
+  onEvent(listener: (event: CoreEvent) => void): () => void {
+    return this.#state.onEvent(listener)
+  }
+
+  async messages(query: MessageQuery): Promise<readonly MessageRecord[]> {
+    for (;;) {
+      await this.#ready
+      const store = this.#store
+      if (!store || this.#isClosed) throw clientError('closed', 'the client is closed')
+      try {
+        return await store.messages(query)
+      } catch (error) {
+        this.#storeFailed(error, store)
+        if (store === this.#store && !this.#isClosed) throw error
+      }
+    }
+  }
+
+  async execute(
+    command: Command,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<unknown> {
+    if (this.#isClosed) throw clientError('closed', 'the client is closed')
+    if (signal?.aborted) throw clientError('aborted', 'the caller has aborted the call')
+    const { sent, outcome } = this.#commands.add(command)
+    const abort = () => {
+      this.#commands.fail(sent.id, 'aborted', 'the caller has aborted the call')
+      this.#role?.cancel(sent.id)
+    }
+    signal?.addEventListener('abort', abort)
+    this.#role?.execute(sent)
+    try {
+      return await outcome
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  connect(): void {
+    this.#setWanted(true)
+  }
+
+  disconnect(): void {
+    this.#setWanted(false)
+  }
+
+  async close(): Promise<void> {
+    this.#end('the client was closed')
+  }
+
+  async destroy(): Promise<void> {
+    this.#post({ type: 'destroyed' })
+    const { openStore } = this.#ports
+    const isDurable = this.#isDurable
+    this.#forget()
+    if (!isDurable || !openStore || !this.#name) return
+    const store = this.#durable ?? (await openStore(this.#name))
+    await store.destroy()
+  }
+
+  get #isDurable(): boolean {
+    return this.#ports.openStore !== undefined && this.#options.storage !== 'memory'
+  }
+
+  #emptyLive(): LiveState {
+    return {
+      connection: { state: 'idle' },
+      userId: this.#options.userId ?? 0,
+      token: '',
+      online: [],
+      typing: [],
+      uploads: {},
+      isDurable: this.#isDurable,
+    }
+  }
+
+  #setWanted(isWanted: boolean): void {
+    if (this.#isClosed) return
+    this.#isWanted = isWanted
+    if (isWanted) this.#identifying?.connect()
+    else this.#identifying?.disconnect()
+    this.#role?.wantedChanged()
+  }
+
+  async #open(): Promise<void> {
+    const { openStore, openTabs } = this.#ports
+    if (!openStore || !this.#isDurable) {
+      await this.#goAlone()
+      return
+    }
+    const { url, appId } = this.#options
+    const userId = this.#options.userId ?? (await this.#identify())
+    if (this.#isClosed) return
+    this.#name = { url, appId, userId }
+    try {
+      const store = await openStore(this.#name)
+      this.#durable = store
+      const stored = await store.load()
+      if (this.#isClosed) {
+        store.close()
+        return
+      }
+      this.#store = store
+      this.#state.reload(stored)
+    } catch (error) {
+      this.#storeFailed(error, this.#store)
+      return
+    }
+    this.#setReady()
+    this.#tabs = openTabs(this.#name)
+    this.#tabs.listen((value) => this.#receive(value))
+    this.#tabs.watch((change) => this.#tabChanged(change))
+    this.#follow()
+  }
+
+  /** Opens a first session in memory, without a device, to learn the user. */
+  async #identify(): Promise<number> {
+    const store = memoryStore()
+    const { generation } = await store.lead()
+    return new Promise((resolve) => {
+      const ignore = () => {}
+      const live = (state: LiveState) => {
+        if (this.#isClosed) return
+        this.#state.setLive(state)
+        if (state.userId === 0) return
+        this.#identifying?.stop()
+        this.#identifying = undefined
+        resolve(state.userId)
+      }
+      const listener = { committed: ignore, live, event: ignore, done: ignore, failed: ignore }
+      if (this.#isClosed) return
+      this.#identifying = this.#startLeader({ state: emptyState, store, generation, listener })
+      if (this.#isWanted) this.#identifying.connect()
+    })
+  }
+
+  /** Follows the tab that leads, and waits for its end. */
+  #follow(): void {
+    if (this.#isClosed || this.#isSuspended || !this.#store) return
+    this.#role?.stop()
+    this.#role = this.#tabs.isShared
+      ? new FollowingRole(this.#context(this.#store), {
+          tabs: this.#tabs,
+          clock: this.#ports.clock,
+          steal: () => this.#lead(true),
+          storeFailed: (error) => this.#storeFailed(error, this.#store),
+        })
+      : undefined
+    this.#lead(false)
+  }
+
+  #lead(steal: boolean): void {
+    this.#waiting.abort()
+    this.#waiting = new AbortController()
+    const { signal } = this.#waiting
+    this.#tabs.lead({ steal, signal }).then(
+      (leadership) => this.#start(leadership, signal),
+      (error: unknown) => {
+        if (signal.aborted) return
+        this.#report(error)
+        void this.#goAlone()
+      },
+    )
+  }
+
+  async #start(leadership: Leadership, { aborted }: AbortSignal): Promise<void> {
+    const store = this.#store
+    if (aborted || !store) {
+      leadership.release()
+      return
+    }
+    this.#leadership = leadership
+    void leadership.lost.then(() => {
+      if (this.#leadership !== leadership) return
+      this.#leadership = undefined
+      this.#follow()
+    })
+    this.#role?.stop()
+    this.#role = undefined
+    this.#post({ type: 'starting' })
+    try {
+      const { generation, commit } = await store.lead()
+      const stored = commit === this.#state.commit ? undefined : await store.load()
+      const { deviceGuid = this.#tabs.isShared ? await store.deviceGuid() : null } = this.#options
+      if (this.#leadership !== leadership) return
+      if (stored) this.#state.reload(stored)
+      this.#role = this.#leadingRole(store, generation, true, deviceGuid)
+    } catch (error) {
+      if (this.#leadership === leadership) this.#storeFailed(error, store)
+    }
+  }
+
+  #leadingRole(store: Store, generation: number, isDurable: boolean, guid: string | null): Role {
+    return lead(this.#context(store), {
+      generation,
+      isDurable,
+      ...(guid !== null && { deviceGuid: guid }),
+      startLeader: this.#startLeader,
+      failed: (failure) => this.#storeFailed(new StoreError(failure), store),
+    })
+  }
+
+  #context(store: Store): RoleContext {
+    return {
+      tab: this.#tab,
+      state: this.#state,
+      commands: this.#commands,
+      store,
+      isWanted: () => this.#isWanted,
+      post: (message) => this.#post(message),
+      onError: (error) => this.#report(error),
+    }
+  }
+
+  /** @param store the one that has failed; one that is not in use any more is ignored */
+  #storeFailed(error: unknown, store: Store | undefined): void {
+    if (this.#isClosed || store !== this.#store) return
+    const failure = error instanceof StoreError ? error.failure : 'unavailable'
+    if (!(error instanceof StoreError)) this.#report(error)
+    if (failure === 'deleted') this.#forget()
+    else if (failure === 'superseded' && this.#tabs.isShared) {
+      this.#release()
+      this.#follow()
+    } else void this.#goAlone()
+  }
+
+  /**
+   * Goes on in memory, without other tabs. A durable store has failed: then unsent messages are
+   * carried over, and the session has no device, because other tabs may have done the same.
+   */
+  async #goAlone(): Promise<void> {
+    this.#leave()
+    this.#tabs.close()
+    this.#tabs = soloTabs()
+    this.#durable?.close()
+    const isFallback = this.#isDurable
+    const { meta, unsent } = this.#state.state
+    const stored = {
+      ...emptyState,
+      ...(meta.userId !== 0 && { meta: { ...emptyMeta, userId: meta.userId } }),
+      unsent: [...unsent.values()],
+    }
+    const store = memoryStore(stored)
+    this.#store = store
+    this.#state.reload(stored)
+    const { generation } = await store.lead()
+    this.#setReady()
+    if (this.#isClosed || this.#store !== store) return
+    const { deviceGuid = null } = this.#options
+    this.#role = this.#leadingRole(store, generation, false, isFallback ? null : deviceGuid)
+  }
+
+  #post(message: LeaderMessage | TabMessage): void {
+    this.#tabs.post(envelope(this.#tab, message))
+  }
+
+  #receive(value: unknown): void {
+    const message = this.#isClosed ? null : readMessage(value, this.#tab)
+    if (message === null) return
+    try {
+      if (message === 'newer') void this.#goAlone()
+      else this.#take(message)
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  #take(message: ChannelMessage): void {
+    if (message.type === 'destroyed') this.#forget()
+    else if (this.#role) this.#role.receive(message)
+    else if (message.type === 'ask' && this.#leadership) this.#post({ type: 'starting' })
+  }
+
+  #tabChanged(change: TabChange): void {
+    if (change === 'suspended') {
+      this.#isSuspended = true
+      this.#leave()
+    } else if (change === 'resumed' && this.#isSuspended) {
+      this.#isSuspended = false
+      this.#follow()
+    }
+  }
+
+  /** Leaves the other tabs: one of them takes over at once. */
+  #leave(): void {
+    this.#role?.stop()
+    this.#role = undefined
+    this.#post({ type: 'bye' })
+    this.#release()
+  }
+
+  #release(): void {
+    this.#waiting.abort()
+    this.#leadership?.release()
+    this.#leadership = undefined
+  }
+
+  /** Ends the session, and forgets everything, because the store is deleted. */
+  #forget(): void {
+    this.#end('the user has logged out')
+    this.#state.reload(emptyState)
+  }
+
+  #end(reason: string): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#identifying?.stop()
+    this.#leave()
+    this.#tabs.close()
+    this.#durable?.close()
+    this.#setReady()
+    this.#commands.failAll('closed', reason)
+    this.#state.setLive(this.#emptyLive())
+  }
+
+  #report(error: unknown): void {
+    const { onError = (each: unknown) => console.error(each) } = this.#options
+    try {
+      onError(error)
+    } catch {
+      // The app's own report has failed; there is no other place for it.
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { Batch } from '../core/batch.js'
+import type { LogKey, LogRecord, MetaRecord, ThingRecord, UnsentRecord } from '../core/records.js'
+import type { StoredState } from '../ports/store.js'
+
+/** All tables but messages, in memory. */
+export interface Tables {
+  meta: MetaRecord
+  readonly logs: Map<LogKey, LogRecord>
+  readonly unsent: Map<number, UnsentRecord>
+  readonly things: Map<string, ThingRecord>
+}
+
+/** The record of an empty store. */
+export const emptyMeta: MetaRecord = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
+
+/** An empty store. */
+export const emptyState: StoredState = { logs: [], unsent: [], things: [] }
+
+/** Returns tables without records. */
+export function emptyTables(): Tables {
+  return { meta: emptyMeta, logs: new Map(), unsent: new Map(), things: new Map() }
+}
+
+/** Replaces the records of tables by those of a store. */
+export function fillTables(tables: Tables, { meta = emptyMeta, ...stored }: StoredState): void {
+  for (const table of [tables.logs, tables.unsent, tables.things]) table.clear()
+  tables.meta = meta
+  for (const log of stored.logs) tables.logs.set(log.key, log)
+  for (const entry of stored.unsent) tables.unsent.set(entry.transactionId, entry)
+  for (const thing of stored.things) tables.things.set(thing.key, thing)
+}
+
+/** Returns the records of tables as a store returns them. */
+export function storedState({ meta, logs, unsent, things }: Tables): StoredState {
+  return {
+    ...(meta !== emptyMeta && { meta }),
+    logs: [...logs.values()],
+    unsent: [...unsent.values()],
+    things: [...things.values()],
+  }
+}
+
+/** Applies a batch to all tables but messages. */
+export function applyToTables(tables: Tables, batch: Batch): void {
+  const { logs, unsent, things } = tables
+  if (batch.isReset) {
+    logs.clear()
+    things.clear()
+  }
+  for (const log of batch.goneLogs) logs.delete(log)
+  for (const log of batch.logs) logs.set(log.key, log)
+  for (const entry of batch.unsent) unsent.set(entry.transactionId, entry)
+  for (const transactionId of batch.sent) unsent.delete(transactionId)
+  for (const thing of batch.things) things.set(thing.key, thing)
+  for (const key of batch.goneThings) things.delete(key)
+  tables.meta = batch.meta
+}
