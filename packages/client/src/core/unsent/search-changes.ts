@@ -1,7 +1,7 @@
 import { failureOf } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
-import { isRepeated } from './outcomes.js'
+import { isRepeated } from '../outcomes.js'
 
 /** Pages of 100 changes that are read before the search gives up. */
 const maxPages = 1_000

@@ -2,12 +2,13 @@ import { failureOf } from '../../errors.js'
 import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
+import { directKey, groupKey, wireLog } from '../log-key.js'
+import { failureIn, hasRun, isRepeated } from '../outcomes.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../records.js'
 import type { LogAccess, UnsentListener } from '../seams.js'
 import { checkSend } from './check-send.js'
 import { Lane } from './lane.js'
-import { failureIn, hasRun, isRepeated } from './outcomes.js'
 import { searchChanges } from './search-changes.js'
 import { Uploads } from './uploads.js'
 
@@ -237,7 +238,7 @@ export class Unsent implements Part, UnsentListener {
   #search(lane: Lane, entry: UnsentRecord): void {
     const { transactionId } = entry
     searchChanges(this.#context, {
-      log: wireLog(entry, this.#context.me),
+      log: wireLog(this.#logOf(entry)),
       transactionId,
       afterChange: entry.triedAtChange ?? 0,
       isWanted: () => lane.current === transactionId,
@@ -360,8 +361,7 @@ export class Unsent implements Part, UnsentListener {
   }
 
   #logOf({ conversationId: id, isGroup }: UnsentRecord): LogKey {
-    const { me } = this.#context
-    return isGroup ? `g${id}` : `d${Math.min(me, id)}.${Math.max(me, id)}`
+    return isGroup ? groupKey(id) : directKey(this.#context.me, id)
   }
 }
 
@@ -378,10 +378,4 @@ function bodyOf(entry: UnsentRecord, me: number) {
     transaction_id: entry.transactionId,
     from_user_id: me,
   }
-}
-
-function wireLog({ conversationId: id, isGroup }: UnsentRecord, me: number) {
-  return isGroup
-    ? { low_id: id, high_id: id, is_group: true }
-    : { low_id: Math.min(me, id), high_id: Math.max(me, id), is_group: false }
 }

@@ -1,6 +1,6 @@
-import { failureOf } from '../../errors.js'
-import type { CallOutcome } from '../core-context.js'
-import type { Failure } from '../inputs.js'
+import { failureOf } from '../errors.js'
+import type { CallOutcome } from './core-context.js'
+import type { Failure } from './inputs.js'
 
 /** Codes of a login that has ended: the call waits for another token. */
 const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008

@@ -1,0 +1,95 @@
+import { backOffMs } from '../back-off.js'
+import type { CoreContext } from '../core-context.js'
+import type { Command } from '../inputs.js'
+import { isRepeated } from '../outcomes.js'
+import type { EventFrame, Part } from '../part.js'
+
+/** Users that a connection can watch. */
+const maxUsers = 500
+/** Lists that change within this time share a call. */
+const collectMs = 50
+/** Time after the end of a session in which its states are shown. */
+const shownMs = 10_000
+
+interface OnlineState {
+  readonly user_id: number
+  readonly online: boolean
+}
+
+/** Shows which users of the callers' lists are online. */
+export class Presence implements Part {
+  readonly #context: CoreContext
+  readonly #lists = new Map<string, readonly number[]>()
+  /** The list of this connection, as text. */
+  #subscribed = '[]'
+  #isCalling = false
+  #failures = 0
+
+  constructor(context: CoreContext) {
+    this.#context = context
+  }
+
+  opened(): void {
+    this.#subscribed = '[]'
+    this.#isCalling = false
+    this.#context.cancel('presence.shown')
+    this.#subscribe()
+  }
+
+  closed(): void {
+    if (this.#context.live.online.length > 0)
+      this.#context.after('presence.shown', shownMs, () => this.#show(new Set()))
+  }
+
+  /** @returns false: the command belongs to another part */
+  command(id: string, command: Command): boolean {
+    if (command.type !== 'presence') return false
+    if (command.userIds.length > 0) this.#lists.set(command.caller, command.userIds)
+    else this.#lists.delete(command.caller)
+    this.#context.after('presence', collectMs, () => this.#subscribe())
+    this.#context.emit({ type: 'result', id, value: null })
+    return true
+  }
+
+  event({ event, data }: EventFrame): void {
+    if (event !== 'presence') return
+    const { users } = data as { readonly users: readonly OnlineState[] }
+    const online = new Set(this.#context.live.online)
+    const watched = new Set(this.#union())
+    for (const { user_id: id, online: isOnline } of users)
+      if (isOnline && watched.has(id)) online.add(id)
+      else online.delete(id)
+    this.#show(online)
+  }
+
+  #union(): readonly number[] {
+    return [...new Set([...this.#lists.values()].flat())].slice(0, maxUsers)
+  }
+
+  #subscribe(): void {
+    const userIds = this.#union()
+    const text = JSON.stringify(userIds)
+    if (!this.#context.isOpen || this.#isCalling || text === this.#subscribed) return
+    this.#isCalling = true
+    this.#context.call('presence.subscribe', { user_ids: userIds }, (outcome) => {
+      this.#isCalling = false
+      if (outcome.type === 'lost') return
+      if (outcome.type === 'failure' && isRepeated(outcome.failure)) {
+        const ms = outcome.failure.retryAfterMs ?? backOffMs(this.#context, this.#failures++)
+        this.#context.after('presence', ms, () => this.#subscribe())
+        return
+      }
+      this.#failures = 0
+      this.#subscribed = text
+      const states = outcome.type === 'answer' ? (outcome.answer.data as OnlineState[]) : []
+      this.#show(new Set(states.flatMap(({ user_id: id, online }) => (online ? [id] : []))))
+      this.#subscribe()
+    })
+  }
+
+  #show(online: ReadonlySet<number>): void {
+    const former = this.#context.live.online
+    if (former.length !== online.size || former.some((id) => !online.has(id)))
+      this.#context.setLive({ online: [...online] })
+  }
+}

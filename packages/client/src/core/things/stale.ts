@@ -1,0 +1,78 @@
+/** The things that events and user changes make stale. */
+import type { EventFrame } from '../part.js'
+
+/** Keys by number of the enumeration userChangeKind. */
+const changeKinds: readonly ((ref: number, me: number) => readonly string[])[] = [
+  (ref) => [`user.${ref}`, 'contacts'],
+  () => ['contactRequests'],
+  (ref) => [...withMembers(ref), `joinRequests.${ref}`, 'groups', 'invitations'],
+  (ref) => [`joinRequests.${ref}`],
+  (ref) => [`group.${ref}`, 'invitations'],
+  (_, me) => ['profile', `user.${me}`],
+  () => ['settings'],
+  () => ['devices'],
+  () => ['pins'],
+]
+
+/** Returns the keys of an entry in `user` of a sync; none for a kind that this client does not know. */
+export function keysOfChange(kind: number, ref: number, me: number): readonly string[] {
+  return changeKinds[kind]?.(ref, me) ?? []
+}
+
+interface Payload {
+  readonly actor_id: number
+  readonly user_ids: readonly number[]
+  readonly group_id: number
+  readonly version: number
+}
+
+const own: Readonly<Record<string, readonly string[]>> = {
+  'user.settings_updated': ['settings'],
+  'user.device_added': ['devices'],
+  'user.device_removed': ['devices'],
+  'user.device_logged_in': ['devices'],
+  'user.device_updated': ['devices'],
+  'conversation.pinned': ['pins'],
+  'conversation.unpinned': ['pins'],
+}
+
+const moves = /^group\.(created|joined|presence|left|kicked|blocked|absence)$/
+const requestChanges = /^group\.(applied|request_|joined|blocked|owner_assigned|admin_|destroyed)/
+/** Events after which members and their roles are as before. */
+const withoutMembers =
+  /^group\.(applied|request_declined|invited|invitation_declined|unblocked|muted|unmuted|announcement|message_setting|file)/
+/** Events that change a group without a new version, for all or for the own user. */
+const withoutVersion = /^group\.(presence|absence|muted|unmuted|message_setting)$/
+
+/**
+ * Returns the keys that an event makes stale.
+ * @param versionOf the version of a group in the last answer about it; -1: none
+ */
+export function keysOfEvent(
+  { event, data }: EventFrame,
+  me: number,
+  versionOf: (groupId: number) => number,
+): readonly string[] {
+  const { actor_id: actor, user_ids: userIds, group_id: group, version } = data as Payload
+  if (event === 'user.info_updated') return ['profile', `user.${me}`]
+  const ownKeys = own[event]
+  if (ownKeys) return ownKeys
+  if (!Array.isArray(userIds)) return []
+  if (event.startsWith('contact.')) {
+    const others = (actor === me ? userIds : [actor]).map((id) => `user.${id}`)
+    return /info_updated|muted/.test(event) ? others : [...others, 'contacts', 'contactRequests']
+  }
+  if (!event.startsWith('group.')) return []
+  const keys: string[] = []
+  const isMoved = userIds.includes(me) || (userIds.length === 0 && actor === me)
+  const isDissolved = event === 'group.destroyed'
+  if (!(version <= versionOf(group)) || withoutVersion.test(event)) keys.push(`group.${group}`)
+  if (!withoutMembers.test(event)) keys.push(`members.${group}`)
+  if (requestChanges.test(event) || (isMoved && moves.test(event)))
+    keys.push(`joinRequests.${group}`)
+  if ((isMoved && moves.test(event)) || isDissolved) keys.push('groups', ...withMembers(group))
+  if (/^group\.invit/.test(event) || isMoved || isDissolved) keys.push('invitations')
+  return keys
+}
+
+const withMembers = (group: number) => [`group.${group}`, `members.${group}`]

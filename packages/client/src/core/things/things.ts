@@ -1,0 +1,248 @@
+import { failureOf } from '../../errors.js'
+import { backOffMs } from '../back-off.js'
+import type { CallOutcome, CoreContext } from '../core-context.js'
+import type { Answer, Command, Failure } from '../inputs.js'
+import { isRepeated } from '../outcomes.js'
+import type { EventFrame, Part } from '../part.js'
+import type { ThingRecord } from '../records.js'
+import type { ThingsListener } from '../seams.js'
+import { parseKey, type ThingKind } from './kinds.js'
+import { keysOfChange, keysOfEvent } from './stale.js'
+
+const maxReads = 4
+/** Things that one call reads. */
+const maxBatch = 500
+/** Pages of one list. */
+const maxPages = 200
+const maxWanted = 20_000
+/** Keys that are wanted within this time share a call. */
+const collectMs = 10
+/** Events within this time cause one read. */
+const rereadMs = 100
+
+/** Refusals that say that the thing does not exist for this user. */
+const isEmpty = ({ name }: Failure) =>
+  /^(.*_not_found|user_deleted|no_permission|.*_required|not_group_member)$/.test(name)
+
+/** One read of one thing, or of a batch. */
+interface Read {
+  readonly kind: ThingKind
+  readonly keys: readonly string[]
+  readonly refs: readonly number[]
+  readonly entries: unknown[]
+  pages: number
+}
+
+/**
+ * Things of the user that are read by an operation, kept, and read again when they are stale and
+ * wanted. A change that comes during a read makes the thing stale again.
+ */
+export class Things implements Part, ThingsListener {
+  readonly #context: CoreContext
+  readonly #records = new Map<string, ThingRecord>()
+  readonly #wanted = new Map<string, ReadonlySet<string>>()
+  readonly #queue = new Set<string>()
+  /** Keys that are being read; true: stale again. */
+  readonly #reading = new Map<string, boolean>()
+  /** Keys of reads that failed for good; another change or session tries again. */
+  readonly #failed = new Set<string>()
+  /** Users that were read since the start; changes of strangers and their names send no event. */
+  readonly #freshUsers = new Set<string>()
+  #reads = 0
+  #failures = 0
+  #nextReadAt = Infinity
+
+  constructor(context: CoreContext) {
+    this.#context = context
+  }
+
+  start({ things }: { readonly things: readonly ThingRecord[] }): void {
+    for (const record of things) this.#records.set(record.key, record)
+  }
+
+  opened(): void {
+    this.#failed.clear()
+    this.#failures = 0
+    for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
+  }
+
+  reset(): void {
+    this.#records.clear()
+    this.#freshUsers.clear()
+    for (const key of this.#reading.keys()) this.#reading.set(key, true)
+    for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
+  }
+
+  /** @returns false: the command belongs to another part */
+  command(id: string, command: Command): boolean {
+    if (command.type !== 'want') return false
+    const { caller, keys } = command
+    const wrong = keys.find((key) => !parseKey(key))
+    const failure =
+      wrong !== undefined
+        ? failureOf('invalid_argument', `keys has no thing ${wrong}`)
+        : keys.length > maxWanted
+          ? failureOf('invalid_argument', `keys has more than ${maxWanted} entries`)
+          : undefined
+    if (failure) this.#context.emit({ type: 'failure', id, failure })
+    else {
+      if (keys.length > 0) this.#wanted.set(caller, new Set(keys))
+      else this.#wanted.delete(caller)
+      for (const key of keys) this.#offer(key)
+      this.#context.emit({ type: 'result', id, value: null })
+    }
+    return true
+  }
+
+  event(frame: EventFrame): void {
+    const versionOf = (groupId: number) => this.#versionOf(groupId)
+    for (const key of keysOfEvent(frame, this.#context.me, versionOf)) this.#stale(key)
+  }
+
+  changed(kind: number, ref: number): void {
+    for (const key of keysOfChange(kind, ref, this.#context.me)) this.#stale(key)
+  }
+
+  groupVersion(groupId: number, version: number): void {
+    if (version <= this.#versionOf(groupId)) return
+    this.#stale(`group.${groupId}`)
+    this.#stale(`members.${groupId}`)
+  }
+
+  #versionOf(groupId: number): number {
+    const key = `group.${groupId}`
+    const record = this.#records.get(key)
+    // A read in progress may answer the state before the event.
+    if (!record || record.isStale || this.#reading.has(key)) return -1
+    return (record.value as { readonly version?: number } | null)?.version ?? -1
+  }
+
+  #stale(key: string): void {
+    this.#failed.delete(key)
+    if (this.#reading.has(key)) this.#reading.set(key, true)
+    const record = this.#records.get(key)
+    if (record && !record.isStale) this.#put({ ...record, isStale: true })
+    this.#offer(key)
+  }
+
+  /** Queues a thing that is wanted and not known. */
+  #offer(key: string): void {
+    const record = this.#records.get(key)
+    const isKnown = record && !record.isStale && !this.#isOldUser(key)
+    if (isKnown || this.#failed.has(key) || this.#reading.has(key) || !this.#isWanted(key)) return
+    this.#queue.add(key)
+    if (this.#context.isOpen && this.#failures === 0) this.#readSoon(record ? rereadMs : collectMs)
+  }
+
+  #isOldUser(key: string): boolean {
+    return key.startsWith('user.') && !this.#freshUsers.has(key)
+  }
+
+  #isWanted(key: string): boolean {
+    for (const keys of this.#wanted.values()) if (keys.has(key)) return true
+    return false
+  }
+
+  #readSoon(ms: number): void {
+    const readAt = this.#context.now + ms
+    if (readAt >= this.#nextReadAt) return
+    this.#nextReadAt = readAt
+    this.#context.after('things', ms, () => {
+      this.#nextReadAt = Infinity
+      this.#readNext()
+    })
+  }
+
+  #readNext(): void {
+    for (const key of this.#queue) {
+      if (!this.#context.isOpen || this.#reads >= maxReads) return
+      this.#queue.delete(key)
+      const parsed = parseKey(key)
+      if (!parsed || !this.#isWanted(key)) continue
+      const { name, kind, ref } = parsed
+      const refs = [ref]
+      if (kind.batch)
+        for (const other of this.#queue) {
+          if (refs.length >= maxBatch) break
+          const each = parseKey(other)
+          if (each?.name !== name) continue
+          this.#queue.delete(other)
+          if (this.#isWanted(other)) refs.push(each.ref)
+        }
+      const keys = kind.batch ? refs.map((each) => `${name}.${each}`) : [key]
+      for (const each of keys) this.#reading.set(each, false)
+      this.#reads++
+      this.#page({ kind, keys, refs, entries: [], pages: 0 }, '')
+    }
+  }
+
+  #page(read: Read, cursor: string): void {
+    const { kind, refs, entries } = read
+    const params = { ...kind.params?.(refs), ...(cursor && { cursor }) }
+    this.#call(read, kind.op, params, ({ data, cursor: next }) => {
+      const value: unknown = kind.member ? Object(data)[kind.member] : data
+      const goOn = (page: readonly unknown[]) => {
+        entries.push(...page)
+        if (kind.isPaged && typeof next === 'string' && next !== '' && ++read.pages < maxPages)
+          this.#page(read, next)
+        else this.#end(read)
+      }
+      if (kind.empty === null && !kind.batch) goOn([value])
+      else if (!Array.isArray(value)) this.#end(read, noList(kind.op))
+      else if (!kind.more || value.length === 0) goOn(value)
+      else {
+        const { op, params } = kind.more(refs[0] ?? 0, value)
+        this.#call(read, op, params, ({ data: page }) => {
+          if (Array.isArray(page)) goOn(page)
+          else this.#end(read, noList(op))
+        })
+      }
+    })
+  }
+
+  #call(read: Read, op: string, params: object, answered: (answer: Answer) => void): void {
+    this.#context.call(op, params, (outcome: CallOutcome) => {
+      if (outcome.type === 'answer') answered(outcome.answer)
+      else this.#end(read, outcome.type === 'failure' ? outcome.failure : 'lost')
+    })
+  }
+
+  /** Ends a read: with its entries, or without them. */
+  #end(read: Read, failure?: Failure | 'lost'): void {
+    this.#reads--
+    const { kind, keys, refs, entries } = read
+    const isTried = failure === 'lost' || (failure && isRepeated(failure))
+    const byRef = kind.batch
+      ? new Map(entries.map((entry) => [Object(entry)[kind.batch ?? ''], entry]))
+      : undefined
+    for (const [index, key] of keys.entries()) {
+      const isStale = this.#reading.get(key) === true
+      this.#reading.delete(key)
+      if (!failure || (failure !== 'lost' && !isTried && isEmpty(failure))) {
+        const list = byRef ? byRef.get(refs[index]) : kind.empty === null ? entries[0] : entries
+        const value = failure ? kind.empty : (list ?? kind.empty)
+        this.#freshUsers.add(key)
+        this.#put({ key, value: sameOr(this.#records.get(key)?.value, value), isStale })
+      } else if (!isTried) this.#failed.add(key)
+      this.#offer(key)
+    }
+    if (failure && failure !== 'lost' && isTried)
+      this.#readSoon(failure.retryAfterMs ?? backOffMs(this.#context, this.#failures++))
+    else {
+      if (!failure) this.#failures = 0
+      this.#readNext()
+    }
+  }
+
+  #put(record: ThingRecord): void {
+    this.#records.set(record.key, record)
+    this.#context.batch.putThing(record)
+  }
+}
+
+const noList = (op: string) => failureOf('bad_answer', `${op} has answered no list`)
+
+/** Returns the former value when the new one says the same, so that views do not change. */
+function sameOr(former: unknown, value: unknown): unknown {
+  return JSON.stringify(former) === JSON.stringify(value) ? former : value
+}
