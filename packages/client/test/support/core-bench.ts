@@ -224,7 +224,9 @@ export class CoreBench {
   #receive(text: string): void {
     const frame = JSON.parse(text)
     if (frame.op !== 'session.open') {
-      this.calls.push(frame)
+      // Link probes with an ID that is a text.
+      if (typeof frame.id === 'string') this.answer(frame, true)
+      else this.calls.push(frame)
       return
     }
     this.#reply(frame, {

@@ -1,9 +1,9 @@
 import { closeNames, failureOf } from '../../errors.js'
-import { type AnswerFrame, failureIn, isTime, limitOf } from './calls.js'
 import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
 import type { ConnectionStatus } from '../live-state.js'
 import type { OpenedSession } from '../part.js'
+import { type AnswerFrame, failureIn, isTime, limitOf } from './calls.js'
 
 /** Names the client to the server. */
 export interface LinkOptions {

@@ -215,6 +215,8 @@ export class Things implements Part, ThingsListener {
     const byRef = kind.batch
       ? new Map(entries.map((entry) => [Object(entry)[kind.batch ?? ''], entry]))
       : undefined
+    if (!failure) this.#failures = 0
+    else if (failure !== 'lost' && isTried) this.#failures++
     for (const [index, key] of keys.entries()) {
       const isStale = this.#reading.get(key) === true
       this.#reading.delete(key)
@@ -227,11 +229,8 @@ export class Things implements Part, ThingsListener {
       this.#offer(key)
     }
     if (failure && failure !== 'lost' && isTried)
-      this.#readSoon(failure.retryAfterMs ?? backOffMs(this.#context, this.#failures++))
-    else {
-      if (!failure) this.#failures = 0
-      this.#readNext()
-    }
+      this.#readSoon(failure.retryAfterMs ?? backOffMs(this.#context, this.#failures - 1))
+    else this.#readNext()
   }
 
   #put(record: ThingRecord): void {
