@@ -112,7 +112,9 @@ export interface Message {
     readonly message: string
     readonly retry: boolean
   }
-  /** Of a message whose file is being uploaded, in bytes. */
+  /** Of a message with a file that is not stored yet: the file, for example to show it. */
+  readonly file?: Blob
+  /** Of such a message: how much of it is uploaded, in bytes. */
   readonly upload?: { readonly sent: number; readonly total: number }
 }
 

@@ -1,0 +1,74 @@
+import type { Session, StateChange } from '../session.js'
+
+/** The state of a session for all views of a client, with what several of them derive from it. */
+export interface Hub {
+  readonly session: Session
+  /** Grows with each change, so that views compute once for each. */
+  readonly version: number
+  /** The own user; 0: not known yet. */
+  readonly me: number
+  /** Listens to changes, after the version has grown. @returns ends the listening */
+  watch(listener: (change: StateChange) => void): () => void
+  /** Takes errors of listeners of the app. */
+  onError(error: unknown): void
+}
+
+/** Follows a session, with one subscription. */
+export function createHub(
+  session: Session,
+  options: { readonly userId?: number | undefined; readonly onError: (error: unknown) => void },
+): Hub {
+  const listeners = new Set<(change: StateChange) => void>()
+  let version = 0
+  session.subscribe((change) => {
+    version++
+    for (const listener of [...listeners]) listener(change)
+  })
+  return {
+    session,
+    get version() {
+      return version
+    },
+    get me() {
+      const { live, meta } = session.state
+      return live.userId || meta.userId || options.userId || 0
+    },
+    watch(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    onError: options.onError,
+  }
+}
+
+/** Returns a function that derives a value again only when one of its inputs is another object. */
+export function memoized<const Inputs extends readonly unknown[], T>(
+  derive: (...inputs: Inputs) => T,
+): (...inputs: Inputs) => T {
+  let last: { readonly inputs: Inputs; readonly value: T } | undefined
+  return (...inputs) => {
+    if (last === undefined || !isSameList(last.inputs, inputs))
+      last = { inputs, value: derive(...inputs) }
+    return last.value
+  }
+}
+
+/** Tests whether two lists have identical elements. */
+export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((each, index) => Object.is(each, b[index]))
+}
+
+/** Returns the former list when it has the same elements, so that views do not change. */
+export function shareList<T>(former: readonly T[] | undefined, next: readonly T[]): readonly T[] {
+  return former !== undefined && isSameList(former, next) ? former : next
+}
+
+/** Returns the former object when all its members are identical. */
+export function shareObject<T extends object>(former: T | undefined, next: T): T {
+  if (former === undefined) return next
+  const keys = Object.keys(next) as (keyof T)[]
+  const isSame =
+    keys.length === Object.keys(former).length &&
+    keys.every((key) => Object.is(former[key], next[key]))
+  return isSame ? former : next
+}

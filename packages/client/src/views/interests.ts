@@ -1,0 +1,77 @@
+import type { Command } from '../core/inputs.js'
+import type { LogKey } from '../core/records.js'
+import type { Session } from '../session.js'
+
+/** What a view needs while it has listeners; absent: nothing of this kind. */
+export interface Interest {
+  /** Things to read, and to read again when they turn stale. */
+  readonly things?: () => Iterable<string>
+  /** Users whose presence is shown. */
+  readonly presence?: () => Iterable<number>
+  /** Logs on screen. */
+  readonly logs?: () => Iterable<LogKey>
+  /** Interests with lower numbers have the first places when the list of presence is full. */
+  readonly rank: number
+}
+
+/** Collects what the views with listeners need, and tells the session when it has changed. */
+export interface Interests {
+  /** @returns ends the interest */
+  add(interest: Interest): () => void
+  /** What an interest returns has changed. */
+  changed(): void
+}
+
+/** The most users that the server lets a connection watch. */
+const maxWatched = 500
+
+/** Makes the interests of one client. @param caller names the client among all tabs */
+export function createInterests(session: Session, caller: string): Interests {
+  const interests = new Set<Interest>()
+  const sent = { want: '', presence: '', onScreen: '' }
+  let isScheduled = false
+
+  const tell = (command: Command & { readonly type: keyof typeof sent }, list: string) => {
+    if (sent[command.type] === list) return
+    sent[command.type] = list
+    // A client that is closed needs nothing.
+    session.execute(command).catch(() => {})
+  }
+  const flush = () => {
+    isScheduled = false
+    const ranked = [...interests].sort((a, b) => a.rank - b.rank)
+    const things = new Set<string>()
+    const watched = new Set<number>()
+    const logs = new Set<LogKey>()
+    for (const interest of ranked) {
+      for (const each of interest.things?.() ?? []) things.add(each)
+      for (const each of interest.logs?.() ?? []) logs.add(each)
+      for (const each of interest.presence?.() ?? []) {
+        if (watched.size >= maxWatched) break
+        watched.add(each)
+      }
+    }
+    const keys = [...things]
+    const userIds = [...watched]
+    tell({ type: 'want', caller, keys }, keys.join())
+    tell({ type: 'presence', caller, userIds }, userIds.join())
+    tell({ type: 'onScreen', caller, logs: [...logs] }, [...logs].join())
+  }
+  const changed = () => {
+    if (isScheduled) return
+    isScheduled = true
+    // Views that come and go within one turn, as in React's strict mode, change nothing.
+    queueMicrotask(flush)
+  }
+  return {
+    add(interest) {
+      interests.add(interest)
+      changed()
+      return () => {
+        interests.delete(interest)
+        changed()
+      }
+    },
+    changed,
+  }
+}

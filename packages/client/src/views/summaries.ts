@@ -1,0 +1,115 @@
+import type { ConversationSummary, Message } from '../api.js'
+import type { LogRecord, UnsentRecord } from '../core/records.js'
+import type { GroupRecord } from '../protocol-types.js'
+import type { ConversationKind, ConversationParts } from './conversation-parts.js'
+import { type Hub, isSameList, memoized, shareObject } from './hub.js'
+import { statusOf, storedMessage, unsentMessage } from './message.js'
+import { thingOf, type Users } from './users.js'
+
+/** The conversations of a client, one by one; the same object until one changes. */
+export interface Summaries {
+  get(id: number, kind: ConversationKind): ConversationSummary
+  /** False: the list leaves it out, since it is empty or was deleted. */
+  isListed(id: number, kind: ConversationKind): boolean
+  /** Forgets conversations that do not exist any more. */
+  forget(id: number): void
+}
+
+/** Makes the summaries of one client. */
+export function createSummaries(hub: Hub, parts: ConversationParts, users: Users): Summaries {
+  const { session } = hub
+  const known = new Map<number, { inputs: readonly unknown[]; summary: ConversationSummary }>()
+  const pinnedSet = memoized(
+    (pins: readonly number[] | undefined): ReadonlySet<number> => new Set(pins),
+  )
+  const joinedSet = memoized(
+    (groups: readonly number[] | undefined) => groups && new Set<number>(groups),
+  )
+
+  /** Everything that a summary is made of; inputs that are identical make the same summary. */
+  const inputsOf = (id: number, kind: ConversationKind) => {
+    const { state } = session
+    const unsent = parts.unsent(id)
+    const newest = unsent.at(-1)
+    return [
+      kind === 'direct' ? users.find(id) : undefined,
+      kind === 'group' ? thingOf<GroupRecord>(state, `group.${id}`) : undefined,
+      joinedSet(thingOf(state, 'groups'))?.has(id),
+      pinnedSet(thingOf(state, 'pins')).has(id),
+      parts.typing(id),
+      hub.me,
+      newest && state.live.uploads[newest.transactionId],
+      unsent,
+      ...parts.logs(id, kind),
+    ] as const
+  }
+
+  return {
+    get(id, kind) {
+      const inputs = inputsOf(id, kind)
+      const former = known.get(id)
+      if (former && former.summary.kind === kind && isSameList(former.inputs, inputs))
+        return former.summary
+      const [user, group, isMember, isPinned, typing, me, upload, unsent, ...logs] = inputs
+      const last = lastOf(logs, unsent, me, upload, former?.summary.lastMessage)
+      const isGroup = kind === 'group'
+      const [log] = logs
+      const summary = shareObject<ConversationSummary>(former?.summary, {
+        id,
+        kind,
+        title: (isGroup ? group?.name : user?.name) ?? '',
+        avatar: (isGroup ? group?.avatar : user?.avatar) ?? '',
+        unread: logs.reduce((sum, { unread }) => sum + unread, 0),
+        isPinned,
+        isMuted: isGroup
+          ? (log?.muteMode ?? group?.msg_mute_mode ?? 0) > 0
+          : (user?.raw.mute_notification ?? false),
+        isWritable: !isGroup || (log?.status !== 1 && isMember !== false),
+        ...(last !== undefined && { lastMessage: last }),
+        lastActivity: last?.timestamp ?? (last === null && group ? group.created_at : 0),
+        isOnline: user?.isOnline ?? false,
+        typing,
+      })
+      known.set(id, { inputs, summary })
+      return summary
+    },
+    isListed(id, kind) {
+      if (parts.unsent(id).length > 0) return true
+      const logs = parts.logs(id, kind)
+      // A group is listed from the moment that the user is in it, until it is deleted.
+      return logs.some(
+        ({ last, seq, hiddenMsgId, status }) =>
+          last || (last === undefined && seq > 0) || (kind === 'group' && !hiddenMsgId && !status),
+      )
+    },
+    forget(id) {
+      known.delete(id)
+    },
+  }
+}
+
+/** The newest message: the last unsent one, else the last one of all logs. */
+function lastOf(
+  logs: readonly LogRecord[],
+  unsent: readonly UnsentRecord[],
+  me: number,
+  upload: Message['upload'],
+  former: Message | null | undefined,
+): Message | null | undefined {
+  const entry = unsent.findLast(
+    ({ transactionId }) => !logs.some(({ last }) => last?.transactionId === transactionId),
+  )
+  if (entry) return shareMessage(former, unsentMessage(entry, me, upload))
+  const [newest] = logs
+    .flatMap((log) => (log.last ? [{ log, last: log.last }] : []))
+    .sort((a, b) => b.last.msgId - a.last.msgId)
+  if (newest === undefined)
+    return logs.some(({ last, seq }) => last === undefined && seq > 0) ? undefined : null
+  const { log, last } = newest
+  return shareMessage(former, storedMessage(last, log, me, statusOf(last, log, me)))
+}
+
+/** Returns the former message when it says the same. */
+function shareMessage(former: Message | null | undefined, next: Message): Message {
+  return former && JSON.stringify(former) === JSON.stringify(next) ? former : next
+}

@@ -1,0 +1,93 @@
+import type { View } from '../api.js'
+import type { Hub } from './hub.js'
+
+/** A view with a cause of its own to change, such as messages that were loaded. */
+export interface OwnView<T> extends View<T> {
+  /** Computes again, and notifies listeners of another value. */
+  refresh(): void
+}
+
+/**
+ * Makes a view of the state. It computes when it is read or has listeners, and at most once for
+ * each change of the state.
+ * @param compute returns the former value when nothing has changed
+ * @param start runs with the first listener, after a computation; what it returns runs after the
+ *   last one
+ */
+export function createView<T>(
+  hub: Hub,
+  compute: (former: T | undefined) => T,
+  start?: () => () => void,
+): OwnView<T> {
+  const listeners = new Set<{ readonly run: () => void }>()
+  let computedAt = -1
+  let value: T | undefined
+  let stop: (() => void) | undefined
+
+  const getSnapshot = (): T => {
+    if (computedAt !== hub.version) {
+      // Before the computation, since that may lead back here.
+      computedAt = hub.version
+      value = compute(value)
+    }
+    return value as T
+  }
+  const check = () => {
+    const former = value
+    if (getSnapshot() === former) return
+    for (const { run } of [...listeners]) {
+      try {
+        run()
+      } catch (error) {
+        hub.onError(error)
+      }
+    }
+  }
+  return {
+    getSnapshot,
+    subscribe(run) {
+      const listener = { run }
+      if (listeners.size === 0) {
+        getSnapshot()
+        const end = start?.()
+        const unwatch = hub.watch(check)
+        stop = () => {
+          unwatch()
+          end?.()
+        }
+      }
+      listeners.add(listener)
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) stop?.()
+      }
+    },
+    refresh() {
+      computedAt = -1
+      if (listeners.size > 0) check()
+    },
+  }
+}
+
+/**
+ * Makes a view of a few parts of the state, which is derived again only when one of them is another
+ * object.
+ */
+export function deriveView<const Inputs extends readonly unknown[], T>(
+  hub: Hub,
+  inputs: () => Inputs,
+  derive: (...inputs: Inputs) => T,
+  start?: () => () => void,
+): View<T> {
+  let last: Inputs | undefined
+  return createView<T>(
+    hub,
+    (former) => {
+      const next = inputs()
+      if (last !== undefined && last.every((each, index) => Object.is(each, next[index])))
+        return former as T
+      last = next
+      return derive(...next)
+    },
+    start,
+  )
+}
