@@ -5,7 +5,6 @@ import type {
   ClientEvents,
   GroupMemberInfo,
   GroupRecord,
-  GroupSummary,
   OperationId,
   RosterApplication,
   RosterEntry,
@@ -264,7 +263,8 @@ export interface Contacts {
 
 /** Groups of the user. */
 export interface Groups {
-  readonly list: View<readonly GroupSummary[] | undefined>
+  /** Oldest first; undefined: not read yet. Groups that are not read yet are left out. */
+  readonly list: View<readonly GroupRecord[] | undefined>
   group(id: number): Group
   /** @returns the ID of the new group */
   create(
@@ -280,17 +280,30 @@ export interface Groups {
 /** A handle on a group. */
 export interface Group {
   readonly id: number
+  /** Undefined: not read yet, or not visible. */
   readonly info: View<GroupRecord | undefined>
   readonly members: View<readonly GroupMemberInfo[] | undefined>
+  /**
+   * Invites users; those who want no question join at once.
+   * @returns users that were not invited; empty: all were
+   */
   invite(
     userIds: readonly number[],
     options?: CallOptions & { readonly reason?: string },
-  ): Promise<void>
-  kick(userIds: readonly number[], options?: CallOptions): Promise<void>
+  ): Promise<readonly NotDone[]>
+  /** @returns users that were not removed; empty: all were */
+  kick(userIds: readonly number[], options?: CallOptions): Promise<readonly NotDone[]>
   rename(name: string, options?: CallOptions): Promise<void>
   setMuted(isMuted: boolean, options?: CallOptions): Promise<void>
   leave(options?: CallOptions): Promise<void>
   destroy(options?: CallOptions): Promise<void>
+}
+
+/** A user for which an operation on several users failed. */
+export interface NotDone {
+  readonly userId: number
+  /** A sentence for people. */
+  readonly reason: string
 }
 
 /** A client of one user. Everything works offline; what needs the server then waits, or fails with `not_connected`. */
@@ -300,6 +313,8 @@ export interface Client {
   readonly connection: View<ConnectionStatus>
   /** False: what is shown lives in memory only, as `storage` says or because the browser gives no store. */
   readonly isDurable: View<boolean>
+  /** True once the app has returned a token, so that {@link fileUrl} has addresses. */
+  readonly hasToken: View<boolean>
   readonly conversations: View<ConversationList>
   readonly contacts: Contacts
   readonly groups: Groups

@@ -1,19 +1,154 @@
-import type { Client, ClientOptions } from './api.js'
+import type { Client, ClientOptions, Conversation, View } from './api.js'
+import type { ClientPorts } from './client-ports.js'
 import type { ClientSession } from './client-session.js'
 import { openSession } from './open-session.js'
-import type { ClientPorts } from './client-ports.js'
 import type { Clock } from './ports/clock.js'
+import type { CallAnswer, ClientEvents, UserProfile } from './protocol-types.js'
+import { checkFunction, checkId, checkOneOf, checkText, refuse } from './surface/arguments.js'
+import { createCaller, signalOf } from './surface/caller.js'
+import { connected } from './surface/connect.js'
+import { createContacts } from './surface/contacts.js'
+import { createConversation } from './surface/conversation.js'
+import { fileUrl } from './surface/file-url.js'
+import { createGroups } from './surface/groups.js'
+import { checkOptions } from './surface/options.js'
+import { createConversationList } from './views/conversation-list.js'
+import { createConversationParts } from './views/conversation-parts.js'
+import { createHub } from './views/hub.js'
+import { createInterests } from './views/interests.js'
+import { createSummaries } from './views/summaries.js'
+import { createUsers, thingOf } from './views/users.js'
+import { deriveView } from './views/view.js'
 
-/** Makes a client on ports: those of browsers, of Node, or of a test. */
+/** Time that a logout waits for the server, milliseconds. */
+const logOutLimitMs = 4_000
+
+/**
+ * Makes a client on ports: those of browsers, of Node, or of a test.
+ * @throws ClientError invalid_argument
+ */
 export function createClientWith(options: ClientOptions, ports: ClientPorts): Client {
+  checkOptions(options)
   return createClientOn(openSession(options, ports), options, ports.clock)
 }
 
 /** Makes the public interface on a session. */
 export function createClientOn(
-  _session: ClientSession,
-  _options: ClientOptions,
-  _clock: Clock,
+  session: ClientSession,
+  options: ClientOptions,
+  clock: Clock,
 ): Client {
-  throw new Error('not there yet')
+  const { url, appId, onError = console.error } = options
+  const hub = createHub(session, { userId: options.userId, onError })
+  const interests = createInterests(session, `views ${clock.random()}`)
+  const parts = createConversationParts(hub)
+  const users = createUsers(hub)
+  const summaries = createSummaries(hub, parts, users)
+  const call = createCaller(session)
+  const conversations = new Map<number, Conversation>()
+  const userViews = new Map<number, ReturnType<typeof userView>>()
+  const live = () => session.state.live
+  const connection = liveView(() => live().connection)
+  const closing = new AbortController()
+
+  function liveView<T>(select: () => T): View<T> {
+    return deriveView(
+      hub,
+      () => [select()],
+      (value) => value,
+    )
+  }
+  function userView(id: number) {
+    return deriveView(
+      hub,
+      () => [users.find(id)],
+      (user) => user,
+      () => interests.add({ rank: 0, things: () => [`user.${id}`], presence: () => [id] }),
+    )
+  }
+  /** Ends the session of the device; its tokens end with it. */
+  const logOutDevice = async () => {
+    const { deviceSn, connection: status } = live()
+    if (deviceSn === undefined || status.state === 'offline' || status.state === 'ended') return
+    const abort = new AbortController()
+    const cancel = clock.after(logOutLimitMs, () => abort.abort())
+    // The kick may close the connection before its answer comes; without the server it is left out.
+    await call('user.kick', { device_sn: deviceSn }, abort).catch(() => {})
+    cancel()
+  }
+
+  return {
+    get userId() {
+      return hub.me || undefined
+    },
+    connection,
+    isDurable: liveView(() => live().isDurable),
+    hasToken: liveView(() => live().token !== ''),
+    conversations: createConversationList(hub, { parts, summaries, interests }),
+    contacts: createContacts(hub, { users, interests, call }),
+    groups: createGroups(hub, { interests, call }),
+    profile: deriveView(
+      hub,
+      () => [thingOf<UserProfile>(session.state, 'profile')],
+      (profile) => profile,
+      () => interests.add({ rank: 2, things: () => ['profile'] }),
+    ),
+    conversation(id, kind) {
+      checkId('id', id, 0)
+      checkOneOf('kind', kind, [undefined, 'direct', 'group'])
+      const known = conversations.get(id)
+      if (known && (kind === undefined || known.kind === kind)) return known
+      const sources = { hub, parts, summaries, interests, call, clock }
+      const conversation = createConversation(sources, id, kind)
+      conversations.set(id, conversation)
+      return conversation
+    },
+    user(id) {
+      checkId('id', id, 0)
+      const view = userViews.get(id) ?? userView(id)
+      userViews.set(id, view)
+      return view
+    },
+    connect: (connectOptions) =>
+      connected(connection, () => session.connect(), closing.signal, connectOptions),
+    disconnect: () => session.disconnect(),
+    async call(op, data, callOptions = {}) {
+      checkText('id', op)
+      if (typeof data !== 'object' || data === null) refuse('params', 'an object')
+      const { userId, groupId } = callOptions
+      if (userId !== undefined) checkId('options.userId', userId)
+      if (groupId !== undefined) checkId('options.groupId', groupId)
+      const command = {
+        type: 'call',
+        op,
+        data: data as object,
+        ...(userId !== undefined && { userId }),
+        ...(groupId !== undefined && { groupId }),
+      } as const
+      return (await session.execute(command, signalOf(callOptions))) as CallAnswer<typeof op>
+    },
+    on(kind, listener) {
+      checkText('kind', kind)
+      checkFunction('listener', listener)
+      return session.onEvent((event) => {
+        if (event.kind !== kind) return
+        try {
+          listener(event.data as ClientEvents[typeof kind])
+        } catch (error) {
+          onError(error)
+        }
+      })
+    },
+    fileUrl: (file, { thumbnail } = {}) =>
+      fileUrl(file, { url, appId, token: live().token, thumbnail }),
+    async close() {
+      closing.abort()
+      await session.close()
+    },
+    async logOut() {
+      await logOutDevice()
+      closing.abort()
+      await session.destroy()
+    },
+  }
 }

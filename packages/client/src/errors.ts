@@ -72,8 +72,8 @@ export class ClientError extends Error implements Failure {
   /** Time to wait before that, milliseconds; absent: not known. */
   readonly retryAfterMs?: number
 
-  constructor({ code, name, message, retry, retryAfterMs }: Failure) {
-    super(message)
+  constructor({ code, name, message, retry, retryAfterMs }: Failure, options?: ErrorOptions) {
+    super(message, options)
     this.code = code
     this.name = name
     this.retry = retry

@@ -121,7 +121,7 @@ function createChanges(hub: Hub, parts: ConversationParts) {
       return
     }
     if (change.type === 'batch') for (const id of idsOf(change.batch)) ids.add(id)
-    if (change.type === 'live' || change.batch.sent.length > 0)
+    if (change.type === 'live' || change.batch.unsent.length > 0 || change.batch.sent.length > 0)
       for (const id of takeFleeting()) ids.add(id)
   }
   return {
@@ -163,9 +163,7 @@ function idsOf({ logs, unsent, things, goneThings }: Batch): number[] {
 }
 
 function inOrder(a: ConversationSummary, b: ConversationSummary): number {
-  return (
-    Number(b.isPinned) - Number(a.isPinned) || b.lastActivity - a.lastActivity || b.id - a.id
-  )
+  return Number(b.isPinned) - Number(a.isPinned) || b.lastActivity - a.lastActivity || b.id - a.id
 }
 
 /** Merges two lists that are in order. */

@@ -39,13 +39,19 @@ export function createConversationParts(hub: Hub): ConversationParts {
     if (!isUnsentCurrent) {
       isUnsentCurrent = true
       const ordered = [...session.state.unsent.values()].sort((a, b) => a.order - b.order)
-      unsent = listsOf(ordered.map((entry) => [entry.conversationId, entry]), unsent)
+      unsent = listsOf(
+        ordered.map((entry) => [entry.conversationId, entry]),
+        unsent,
+      )
     }
     return unsent
   }
   const typingLists = memoized((entries: typeof session.state.live.typing, me: number) => {
     const others = entries.filter(({ userId }) => userId !== me)
-    typing = listsOf(others.map(({ conversationId, userId }) => [conversationId, userId]), typing)
+    typing = listsOf(
+      others.map(({ conversationId, userId }) => [conversationId, userId]),
+      typing,
+    )
     return typing
   })
   const keys = (id: number, kind: ConversationKind) =>

@@ -58,7 +58,7 @@ export function createMessageList(
   /** Requests that are not finished; they run one after the other. */
   let pending = 0
   let queue: Promise<unknown> = Promise.resolve()
-  let unwatch: (() => void) | undefined
+  let isFollowing = false
 
   const isOnline = () => session.state.live.connection.state === 'online'
   const currentWindows = () => {
@@ -106,9 +106,7 @@ export function createMessageList(
   }
   const isIncomplete = () =>
     isStale ||
-    currentWindows().some(
-      (window) => window.lower === undefined || (isOnline() && window.hasHole),
-    )
+    currentWindows().some((window) => window.lower === undefined || (isOnline() && window.hasHole))
   const complete = async () => {
     if (isStale) await loadAgain()
     if (currentWindows().some(({ lower }) => lower === undefined)) await loadPage(pageSize)
@@ -117,8 +115,14 @@ export function createMessageList(
         await window.fillHole()
   }
 
+  /** From the first load on, what is loaded is kept current. */
+  const startFollowing = () => {
+    if (isFollowing) return
+    isFollowing = true
+    hub.watch(follow)
+  }
   const run = (task: () => Promise<void>): Promise<void> => {
-    unwatch ??= hub.watch(follow)
+    startFollowing()
     pending++
     const result = queue.then(task).then(
       () => {
@@ -147,8 +151,7 @@ export function createMessageList(
   const follow = (change: StateChange) => {
     if (change.type === 'reload') isStale = true
     if (change.type === 'batch')
-      for (const window of [...windows, ...fresh])
-        if (window.apply(change.batch)) window.trim(room)
+      for (const window of [...windows, ...fresh]) if (window.apply(change.batch)) window.trim(room)
     // After a failure only a new connection is a reason to try again.
     if (isOnline() && !wasOnline) failure = undefined
     wasOnline = isOnline()
@@ -170,7 +173,7 @@ export function createMessageList(
       isWatched = true
       failure = undefined
       wasOnline = isOnline()
-      unwatch ??= hub.watch(follow)
+      startFollowing()
       const endInterest = interests.add({
         rank: 0,
         things: () => [`${kind() === 'group' ? 'group' : 'user'}.${id}`],

@@ -144,8 +144,7 @@ export class LogWindow {
       if (log === key)
         for (const [seq, row] of rows)
           if (row.msgId <= msgId) isChanged = rows.delete(seq) || isChanged
-    for (const { log, seq } of removed)
-      if (log === key) isChanged = rows.delete(seq) || isChanged
+    for (const { log, seq } of removed) if (log === key) isChanged = rows.delete(seq) || isChanged
     const { lower } = this
     if (lower === undefined) return isChanged
     for (const message of messages) {

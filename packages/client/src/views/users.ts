@@ -32,17 +32,22 @@ export function createUsers(hub: Hub): Users {
         users.delete(id)
         return undefined
       }
-      const user = shareObject(users.get(id), {
-        id,
-        name: raw.alias || raw.nick_name || raw.username,
-        avatar: raw.avatar,
-        isContact: raw.relation === relations.contact,
-        isBlocked: raw.relation === relations.blocked,
-        isOnline: isOnline(id),
-        raw,
-      })
+      const user = shareObject(users.get(id), userOf(raw, isOnline))
       users.set(id, user)
       return user
     },
+  }
+}
+
+/** Returns the view of a user. */
+export function userOf(raw: RosterEntry, isOnline: (id: number) => boolean): User {
+  return {
+    id: raw.user_id,
+    name: raw.alias || raw.nick_name || raw.username,
+    avatar: raw.avatar,
+    isContact: raw.relation === relations.contact,
+    isBlocked: raw.relation === relations.blocked,
+    isOnline: isOnline(raw.user_id),
+    raw,
   }
 }

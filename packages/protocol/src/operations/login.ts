@@ -3,8 +3,8 @@ import { TokenRecord } from '../resources/login.js'
 import { optional, string, type TProperties } from '../schema.js'
 import { deviceGuid, done, id, password, post, username } from './fields.js'
 
-function tokenOperation<B extends TProperties>(
-  idOfOperation: string,
+function tokenOperation<const Id extends string, B extends TProperties>(
+  idOfOperation: Id,
   path: string,
   summary: string,
   who: B,

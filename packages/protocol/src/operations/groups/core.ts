@@ -136,9 +136,14 @@ export const transferGroup = operation({
   errors: [...ownerErrors, 'new_owner_not_member', 'created_group_limit_reached'],
 })
 
-function groupText(name: string, path: string, summary: string, value: typeof description) {
+function groupText<const Name extends string>(
+  name: Name,
+  path: string,
+  summary: string,
+  value: typeof description,
+) {
   return operation({
-    id: `group.${name}.update`,
+    id: `group.${name}.update` as const,
     methods: putOrPost,
     path,
     tag: 'Groups',

@@ -12,8 +12,8 @@ const tag = 'Group settings'
 const ownSettingErrors = ['group_not_found', 'not_group_member'] as const
 
 /** Changes one setting of a group, by PUT or POST. */
-function groupSetting<B extends TProperties>(
-  name: string,
+function groupSetting<const Name extends string, B extends TProperties>(
+  name: Name,
   summary: string,
   body: B,
   {
@@ -22,7 +22,7 @@ function groupSetting<B extends TProperties>(
   }: { readonly right?: GroupRightName; readonly errors?: readonly ErrorName[] } = {},
 ) {
   return operation({
-    id: `group.settings.${name}`,
+    id: `group.settings.${name}` as const,
     methods: putOrPost,
     path: `/group/settings/${name}`,
     tag,
@@ -149,8 +149,12 @@ export const unbanGroup = operation({
 })
 
 /** Changes a setting of the caller in a group. */
-function ownSetting<B extends TProperties, D extends TSchema>(definition: {
-  readonly name: string
+function ownSetting<
+  const Name extends string,
+  B extends TProperties,
+  D extends TSchema,
+>(definition: {
+  readonly name: Name
   readonly methods: typeof post | typeof putOrPost
   readonly summary: string
   readonly description?: string
@@ -160,7 +164,7 @@ function ownSetting<B extends TProperties, D extends TSchema>(definition: {
 }) {
   const { name, methods, summary, description, body, data, errors = [] } = definition
   return operation({
-    id: `group.msg.${name}`,
+    id: `group.msg.${name}` as const,
     methods,
     path: `/group/msg/${name}`,
     tag,

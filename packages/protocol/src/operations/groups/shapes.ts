@@ -9,8 +9,8 @@ import { adminErrors, group, memberErrors, type ownerErrors } from './fields.js'
 const members = 'Group members'
 
 /** An action on several users of a group, with a result for each. */
-export function memberAction(definition: {
-  readonly id: string
+export function memberAction<const Id extends string>(definition: {
+  readonly id: Id
   readonly path: string
   readonly summary: string
   readonly methods?: typeof post | typeof deleteOrPost
@@ -29,15 +29,15 @@ export function memberAction(definition: {
 }
 
 /** A paged list of one group. */
-export function groupList<T extends TSchema>(
-  name: string,
+export function groupList<const Name extends string, T extends TSchema>(
+  name: Name,
   path: string,
   summary: string,
   entry: T,
   right: GroupRightName = 'read',
 ) {
   return operation({
-    id: `group.${name}`,
+    id: `group.${name}` as const,
     methods: get,
     path,
     tag: members,

@@ -7,9 +7,14 @@ import { done, flag, get, id, nameForm, putOrPost } from '../fields.js'
 const tag = 'User settings'
 
 /** Writes one setting of the user; the value comes in the query. */
-function settingWriter<S extends TSchema>(name: string, path: string, summary: string, value: S) {
+function settingWriter<const Name extends string, S extends TSchema>(
+  name: Name,
+  path: string,
+  summary: string,
+  value: S,
+) {
   return operation({
-    id: `user.${name}.update`,
+    id: `user.${name}.update` as const,
     methods: putOrPost,
     path,
     tag,

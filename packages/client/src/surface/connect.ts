@@ -1,0 +1,49 @@
+import type { CallOptions, View } from '../api.js'
+import type { ConnectionStatus } from '../core/live-state.js'
+import { ClientError, failureOf } from '../errors.js'
+
+/**
+ * Wants a connection, and waits until the client is current.
+ * @param closing aborted when the client is closed
+ * @throws ClientError when the server refuses, the client is disconnected or closed, or the signal
+ *   is aborted
+ */
+export function connected(
+  connection: View<ConnectionStatus>,
+  connect: () => void,
+  closing: AbortSignal,
+  { signal }: CallOptions = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // The end of an earlier try is not the outcome of this one.
+    const former = connection.getSnapshot()
+    let isStarted = false
+    const settle = (failure?: ConnectionStatus['end']) => {
+      unsubscribe()
+      signal?.removeEventListener('abort', abort)
+      closing.removeEventListener('abort', close)
+      if (failure) reject(new ClientError(failure))
+      else resolve()
+    }
+    const abort = () => settle(failureOf('aborted', 'the signal was aborted'))
+    const close = () => settle(failureOf('closed', 'the client was closed'))
+    const check = () => {
+      const status = connection.getSnapshot()
+      if (status !== former) isStarted = true
+      if (status.state === 'online') settle()
+      else if (status.state === 'ended' && isStarted)
+        settle(status.end ?? failureOf('not_connected', 'the connection has ended'))
+      else if (status.state === 'idle' && isStarted)
+        settle(failureOf('not_connected', 'the client was disconnected'))
+    }
+    const unsubscribe = connection.subscribe(check)
+    if (closing.aborted) close()
+    else if (signal?.aborted) abort()
+    else {
+      signal?.addEventListener('abort', abort)
+      closing.addEventListener('abort', close)
+      connect()
+      check()
+    }
+  })
+}

@@ -1,0 +1,97 @@
+import type { Contacts, User } from '../api.js'
+import { ClientError } from '../errors.js'
+import type { RosterApplication, RosterEntry } from '../protocol-types.js'
+import { type Hub, memoized, shareList } from '../views/hub.js'
+import type { Interests } from '../views/interests.js'
+import { thingOf, type Users, userOf } from '../views/users.js'
+import { createView, deriveView } from '../views/view.js'
+import { checkId, checkOptionalText, checkText } from './arguments.js'
+import type { Caller } from './caller.js'
+
+/** Status of a contact request that waits for an answer. */
+const waiting = 0
+
+/** Makes the contacts of a client. */
+export function createContacts(
+  hub: Hub,
+  { users, interests, call }: { users: Users; interests: Interests; call: Caller },
+): Contacts {
+  const { session } = hub
+  const ids = () => thingOf<readonly number[]>(session.state, 'contacts')
+  const byName = memoized((list: readonly User[]) =>
+    list.toSorted((a, b) => a.name.localeCompare(b.name) || a.id - b.id),
+  )
+  let found: readonly User[] = []
+
+  return {
+    list: createView<readonly User[] | undefined>(
+      hub,
+      (former) => {
+        const all = ids()
+        if (all === undefined) return undefined
+        found = shareList(
+          found,
+          all.flatMap((id) => users.find(id) ?? []),
+        )
+        interests.changed()
+        return shareList(former, byName(found))
+      },
+      () =>
+        interests.add({
+          rank: 2,
+          *things() {
+            yield 'contacts'
+            for (const id of ids() ?? []) yield `user.${id}`
+          },
+          presence: () => ids() ?? [],
+        }),
+    ),
+    requests: deriveView(
+      hub,
+      () => [thingOf<readonly RosterApplication[]>(session.state, 'contactRequests')],
+      (requests) => requests?.filter(({ status }) => status === waiting),
+      () => interests.add({ rank: 2, things: () => ['contactRequests'] }),
+    ),
+    async add(userId, { reason, ...options } = {}) {
+      checkId('userId', userId)
+      checkOptionalText('reason', reason)
+      await call('contact.apply', { user_id: userId, ...(reason && { reason }) }, options)
+    },
+    async accept(userId, options) {
+      checkId('userId', userId)
+      await call('contact.accept', { user_id: userId }, options)
+    },
+    async decline(userId, { reason, ...options } = {}) {
+      checkId('userId', userId)
+      checkOptionalText('reason', reason)
+      await call('contact.decline', { user_id: userId, ...(reason && { reason }) }, options)
+    },
+    async remove(userId, options) {
+      checkId('userId', userId)
+      await call('contact.delete', { user_id: userId }, options)
+    },
+    async block(userId, options) {
+      checkId('userId', userId)
+      await call('contact.block', { user_id: userId }, options)
+    },
+    async unblock(userId, options) {
+      checkId('userId', userId)
+      await call('contact.unblock', { user_id: userId }, options)
+    },
+    async setAlias(userId, alias, options) {
+      checkId('userId', userId)
+      checkText('alias', alias, { isEmptyAllowed: true })
+      await call('contact.update', { user_id: userId, alias }, options)
+    },
+    async findByName(username, options) {
+      checkText('username', username)
+      try {
+        const { data } = await call('contact.find.name', { username }, options)
+        return userOf(data as RosterEntry, users.isOnline)
+      } catch (error) {
+        if (error instanceof ClientError && error.name === 'user_not_found') return undefined
+        throw error
+      }
+    },
+  }
+}

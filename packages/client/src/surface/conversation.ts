@@ -1,0 +1,172 @@
+import type { Conversation, Message } from '../api.js'
+import { ClientError, failureOf } from '../errors.js'
+import type { Clock } from '../ports/clock.js'
+import type { ConversationKind, ConversationParts } from '../views/conversation-parts.js'
+import type { Hub } from '../views/hub.js'
+import type { Interests } from '../views/interests.js'
+import { keyOfTransaction, transactionOf } from '../views/message.js'
+import { createMessageList, pageSize } from '../views/message-list.js'
+import type { Summaries } from '../views/summaries.js'
+import { createView } from '../views/view.js'
+import { checkOptionalText, checkText, refuse } from './arguments.js'
+import { type Caller, signalOf } from './caller.js'
+import { readDraft } from './draft.js'
+
+/** What the conversations of a client are made of. */
+export interface ConversationSources {
+  readonly hub: Hub
+  readonly parts: ConversationParts
+  readonly summaries: Summaries
+  readonly interests: Interests
+  readonly call: Caller
+  readonly clock: Clock
+}
+
+/** Values of the contract. */
+const operationTypes = { replace: 12 }
+const targetTypes = { direct: 1, group: 2 }
+
+/**
+ * Makes the handle on a conversation.
+ * @param named the kind that the app has named; undefined: the one that is stored, else direct
+ */
+export function createConversation(
+  { hub, parts, summaries, interests, call, clock }: ConversationSources,
+  id: number,
+  named: ConversationKind | undefined,
+): Conversation {
+  const { session } = hub
+  const kind = () => named ?? parts.kind(id) ?? 'direct'
+  const { view: messages, loadOlder } = createMessageList(hub, { id, kind, parts, interests })
+  const summary = createView(
+    hub,
+    () => summaries.get(id, kind()),
+    () =>
+      interests.add({
+        rank: 1,
+        things: () => ['pins', 'groups', `${kind() === 'group' ? 'group' : 'user'}.${id}`],
+        presence: () => (kind() === 'group' ? [] : [id]),
+      }),
+  )
+  const ofConversation = { conversation_id: id }
+
+  return {
+    id,
+    get kind() {
+      return kind()
+    },
+    summary,
+    messages,
+    async loadOlder({ limit = pageSize, signal } = {}) {
+      if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+        refuse('limit', 'an integer from 1 to 1000')
+      await orAborted(loadOlder(limit), signal)
+    },
+    async send(draft, options) {
+      const transactionId = newTransactionId(clock)
+      await session.execute(
+        {
+          type: 'send',
+          transactionId,
+          conversationId: id,
+          isGroup: kind() === 'group',
+          ...readDraft(draft),
+          createdAt: clock.wallTime(),
+        },
+        signalOf(options),
+      )
+      return keyOfTransaction(transactionId)
+    },
+    async retry(key, { anyway = false } = {}) {
+      const transactionId = unsentKey(key)
+      await session.execute({ type: 'retry', transactionId, ...(anyway && { anyway }) })
+    },
+    async discard(key) {
+      await session.execute({ type: 'discard', transactionId: unsentKey(key) })
+    },
+    async edit(message, text, options) {
+      const data = {
+        type: targetTypes[kind()],
+        targets: [id],
+        content_type: operationTypes.replace,
+        related_mid: storedId(message),
+        content: text,
+      }
+      checkText('text', text)
+      await call('message.send', data as never, options)
+    },
+    async recall(message, options) {
+      await call('message.recall', { ...ofConversation, msg_id: storedId(message) }, options)
+    },
+    async markRead(message) {
+      const msgId = message === undefined ? newestId() : storedId(message)
+      const logs = parts.logs(id, kind())
+      const isRead = message === undefined && logs.every(({ readSeq, seq }) => readSeq >= seq)
+      if (msgId > 0 && !isRead) await session.execute({ type: 'read', conversationId: id, msgId })
+    },
+    typing() {
+      // It is for the moment: a signal that cannot be sent is forgotten.
+      const isGroup = kind() === 'group'
+      session.execute({ type: 'typing', conversationId: id, isGroup }).catch(() => {})
+    },
+    async receipts(message, options) {
+      const { data } = await call(
+        'message.receipts',
+        { ...ofConversation, msg_id: storedId(message) },
+        options,
+      )
+      const { read, unread } = data as { read: readonly number[]; unread: readonly number[] }
+      return { read, unread }
+    },
+    async pin(options) {
+      await call('user.conversation.pin', ofConversation, options)
+    },
+    async unpin(options) {
+      await call('user.conversation.unpin', ofConversation, options)
+    },
+    async delete(options) {
+      await call('message.conversation.delete', ofConversation, options)
+    },
+  }
+
+  function newestId(): number {
+    const loaded = messages.getSnapshot().messages.map((each) => each.id)
+    const lasts = parts.logs(id, kind()).map(({ last }) => last?.msgId ?? 0)
+    return Math.max(0, ...loaded, ...lasts)
+  }
+}
+
+/** A number from 1 to 2^53 - 1. */
+function newTransactionId({ random }: Clock): number {
+  return Math.max(1, Math.floor(random() * 2 ** 26) * 2 ** 27 + Math.floor(random() * 2 ** 27))
+}
+
+function storedId(message: Message): number {
+  const id: unknown = (message as Message | undefined)?.id
+  if (typeof id !== 'number' || id <= 0) refuse('message', 'a message that the server has stored')
+  return id as number
+}
+
+function unsentKey(key: string): number {
+  checkOptionalText('key', key)
+  const transactionId = transactionOf(key)
+  if (transactionId === undefined)
+    throw new ClientError(failureOf('not_found', 'key names no own message'))
+  return transactionId
+}
+
+/** Ends the waiting for a promise when a signal is aborted. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  let abort: (() => void) | undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(new ClientError(failureOf('aborted', 'the signal was aborted')))
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    if (abort) signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,78 @@
+import type { Draft } from '../api.js'
+import type { MessageContent, UnsentFile } from '../core/records.js'
+import { checkOptionalText, refuse } from './arguments.js'
+
+/** Content type of the message, and file type of the upload, by the media type of a file. */
+const fileKinds: readonly (readonly [media: RegExp, contentType: number, fileType: number])[] = [
+  [/^image\//, 1, 102],
+  [/^audio\/amr/, 2, 101],
+  [/^audio\/mpeg/, 2, 104],
+  [/^audio\//, 2, 100],
+  [/^video\//, 3, 103],
+  [/^/, 4, 100],
+]
+/** The greatest content type of a message that is no operation on another one: forward. */
+const maxContentType = 7
+
+/** What a draft says, in the form of a command. */
+export interface ReadDraft {
+  readonly content: MessageContent
+  readonly file?: UnsentFile
+}
+
+/**
+ * Checks and reads a draft.
+ * @throws ClientError invalid_argument
+ */
+export function readDraft(draft: string | Draft): ReadDraft {
+  const given: unknown = draft
+  if (typeof given !== 'string' && (typeof given !== 'object' || given === null))
+    refuse('draft', 'a text or an object')
+  const {
+    text = '',
+    file,
+    fileName,
+    contentType,
+    attachment,
+    ext = '',
+    config = '',
+  } = typeof draft === 'string' ? { text: draft } : (draft as Draft)
+  checkOptionalText('draft.text', text)
+  checkOptionalText('draft.ext', ext)
+  checkOptionalText('draft.config', config)
+  checkOptionalText('draft.fileName', fileName)
+  if (file !== undefined && !(file instanceof Blob)) refuse('draft.file', 'a File or a Blob')
+  if (contentType !== undefined && !(Number.isInteger(contentType) && isContentType(contentType)))
+    refuse('draft.contentType', `an integer from 0 to ${maxContentType}`)
+  if (attachment !== undefined && (typeof attachment !== 'object' || attachment === null))
+    refuse('draft.attachment', 'an object')
+  if (text === '' && !file && !attachment && ext === '')
+    refuse('draft', 'a message with a text, a file, an attachment or an ext')
+
+  const [, ofFile = 0, fileType = 0] =
+    (file && fileKinds.find(([media]) => media.test(file.type))) ?? []
+  const name = fileName || (file as Partial<File> | undefined)?.name || 'file'
+  return {
+    content: {
+      contentType: contentType ?? ofFile,
+      content: text,
+      attachment: jsonOf(file ? { name, size: file.size, ...attachment } : attachment),
+      config,
+      ext,
+    },
+    ...(file && { file: { blob: file, name, fileType } }),
+  }
+}
+
+function isContentType(value: number): boolean {
+  return value >= 0 && value <= maxContentType
+}
+
+function jsonOf(attachment: object | undefined): string {
+  if (attachment === undefined) return ''
+  try {
+    return JSON.stringify(attachment)
+  } catch {
+    return refuse('draft.attachment', 'an object of JSON')
+  }
+}

@@ -1,0 +1,113 @@
+import type { Group, Groups, NotDone } from '../api.js'
+import type { GroupMemberInfo, GroupRecord } from '../protocol-types.js'
+import { type Hub, shareList } from '../views/hub.js'
+import type { Interests } from '../views/interests.js'
+import { thingOf } from '../views/users.js'
+import { createView, deriveView } from '../views/view.js'
+import { checkId, checkIds, checkOptionalText, checkText, refuse } from './arguments.js'
+import type { Caller } from './caller.js'
+
+/** What the groups of a client are made of. */
+interface Sources {
+  readonly interests: Interests
+  readonly call: Caller
+}
+
+/** Makes the groups of a client. */
+export function createGroups(hub: Hub, sources: Sources): Groups {
+  const { interests, call } = sources
+  const handles = new Map<number, Group>()
+  const ids = () => thingOf<readonly number[]>(hub.session.state, 'groups')
+  const groupOf = (id: number) => thingOf<GroupRecord | null>(hub.session.state, `group.${id}`)
+
+  return {
+    list: createView<readonly GroupRecord[] | undefined>(
+      hub,
+      (former) => {
+        interests.changed()
+        const groups = ids()?.flatMap((id) => groupOf(id) ?? [])
+        return groups && shareList(former, groups)
+      },
+      () =>
+        interests.add({
+          rank: 2,
+          *things() {
+            yield 'groups'
+            for (const id of ids() ?? []) yield `group.${id}`
+          },
+        }),
+    ),
+    group(id) {
+      checkId('id', id)
+      const handle = handles.get(id) ?? createGroup(hub, sources, id)
+      handles.set(id, handle)
+      return handle
+    },
+    async create({ name, userIds = [], description = '' }, options) {
+      checkText('name', name)
+      if (userIds.length > 0) checkIds('userIds', userIds)
+      checkOptionalText('description', description)
+      const { data } = await call(
+        'group.create',
+        {
+          name,
+          ...(userIds.length > 0 && { user_list: userIds }),
+          ...(description && { description }),
+        },
+        options,
+      )
+      return (data as GroupRecord).group_id
+    },
+  }
+}
+
+function createGroup(hub: Hub, { interests, call }: Sources, id: number): Group {
+  const ofGroup = { group_id: id }
+  const thing = <T>(key: string) =>
+    deriveView(
+      hub,
+      () => [thingOf<T | null>(hub.session.state, key)],
+      (value) => value ?? undefined,
+      () => interests.add({ rank: 2, things: () => [key] }),
+    )
+  return {
+    id,
+    info: thing<GroupRecord>(`group.${id}`),
+    members: thing<readonly GroupMemberInfo[]>(`members.${id}`),
+    async invite(userIds, { reason, ...options } = {}) {
+      checkIds('userIds', userIds)
+      checkOptionalText('reason', reason)
+      const users = { ...ofGroup, user_list: userIds, ...(reason && { reason }) }
+      return notDone((await call('group.invite', users, options)).data)
+    },
+    async kick(userIds, options) {
+      checkIds('userIds', userIds)
+      return notDone((await call('group.kick', { ...ofGroup, user_list: userIds }, options)).data)
+    },
+    async rename(name, options) {
+      checkText('name', name)
+      await call('group.name.update', { ...ofGroup, value: name }, options)
+    },
+    async setMuted(isMuted, options) {
+      if (typeof isMuted !== 'boolean') refuse('isMuted', 'true or false')
+      await call('group.msg.not_disturb', { ...ofGroup, value: isMuted }, options)
+    },
+    async leave(options) {
+      await call('group.leave', ofGroup, options)
+    },
+    async destroy(options) {
+      await call('group.destroy', ofGroup, options)
+    },
+  }
+}
+
+function notDone(results: unknown): readonly NotDone[] {
+  const list = results as readonly {
+    readonly user_id: number
+    readonly result: 'success' | 'fail'
+    readonly reason?: string
+  }[]
+  return list
+    .filter(({ result }) => result === 'fail')
+    .map(({ user_id: userId, reason = '' }) => ({ userId, reason }))
+}
