@@ -83,8 +83,7 @@ export function deriveView<const Inputs extends readonly unknown[], T>(
     hub,
     (former) => {
       const next = inputs()
-      if (last?.every((each, index) => Object.is(each, next[index])))
-        return former as T
+      if (last?.every((each, index) => Object.is(each, next[index]))) return former as T
       last = next
       return derive(...next)
     },
