@@ -6,6 +6,6 @@ export const gatewayProtocol = 'hermod.v1.json'
 
 /** Returns what the list of devices shows, at most 1,024 characters. */
 export function userAgent(): string {
-  const { userAgent: text = 'Node' } = globalThis.navigator ?? {}
-  return text.slice(0, 1024)
+  const { navigator } = globalThis as { navigator?: { readonly userAgent?: string } }
+  return (navigator?.userAgent ?? 'Node').slice(0, 1024)
 }
