@@ -1,4 +1,4 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useConversations } from '@hermod/client/react'
 import { useState } from 'react'
 import { NewGroup } from '../people/new-group.js'
 import type { ConversationRef } from './conversation-ref.js'
@@ -12,7 +12,7 @@ interface ConversationListProps {
 
 /** All conversations, newest first. Arrow keys move between them, Enter opens one. */
 export function ConversationList({ opened, onOpen }: ConversationListProps) {
-  const { conversations, isComplete } = useView(useClient().conversations)
+  const { conversations, isComplete } = useConversations()
   const [focused, setFocused] = useState(0)
   const tabStop = Math.min(focused, conversations.length - 1)
   return (

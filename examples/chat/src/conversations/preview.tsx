@@ -1,5 +1,5 @@
 import type { ConversationSummary } from '@hermod/client'
-import { useClient, useView } from '@hermod/client/react'
+import { useUser } from '@hermod/client/react'
 import { previewText } from '../messages/preview-text.js'
 import { MessageStatusIcon } from '../messages/message-status-icon.js'
 
@@ -20,6 +20,6 @@ export function Preview({ summary }: { readonly summary: ConversationSummary }) 
 }
 
 function SenderName({ userId }: { readonly userId: number }) {
-  const user = useView(useClient().user(userId))
+  const user = useUser(userId)
   return user === undefined ? null : `${user.name}: `
 }

@@ -1,4 +1,4 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useUser } from '@hermod/client/react'
 import { IconButton } from '../ui/icon-button.js'
 import { useAttempt } from '../ui/notice.js'
 
@@ -6,7 +6,7 @@ import { useAttempt } from '../ui/notice.js'
 export function BlockButton({ userId }: { readonly userId: number }) {
   const client = useClient()
   const attempt = useAttempt()
-  const isBlocked = useView(client.user(userId))?.isBlocked ?? false
+  const isBlocked = useUser(userId)?.isBlocked ?? false
   return (
     <IconButton
       icon="block"

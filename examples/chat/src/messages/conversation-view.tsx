@@ -1,12 +1,11 @@
 import type { Message } from '@hermod/client'
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useMessages, useView } from '@hermod/client/react'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import type { ConversationRef } from '../conversations/conversation-ref.js'
 import { Composer } from './composer.js'
 import { ConversationHeader } from './conversation-header.js'
 import { MessageList } from './message-list.js'
 import { TypingLine } from './typing-line.js'
-import { useMarkRead } from './use-mark-read.js'
 
 interface ConversationViewProps {
   readonly conversation: ConversationRef
@@ -17,10 +16,9 @@ interface ConversationViewProps {
 export function ConversationView({ conversation: { id, kind }, onClose }: ConversationViewProps) {
   const conversation = useClient().conversation(id, kind)
   const summary = useView(conversation.summary)
-  const list = useView(conversation.messages)
+  const list = useMessages(conversation)
   const [edited, setEdited] = useState<Message>()
   const scroller = useRef<HTMLDivElement>(null)
-  useMarkRead(conversation, summary.unread)
 
   function onKeyDown(event: KeyboardEvent) {
     const isInDialog = (event.target as HTMLElement).closest('dialog') !== null
@@ -35,7 +33,13 @@ export function ConversationView({ conversation: { id, kind }, onClose }: Conver
       onKeyDown={onKeyDown}
     >
       <ConversationHeader summary={summary} onClose={onClose} />
-      <MessageList conversation={conversation} list={list} scroller={scroller} onEdit={setEdited} />
+      <MessageList
+        conversation={conversation}
+        list={list}
+        unread={summary.unread}
+        scroller={scroller}
+        onEdit={setEdited}
+      />
       <TypingLine userIds={summary.typing} />
       {summary.isWritable ? (
         <Composer

@@ -1,4 +1,4 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useUser, useView } from '@hermod/client/react'
 
 /** The names of the members of a group. */
 export function MemberNames({ groupId }: { readonly groupId: number }) {
@@ -13,6 +13,6 @@ export function MemberNames({ groupId }: { readonly groupId: number }) {
 
 function Name({ userId }: { readonly userId: number }) {
   const client = useClient()
-  const user = useView(client.user(userId))
+  const user = useUser(userId)
   return userId === client.userId ? 'you' : (user?.name ?? '…')
 }

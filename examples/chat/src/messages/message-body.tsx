@@ -1,7 +1,7 @@
+import { useClient } from '@hermod/client/react'
 import type { Message } from '@hermod/client'
 import { sizeText } from '../ui/format.js'
 import { Icon } from '../ui/icon.js'
-import { useFileUrl } from '../ui/use-file-url.js'
 import { Picture } from './picture.js'
 
 /** The content of a message: text, a picture, or a file to download. */
@@ -18,7 +18,7 @@ export function MessageBody({ message }: { readonly message: Message }) {
 
 function FileLink({ message: { attachment = {} } }: { readonly message: Message }) {
   const { url = '', name = 'File', size } = attachment
-  const address = useFileUrl(url)
+  const address = useClient().fileUrl(url)
   return (
     <a className="file" href={address} download={name}>
       <Icon name="file" />

@@ -5,10 +5,12 @@ import { IconButton } from '../ui/icon-button.js'
 import { moveFocus } from '../ui/move-focus.js'
 import { MessageItem } from './message-item.js'
 import { OlderMessages } from './older-messages.js'
+import { ReadMarker } from './read-marker.js'
 
 interface MessageListProps {
   readonly conversation: Conversation
   readonly list: Messages
+  readonly unread: number
   readonly scroller: RefObject<HTMLDivElement | null>
   onEdit(message: Message): void
 }
@@ -17,7 +19,7 @@ interface MessageListProps {
  * The messages, oldest first. The element around the list has `flex-direction: column-reverse`, so
  * it starts at its end and keeps the place when older messages come in above.
  */
-export function MessageList({ conversation, list, scroller, onEdit }: MessageListProps) {
+export function MessageList({ conversation, list, unread, scroller, onEdit }: MessageListProps) {
   const { messages, hasOlder, isLoading, error } = list
   const [focused, setFocused] = useState<string>()
   const [isAway, setAway] = useState(false)
@@ -29,6 +31,7 @@ export function MessageList({ conversation, list, scroller, onEdit }: MessageLis
         ref={scroller}
         onScroll={({ currentTarget }) => setAway(currentTarget.scrollTop < -200)}
       >
+        <ReadMarker conversation={conversation} unread={unread} />
         <ol aria-label="Messages" onKeyDown={(event) => moveFocus(event, '[data-message]')}>
           {hasOlder && (
             <OlderMessages

@@ -1,7 +1,7 @@
+import { useClient } from '@hermod/client/react'
 import type { Message } from '@hermod/client'
 import { useEffect, useRef, useState } from 'react'
 import { IconButton } from '../ui/icon-button.js'
-import { useFileUrl } from '../ui/use-file-url.js'
 import { UploadProgress } from './upload-progress.js'
 
 const sidePixels = 260
@@ -12,7 +12,7 @@ const sidePixels = 260
  */
 export function Picture({ message: { attachment = {}, upload } }: { readonly message: Message }) {
   const { url = '', name = 'picture', width = 4, height = 3 } = attachment
-  const thumbnail = useFileUrl(url, 2 * sidePixels)
+  const thumbnail = useClient().fileUrl(url, { thumbnail: 2 * sidePixels })
   const [isLoaded, setLoaded] = useState(false)
   const [isOpen, setOpen] = useState(false)
   const scale = sidePixels / Math.max(width, height)
@@ -47,7 +47,7 @@ interface FullPictureProps {
 }
 
 function FullPicture({ url, name, onClose }: FullPictureProps) {
-  const address = useFileUrl(url)
+  const address = useClient().fileUrl(url)
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
   return (

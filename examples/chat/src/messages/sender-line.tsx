@@ -1,9 +1,9 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useUser } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
 
 /** The sender above the first of several messages in a group. */
 export function SenderLine({ userId }: { readonly userId: number }) {
-  const user = useView(useClient().user(userId))
+  const user = useUser(userId)
   const name = user?.name ?? '…'
   return (
     <p className="sender">

@@ -1,4 +1,4 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useUser } from '@hermod/client/react'
 
 /** The line that says who types; it keeps its height when nobody does. */
 export function TypingLine({ userIds }: { readonly userIds: readonly number[] }) {
@@ -21,5 +21,5 @@ export function TypingLine({ userIds }: { readonly userIds: readonly number[] })
 }
 
 function Name({ userId }: { readonly userId: number }) {
-  return useView(useClient().user(userId))?.name ?? 'A user'
+  return useUser(userId)?.name ?? 'A user'
 }

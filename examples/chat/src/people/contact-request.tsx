@@ -1,5 +1,5 @@
 import type { RosterApplication } from '@hermod/client'
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useUser } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
 import { useAttempt } from '../ui/notice.js'
 
@@ -8,7 +8,7 @@ export function ContactRequest({ request }: { readonly request: RosterApplicatio
   const client = useClient()
   const attempt = useAttempt()
   const { user_id: userId, reason } = request
-  const user = useView(client.user(userId))
+  const user = useUser(userId)
   const name = user?.name ?? '…'
   return (
     <li className="request">

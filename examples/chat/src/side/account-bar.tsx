@@ -1,11 +1,11 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useConnection, useView } from '@hermod/client/react'
 import { Avatar } from '../ui/avatar.js'
 import { connectionText } from './connection-text.js'
 
 /** The own name, the state of the connection, and the switch that ends the connection. */
 export function AccountBar({ name }: { readonly name: string }) {
   const client = useClient()
-  const status = useView(client.connection)
+  const status = useConnection()
   const profile = useView(client.profile)
   const isWanted = status.state !== 'idle' && status.state !== 'ended'
   return (

@@ -1,5 +1,5 @@
 import { createClient } from '@hermod/client'
-import { ClientProvider } from '@hermod/client/react'
+import { HermodProvider } from '@hermod/client/react'
 import { useEffect, useState } from 'react'
 import type { DemoUser } from '../session.js'
 import { Chat } from './chat.js'
@@ -28,10 +28,10 @@ export function Side({ user, appId, isShown }: SideProps) {
     return () => client.disconnect()
   }, [client])
   return (
-    <ClientProvider client={client}>
+    <HermodProvider client={client}>
       <section className="side" aria-label={user.name} data-shown={isShown}>
         <Chat name={user.name} />
       </section>
-    </ClientProvider>
+    </HermodProvider>
   )
 }

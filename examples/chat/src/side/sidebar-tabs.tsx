@@ -1,4 +1,4 @@
-import { useClient, useView } from '@hermod/client/react'
+import { useClient, useConversations, useView } from '@hermod/client/react'
 import { Badge } from '../ui/badge.js'
 
 export type SidebarTab = 'chats' | 'people'
@@ -11,7 +11,7 @@ interface SidebarTabsProps {
 /** Switches between conversations and people, with the number of what waits there. */
 export function SidebarTabs({ tab, onChange }: SidebarTabsProps) {
   const client = useClient()
-  const { unread } = useView(client.conversations)
+  const { unread } = useConversations()
   const requests = useView(client.contacts.requests) ?? []
   return (
     <fieldset className="sidebar-tabs" aria-label="Lists">

@@ -1,4 +1,4 @@
-import { useFileUrl } from './use-file-url.js'
+import { useClient } from '@hermod/client/react'
 
 interface AvatarProps {
   readonly name: string
@@ -10,7 +10,7 @@ interface AvatarProps {
 
 /** The picture of a user or group, or its initials; with a dot for users who are online. */
 export function Avatar({ name, url, isOnline = false, size = 'normal' }: AvatarProps) {
-  const address = useFileUrl(url, 96)
+  const address = useClient().fileUrl(url, { thumbnail: 96 })
   return (
     <span className={`avatar ${size}`} data-hue={hueOf(name)}>
       {!address ? <span aria-hidden="true">{initials(name)}</span> : <img src={address} alt="" />}

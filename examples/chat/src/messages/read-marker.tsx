@@ -1,0 +1,23 @@
+import type { Conversation } from '@hermod/client'
+import { useEffect, useRef } from 'react'
+
+interface ReadMarkerProps {
+  readonly conversation: Conversation
+  readonly unread: number
+}
+
+/** The lower end of the list: when a user sees it, the messages above are read. */
+export function ReadMarker({ conversation, unread }: ReadMarkerProps) {
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (element.current === null || unread === 0) return
+    // Browsers do not call it in pages and parts that are hidden.
+    const observer = new IntersectionObserver(([entry]) => {
+      // The client repeats it until the server has it.
+      if (entry?.isIntersecting) void conversation.markRead()
+    })
+    observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [conversation, unread])
+  return <div className="read-marker" ref={element} />
+}
