@@ -3,13 +3,16 @@ import { createServer as createTcpServer, type AddressInfo, type Server } from '
 import { waitFor } from '@hermod/testkit'
 import type { WebSocket } from 'ws'
 import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../src/stores/memory-store.js'
 import { BadServer, CuttingServer, openAnswer } from './support/bad-server.js'
-import { BatchList, fastClock, TestLeader } from './support/test-leader.js'
+import { fastClock, TestLeader } from './support/test-leader.js'
+
+const timeoutMs = 10_000
 
 const isOpen = ({ live }: TestLeader) => live.connection.state === 'syncing'
 
 async function untilOpen(client: TestLeader): Promise<void> {
-  await waitFor(() => isOpen(client), { what: 'an open session', timeoutMs: 10_000 })
+  await waitFor(() => isOpen(client), { what: 'an open session', timeoutMs })
 }
 
 async function listening(server: Server): Promise<string> {
@@ -96,7 +99,7 @@ describe('a client on the ports of Node', () => {
     client.leader.connect()
     await untilOpen(client)
     client.leader.execute('c', { type: 'call', op: 'future.operation', data: {} })
-    await waitFor(() => client.outcomes.has('c'), { what: 'the answer' })
+    await waitFor(() => client.outcomes.has('c'), { what: 'the answer', timeoutMs })
     expect(client.outcomes.get('c')).toEqual({ type: 'result', value: { data: 1, extra: 2 } })
     expect(events).toContain('future.event')
     expect(client.connections).toBe(1)
@@ -113,7 +116,7 @@ describe('a client on the ports of Node', () => {
     client.leader.connect()
     await untilOpen(client)
     client.leader.execute('c', { type: 'call', op: 'message.history', data: {} })
-    await waitFor(() => client.outcomes.has('c'), { what: 'the answer' })
+    await waitFor(() => client.outcomes.has('c'), { what: 'the answer', timeoutMs })
     expect(client.outcomes.get('c')).toMatchObject({
       type: 'failure',
       failure: { name: 'operation_unknown' },
@@ -140,8 +143,11 @@ describe('a client on the ports of Node', () => {
     client.leader.connect()
     await untilOpen(client)
     wake()
-    await waitFor(() => client.connections === 2 && isOpen(client), { what: 'a new connection' })
-    await waitFor(() => client.connections > 2, { what: 'the end of the silence' })
+    await waitFor(() => client.connections === 2 && isOpen(client), {
+      what: 'a new connection',
+      timeoutMs,
+    })
+    await waitFor(() => client.connections > 2, { what: 'the end of the silence', timeoutMs })
     expect(client.errors).toEqual([])
   })
 
@@ -151,7 +157,7 @@ describe('a client on the ports of Node', () => {
     const url = await listening(server)
     using client = new TestLeader({ url, clock: fastClock(100) })
     client.leader.connect()
-    await waitFor(() => client.connections > 3, { what: 'tries' })
+    await waitFor(() => client.connections > 3, { what: 'tries', timeoutMs })
     expect(client.live.connection).toMatchObject({ state: 'offline' })
     client.leader.disconnect()
     server.close()
@@ -162,7 +168,7 @@ describe('a client on the ports of Node', () => {
     const url = await listening(server)
     using client = new TestLeader({ url, clock: fastClock(200) })
     client.leader.connect()
-    await waitFor(() => client.connections > 2, { what: 'tries' })
+    await waitFor(() => client.connections > 2, { what: 'tries', timeoutMs })
     client.leader.disconnect()
     server.close()
   })
@@ -208,18 +214,18 @@ describe('a client on the ports of Node', () => {
       },
     })
     client.leader.connect()
-    await waitFor(() => client.errors.length > 0, { what: 'the report' })
+    await waitFor(() => client.errors.length > 0, { what: 'the report', timeoutMs })
     expect(client.errors).toEqual([new Error('listener')])
     expect(isOpen(client)).toBe(true)
   })
 
   it('stops when its store fails, and says why', async () => {
     await using server = await BadServer.start((_, socket) => socket.send(openAnswer()))
-    const store = new BatchList()
+    const store = memoryStore()
     store.apply = () => Promise.reject(new Error('disk'))
     using client = new TestLeader({ url: server.url, store })
     client.leader.connect()
-    await waitFor(() => client.failures.length > 0, { what: 'the failure' })
+    await waitFor(() => client.failures.length > 0, { what: 'the failure', timeoutMs })
     expect(client.failures).toEqual(['unavailable'])
     expect(client.live.connection.state).toBe('idle')
   })

@@ -1,5 +1,4 @@
 import type { ClientOptions } from '../../src/api.js'
-import type { Batch } from '../../src/core/batch.js'
 import type { CoreEvent } from '../../src/core/effects.js'
 import type { LiveState } from '../../src/core/live-state.js'
 import { connectNodeSocket } from '../../src/node/node-socket.js'
@@ -7,32 +6,8 @@ import { fetchUpload } from '../../src/node/fetch-upload.js'
 import type { Clock } from '../../src/ports/clock.js'
 import type { Store } from '../../src/ports/store.js'
 import type { Leader, CommandOutcome } from '../../src/runtime/leader.js'
+import { memoryStore } from '../../src/stores/memory-store.js'
 import { type LeaderPorts, leaderStarter } from '../../src/runtime/leader-runtime.js'
-
-/** A store that keeps nothing but the batches. */
-export class BatchList implements Store {
-  readonly batches: Batch[] = []
-
-  async lead(): Promise<number> {
-    return 1
-  }
-
-  async apply(batch: Batch): Promise<void> {
-    this.batches.push(batch)
-  }
-
-  async load(): ReturnType<Store['load']> {
-    return { logs: [], unsent: [], things: [] }
-  }
-
-  async messages(): ReturnType<Store['messages']> {
-    return []
-  }
-
-  close(): void {}
-
-  async destroy(): Promise<void> {}
-}
 
 /** A clock on which everything takes a part of the time. */
 export function fastClock(speed: number): Clock {
@@ -59,7 +34,6 @@ export interface TestLeaderOptions {
 /** The runtime of a leader on the ports of Node, and what it has told its listener. */
 export class TestLeader implements Disposable {
   readonly leader: Leader
-  readonly store: Store
   readonly errors: unknown[] = []
   readonly outcomes = new Map<string, CommandOutcome>()
   readonly failures: string[] = []
@@ -69,8 +43,8 @@ export class TestLeader implements Disposable {
   connections = 0
   live!: LiveState
 
-  constructor({ url, clock, token, ports = {}, store, onEvent }: TestLeaderOptions) {
-    this.store = store ?? new BatchList()
+  constructor({ url, clock, token, ports = {}, onEvent, ...options }: TestLeaderOptions) {
+    const { store = memoryStore() } = options
     const { connect = connectNodeSocket } = ports
     const start = leaderStarter(
       {
@@ -93,8 +67,8 @@ export class TestLeader implements Disposable {
     )
     this.leader = start({
       state: { logs: [], unsent: [], things: [] },
-      store: this.store,
-      generation: 1,
+      store,
+      generation: 0,
       listener: {
         committed: () => {},
         live: (live) => {
