@@ -62,6 +62,8 @@ export interface LogRecord {
   readonly version?: number
   /** Of a group: last message before the user joined. */
   readonly joinedMsgId?: number
+  /** Of a group: 0 private, 1 public, 2 chatroom, 3 temporary. Messages of a chatroom are never unread. */
+  readonly groupType?: number
   /** Of a group: the user's mode. With 2 no event of its messages comes. */
   readonly muteMode?: number
   /** Of a group: the user's mode. */

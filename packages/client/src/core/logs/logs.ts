@@ -1,0 +1,195 @@
+import type { CoreContext } from '../core-context.js'
+import { pairOf } from '../log-key.js'
+import type { LogKey, LogRecord, MessageRecord } from '../records.js'
+import type { ReceiptsListener, UnsentListener } from '../seams.js'
+import { beginFold, emptyLog, type Fold, needHead, type Reader, readUpTo, showRead } from './log-fold.js'
+
+/** Parts that follow the logs. */
+export interface LogsListeners {
+  readonly unsent: UnsentListener
+  readonly receipts: ReceiptsListener
+  /** The server must say the numbers of a log. */
+  headNeeded(key: LogKey): void
+  /** The newest visible message of a log is not known. */
+  lastUnknown(key: LogKey): void
+}
+
+/** The alterations of messages of one log while something older is read. */
+export interface Watch {
+  /** By position; null: recalled. */
+  readonly altered: Map<number, MessageRecord | null>
+  /** True: the log was emptied or dropped, so what is read may be too old. */
+  isVoid: boolean
+}
+
+/** Changes, and everything else, that happened to a log last. */
+type Moves = { readonly [kind in MoveKind]: number }
+/** `numbers`: marks, deletions and other things that no change number counts. */
+export type MoveKind = 'changes' | 'numbers'
+
+/** The logs of the user. Everything that changes one goes through {@link Logs.fold}. */
+export class Logs {
+  readonly #context: CoreContext
+  readonly #listeners: LogsListeners
+  readonly #records = new Map<LogKey, LogRecord>()
+  readonly #watches = new Map<LogKey, Set<Watch>>()
+  readonly #moves = new Map<LogKey, Moves>()
+  /** The newest own message of direct conversations, which reads broadcasts that arrive after it. */
+  readonly #answered = new Map<number, number>()
+  #time = 0
+
+  constructor(context: CoreContext, listeners: LogsListeners) {
+    this.#context = context
+    this.#listeners = listeners
+  }
+
+  start(records: readonly LogRecord[]): void {
+    for (const record of records) {
+      this.#records.set(record.key, record)
+      this.#announce(record)
+    }
+  }
+
+  /** Everything was dropped. */
+  reset(): void {
+    for (const key of this.#watches.keys()) this.#end(key)
+    this.#records.clear()
+    this.#moves.clear()
+    this.#answered.clear()
+  }
+
+  get(key: LogKey): LogRecord | undefined {
+    return this.#records.get(key)
+  }
+
+  records(): Iterable<LogRecord> {
+    return this.#records.values()
+  }
+
+  /** Notes that a device of the own user has received up to a position. */
+  setDelivered(key: LogKey, seq: number): void {
+    const record = this.#records.get(key)
+    if (record && seq > record.deliveredSeq) this.#put({ ...record, deliveredSeq: seq })
+  }
+
+  /** Returns the time of a request, for {@link hasMoved}. */
+  stamp(): number {
+    return ++this.#time
+  }
+
+  /** Tests whether something has happened to a log since a request. */
+  hasMoved(key: LogKey, kind: MoveKind, since: number): boolean {
+    return (this.#moves.get(key)?.[kind] ?? 0) >= since
+  }
+
+  /**
+   * Changes a log: a log that is not there yet begins empty, and is stored when something happens to it.
+   * @param moves what an answer that was requested before can not know; absent: nothing
+   * @returns the result of `run`
+   */
+  fold<T>(key: LogKey, run: (fold: Fold, reader: Reader) => T, moves?: MoveKind): T {
+    const { me } = this.#context
+    const before = this.#records.get(key) ?? emptyLog(key, me)
+    const fold = beginFold(before)
+    const answeredMsgId = this.#answered.get(before.conversationId) ?? 0
+    const result = run(fold, { me, answeredMsgId })
+    showRead(fold)
+    if (fold.record === before) return result
+    if (moves) this.#move(key, moves)
+    this.#store(fold)
+    this.#tell(fold)
+    return result
+  }
+
+  /** The user does not have a log any more. */
+  drop(key: LogKey): void {
+    if (!this.#records.delete(key)) return
+    this.#end(key)
+    this.#moves.delete(key)
+    this.#context.batch.dropLog(key)
+    this.#listeners.unsent.dropped(key)
+  }
+
+  /** Collects alterations of a log from now on, until {@link unwatch}. */
+  watch(key: LogKey): Watch {
+    const watch: Watch = { altered: new Map(), isVoid: false }
+    const watches = this.#watches.get(key) ?? new Set()
+    this.#watches.set(key, watches.add(watch))
+    return watch
+  }
+
+  unwatch(key: LogKey, watch: Watch): void {
+    const watches = this.#watches.get(key)
+    watches?.delete(watch)
+    if (watches?.size === 0) this.#watches.delete(key)
+  }
+
+  #store({ record, isEmptied, hiddenMsgId, messages }: Fold): void {
+    const { batch } = this.#context
+    const { key } = record
+    if (isEmptied) batch.emptyLog(key)
+    if (hiddenMsgId > 0) batch.hide(key, hiddenMsgId)
+    for (const [seq, message] of messages) {
+      if (message) batch.putMessage(message)
+      else batch.removeMessage(key, seq)
+    }
+    this.#put(record)
+  }
+
+  #put(record: LogRecord): void {
+    this.#records.set(record.key, record)
+    this.#context.batch.putLog(record)
+  }
+
+  #tell({ record, isEmptied, hiddenMsgId, messages, altered, recalled, ...fold }: Fold): void {
+    const { unsent, receipts } = this.#listeners
+    const { me } = this.#context
+    const { key } = record
+    for (const watch of this.#watches.get(key) ?? []) {
+      if (isEmptied) watch.isVoid = true
+      for (const [seq, message] of altered) watch.altered.set(seq, message)
+    }
+    let received = 0
+    for (const message of messages.values()) {
+      if (message?.senderId === me && message.transactionId !== undefined) unsent.stored(message)
+      if (message && message.senderId !== me) received = Math.max(received, message.seq)
+    }
+    for (const msgId of recalled) unsent.gone(key, msgId)
+    if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)
+    if (record.kind === 'direct' && received > record.deliveredSeq) receipts.received(key, received)
+    this.#announce(record)
+    if (fold.answeredMsgId > 0) this.#answer(key, fold.answeredMsgId)
+  }
+
+  #announce({ key, isHeadNeeded, last }: LogRecord): void {
+    if (isHeadNeeded) this.#listeners.headNeeded(key)
+    if (last === undefined) this.#listeners.lastUnknown(key)
+  }
+
+  /** An own message reads the other log of the peer too, up to it. */
+  #answer(key: LogKey, msgId: number): void {
+    const pair = pairOf(key, this.#context.me)
+    const record = pair === undefined ? undefined : this.#records.get(pair)
+    const { conversationId } = this.#records.get(key) as LogRecord
+    if (pair === undefined) return
+    this.#answered.set(conversationId, Math.max(msgId, this.#answered.get(conversationId) ?? 0))
+    if (!record || record.readSeq >= record.seq) return
+    this.fold(
+      pair,
+      (fold) => {
+        if (record.last && record.last.msgId < msgId) readUpTo(fold, record.seq)
+        else if (record.unread > 0) needHead(fold)
+      },
+      'numbers',
+    )
+  }
+
+  #move(key: LogKey, kind: MoveKind): void {
+    const moves = this.#moves.get(key) ?? { changes: 0, numbers: 0 }
+    this.#moves.set(key, { ...moves, [kind]: this.#time })
+  }
+
+  #end(key: LogKey): void {
+    for (const watch of this.#watches.get(key) ?? []) watch.isVoid = true
+  }
+}

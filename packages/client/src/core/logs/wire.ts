@@ -1,0 +1,247 @@
+/**
+ * What the server says about logs, as the client understands it. Nothing here throws: what is no
+ * such thing becomes undefined, and members that are not understood get their empty value.
+ */
+import { logKeyOf } from '../log-key.js'
+import type { LogKey, LogRecord, MessageRecord } from '../records.js'
+
+/** An object of the wire, whose members are not checked. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** A change of a log. A skipped one has a position when its message is gone. */
+export type LogChange = { readonly change: number } & (
+  | { readonly kind: 'stored' | 'edited'; readonly message: MessageRecord }
+  | {
+      readonly kind: 'recalled'
+      readonly seq: number
+      readonly msgId: number
+      readonly senderId: number
+    }
+  | { readonly kind: 'skipped'; readonly seq?: number }
+  /** A kind that this client does not know, or a change without what belongs to it. */
+  | { readonly kind: 'unknown' }
+)
+
+/** The state of a log, at one moment of the server. */
+export interface Head {
+  readonly key: LogKey
+  /** Fields that are taken over as they are. */
+  readonly state: Pick<
+    LogRecord,
+    'status' | 'version' | 'joinedMsgId' | 'muteMode' | 'pushMode' | 'groupType'
+  >
+  readonly marks: Pick<
+    LogRecord,
+    'readSeq' | 'deliveredSeq' | 'peerReadSeq' | 'peerDeliveredSeq'
+  >
+  readonly change: number
+  readonly seq: number
+  readonly unread: number
+  /** 0: none. */
+  readonly latestMsgId: number
+  readonly hiddenMsgId: number
+  /** Present: `changes` are all changes above this number. */
+  readonly from?: number
+  readonly changes: readonly LogChange[]
+  /** The newest messages, newest first; absent: they did not fit. */
+  readonly messages?: readonly MessageRecord[]
+}
+
+/** A page of message.changes. */
+export interface ChangesPage {
+  readonly from?: number
+  readonly changes: readonly LogChange[]
+  readonly next: number
+  readonly change: number
+  readonly hiddenMsgId: number
+}
+
+/** A page of message.history. */
+export interface HistoryPage {
+  readonly messages: readonly MessageRecord[]
+  readonly fromSeq: number
+  readonly beforeSeq: number
+}
+
+/** A page of message.sync. */
+export interface SyncPage {
+  readonly epoch: string
+  readonly isReset: boolean
+  readonly pos?: string
+  readonly isList: boolean
+  readonly heads: readonly Head[]
+  readonly gone: readonly LogKey[]
+  readonly user: readonly { readonly kind: number; readonly ref: number }[]
+  readonly hasMore: boolean
+  readonly cursor: string
+}
+
+const changeKinds: Readonly<Record<string, LogChange['kind']>> = {
+  'message.stored': 'stored',
+  'message.replaced': 'edited',
+  'message.appended': 'edited',
+  'message.recalled': 'recalled',
+  'change.skipped': 'skipped',
+}
+
+export function membersOf(value: unknown): Members {
+  return typeof value === 'object' && value !== null ? (value as Members) : {}
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** @returns undefined: no integer from 0 that is exact */
+export function countOf(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Returns the IDs in a list, such as `user_ids` of an event. */
+export function idsOf(value: unknown): readonly number[] {
+  return listOf(value).filter((each): each is number => countOf(each) !== undefined)
+}
+
+/** @returns undefined: the value is no message */
+export function messageOf(log: LogKey, value: unknown): MessageRecord | undefined {
+  const data = membersOf(value)
+  const [seq, msgId, senderId] = [data.seq, data.msg_id, data.sender_id].map(countOf)
+  if (!seq || !msgId || senderId === undefined) return undefined
+  const transactionId = countOf(Number(data.transaction_id))
+  return {
+    log,
+    seq,
+    msgId,
+    senderId,
+    senderDeviceSn: countOf(data.sender_device_sn) ?? 0,
+    contentType: countOf(data.content_type) ?? 0,
+    content: textOf(data.content),
+    attachment: textOf(data.attachment),
+    config: textOf(data.config),
+    ext: textOf(data.ext),
+    isSystem: data.is_system === true,
+    timestamp: countOf(data.timestamp) ?? 0,
+    editTimestamp: countOf(data.edit_timestamp) ?? 0,
+    ...(transactionId && { transactionId }),
+  }
+}
+
+function messagesOf(log: LogKey, value: unknown): readonly MessageRecord[] {
+  return listOf(value).flatMap((each) => messageOf(log, each) ?? [])
+}
+
+/** Reads a change, of an event or of a page. */
+export function changeOf(
+  log: LogKey,
+  { event, change, data }: { readonly event: string; readonly change: number; readonly data: unknown },
+): LogChange {
+  const kind = Object.hasOwn(changeKinds, event) ? changeKinds[event] : 'unknown'
+  const members = membersOf(data)
+  const seq = countOf(members.seq)
+  if (kind === 'skipped') return { change, kind, ...(seq && { seq }) }
+  if (kind === 'recalled') {
+    const [msgId, senderId] = [members.msg_id, members.sender_id].map(countOf)
+    if (seq && msgId) return { change, kind, seq, msgId, senderId: senderId ?? 0 }
+  }
+  if (kind === 'stored' || kind === 'edited') {
+    const message = messageOf(log, members)
+    if (message) return { change, kind, message }
+  }
+  return { change, kind: 'unknown' }
+}
+
+function changesOf(log: LogKey, value: unknown): readonly LogChange[] {
+  return listOf(value).flatMap((each) => {
+    const { event, change, data } = membersOf(each)
+    const number = countOf(change)
+    return number === undefined ? [] : [changeOf(log, { event: textOf(event), change: number, data })]
+  })
+}
+
+/** @returns undefined: the value is no head of a log */
+export function headOf(value: unknown): Head | undefined {
+  const data = membersOf(value)
+  const key = logKeyOf(data.log)
+  const [change, seq, from] = [data.change, data.seq, data.from].map(countOf)
+  if (key === undefined || change === undefined || seq === undefined) return undefined
+  const count = (name: string) => countOf(data[name]) ?? 0
+  return {
+    key,
+    state: present({
+      status: countOf(data.status),
+      version: countOf(data.version),
+      joinedMsgId: countOf(data.joined_msg_id),
+      muteMode: countOf(data.msg_mute_mode),
+      pushMode: countOf(data.msg_push_mode),
+      groupType: countOf(data.type),
+    }),
+    marks: {
+      readSeq: count('read_seq'),
+      deliveredSeq: count('delivered_seq'),
+      peerReadSeq: count('peer_read_seq'),
+      peerDeliveredSeq: count('peer_delivered_seq'),
+    },
+    change,
+    seq,
+    unread: count('unread'),
+    latestMsgId: count('latest_msg_id'),
+    hiddenMsgId: count('hidden_msg_id'),
+    ...(from !== undefined && { from }),
+    changes: changesOf(key, data.changes),
+    ...(Array.isArray(data.messages) && { messages: messagesOf(key, data.messages) }),
+  }
+}
+
+/** @returns undefined: the answer is no page of changes */
+export function changesPageOf(log: LogKey, value: unknown): ChangesPage | undefined {
+  const data = membersOf(value)
+  const [from, next, change] = [data.from, data.next, data.change].map(countOf)
+  if (next === undefined || change === undefined) return undefined
+  const hiddenMsgId = countOf(data.hidden_msg_id) ?? 0
+  const page = { changes: changesOf(log, data.changes), next, change, hiddenMsgId }
+  return { ...page, ...(from !== undefined && { from }) }
+}
+
+/** @returns undefined: the answer is no page of history */
+export function historyPageOf(log: LogKey, value: unknown): HistoryPage | undefined {
+  const data = membersOf(value)
+  const [fromSeq, beforeSeq] = [data.from_seq, data.before_seq].map(countOf)
+  if (!fromSeq || !beforeSeq || !Array.isArray(data.messages)) return undefined
+  return { messages: messagesOf(log, data.messages), fromSeq, beforeSeq }
+}
+
+/** @returns undefined: the answer is no page of sync */
+export function syncPageOf(value: unknown): SyncPage | undefined {
+  const data = membersOf(value)
+  if (!Array.isArray(data.heads) || typeof data.epoch !== 'string') return undefined
+  return {
+    epoch: data.epoch,
+    isReset: data.reset !== undefined && data.reset !== null,
+    ...(typeof data.pos === 'string' && data.pos !== '' && { pos: data.pos }),
+    isList: data.list === true,
+    heads: data.heads.flatMap((each) => headOf(each) ?? []),
+    gone: listOf(data.gone).flatMap((each) => logKeyOf(each) ?? []),
+    user: listOf(data.user).flatMap((each) => {
+      const { kind, ref } = membersOf(each)
+      const [kindNumber, refNumber] = [kind, ref].map(countOf)
+      return kindNumber === undefined || refNumber === undefined
+        ? []
+        : [{ kind: kindNumber, ref: refNumber }]
+    }),
+    hasMore: data.more === true,
+    cursor: textOf(data.cursor),
+  }
+}
+
+/** Leaves out members that are undefined. */
+function present<T extends object>(
+  value: T,
+): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, each]) => each !== undefined),
+  ) as { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+}
