@@ -1,26 +1,46 @@
 import type { CoreContext } from './core-context.js'
+import { Logs } from './logs/logs.js'
 import type { Part } from './part.js'
 import { Presence } from './presence/presence.js'
 import { Receipts } from './presence/receipts.js'
 import { Typing } from './presence/typing.js'
 import type { LogAccess } from './seams.js'
+import { History } from './sync/history.js'
+import { Latest } from './sync/latest.js'
+import { Reads } from './sync/reads.js'
+import { Sync } from './sync/sync.js'
 import { Things } from './things/things.js'
 import { Unsent } from './unsent/unsent.js'
 
-/** Stands for Logs until it is there. */
-const noLogs: LogAccess = {
-  get: () => undefined,
-  needHead: () => undefined,
-  setDelivered: () => undefined,
-}
-
 /** Creates the parts behind Link and Calls, in the order in which they hear of inputs. */
 export function createParts(context: CoreContext): readonly Part[] {
+  const access: LogAccess = {
+    get: (key) => logs.get(key),
+    needHead: (key, done) => sync.needHead(key, done),
+    setDelivered: (key, seq) => logs.setDelivered(key, seq),
+  }
+  const unsent = new Unsent(context, access)
+  const things = new Things(context)
+  const receipts = new Receipts(context, access)
+  const logs: Logs = new Logs(context, {
+    unsent,
+    receipts,
+    headNeeded: (key) => sync.needHead(key),
+    lastUnknown: (key) => latest.need(key),
+  })
+  const sync: Sync = new Sync(context, logs, things)
+  const history = new History(context, logs, (key, done) => sync.needHead(key, done))
+  const latest: Latest = new Latest(context, logs, history)
   return [
-    new Unsent(context, noLogs),
-    new Things(context),
+    logs,
+    sync,
+    history,
+    latest,
+    new Reads(context, logs),
+    unsent,
+    things,
     new Presence(context),
     new Typing(context),
-    new Receipts(context, noLogs),
+    receipts,
   ]
 }

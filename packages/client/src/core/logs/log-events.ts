@@ -24,7 +24,11 @@ const leaves = ['group.left', 'group.kicked', 'group.blocked', 'group.absence']
 const settings = ['history_visible', 'read_ack']
 
 /** Applies an event to the log that it concerns. Events of other things do nothing. */
-export function applyEvent(logs: Logs, { event, data, change }: EventFrame, me: number): EventResult {
+export function applyEvent(
+  logs: Logs,
+  { event, data, change }: EventFrame,
+  me: number,
+): EventResult {
   const members = membersOf(data)
   if (change !== undefined) return applyChange(logs, { event, data, change })
   if (event === 'message.read') applyMark(logs, 'read', members, me)

@@ -120,7 +120,11 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
 export function foldMark(
   fold: Fold,
   kind: 'read' | 'delivered',
-  { actorId, seq, msgId }: { readonly actorId: number; readonly seq: number; readonly msgId: number },
+  {
+    actorId,
+    seq,
+    msgId,
+  }: { readonly actorId: number; readonly seq: number; readonly msgId: number },
   me: number,
 ): void {
   const { record } = fold

@@ -1,8 +1,18 @@
+import type { StoredState } from '../../ports/store.js'
 import type { CoreContext } from '../core-context.js'
 import { pairOf } from '../log-key.js'
+import type { Part } from '../part.js'
 import type { LogKey, LogRecord, MessageRecord } from '../records.js'
 import type { ReceiptsListener, UnsentListener } from '../seams.js'
-import { beginFold, emptyLog, type Fold, needHead, type Reader, readUpTo, showRead } from './log-fold.js'
+import {
+  beginFold,
+  emptyLog,
+  type Fold,
+  needHead,
+  type Reader,
+  readUpTo,
+  showRead,
+} from './log-fold.js'
 
 /** Parts that follow the logs. */
 export interface LogsListeners {
@@ -28,7 +38,7 @@ type Moves = { readonly [kind in MoveKind]: number }
 export type MoveKind = 'changes' | 'numbers'
 
 /** The logs of the user. Everything that changes one goes through {@link Logs.fold}. */
-export class Logs {
+export class Logs implements Part {
   readonly #context: CoreContext
   readonly #listeners: LogsListeners
   readonly #records = new Map<LogKey, LogRecord>()
@@ -43,8 +53,8 @@ export class Logs {
     this.#listeners = listeners
   }
 
-  start(records: readonly LogRecord[]): void {
-    for (const record of records) {
+  start({ logs }: StoredState): void {
+    for (const record of logs) {
       this.#records.set(record.key, record)
       this.#announce(record)
     }

@@ -30,10 +30,7 @@ export interface Head {
     LogRecord,
     'status' | 'version' | 'joinedMsgId' | 'muteMode' | 'pushMode' | 'groupType'
   >
-  readonly marks: Pick<
-    LogRecord,
-    'readSeq' | 'deliveredSeq' | 'peerReadSeq' | 'peerDeliveredSeq'
-  >
+  readonly marks: Pick<LogRecord, 'readSeq' | 'deliveredSeq' | 'peerReadSeq' | 'peerDeliveredSeq'>
   readonly change: number
   readonly seq: number
   readonly unread: number
@@ -137,7 +134,11 @@ function messagesOf(log: LogKey, value: unknown): readonly MessageRecord[] {
 /** Reads a change, of an event or of a page. */
 export function changeOf(
   log: LogKey,
-  { event, change, data }: { readonly event: string; readonly change: number; readonly data: unknown },
+  {
+    event,
+    change,
+    data,
+  }: { readonly event: string; readonly change: number; readonly data: unknown },
 ): LogChange {
   const kind = Object.hasOwn(changeKinds, event) ? changeKinds[event] : 'unknown'
   const members = membersOf(data)
@@ -158,7 +159,9 @@ function changesOf(log: LogKey, value: unknown): readonly LogChange[] {
   return listOf(value).flatMap((each) => {
     const { event, change, data } = membersOf(each)
     const number = countOf(change)
-    return number === undefined ? [] : [changeOf(log, { event: textOf(event), change: number, data })]
+    return number === undefined
+      ? []
+      : [changeOf(log, { event: textOf(event), change: number, data })]
   })
 }
 
@@ -241,7 +244,7 @@ export function syncPageOf(value: unknown): SyncPage | undefined {
 function present<T extends object>(
   value: T,
 ): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(
-    Object.entries(value).filter(([, each]) => each !== undefined),
-  ) as { readonly [K in keyof T]?: Exclude<T[K], undefined> }
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as {
+    readonly [K in keyof T]?: Exclude<T[K], undefined>
+  }
 }

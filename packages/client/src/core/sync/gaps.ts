@@ -1,0 +1,95 @@
+import type { CoreContext } from '../core-context.js'
+import { wireLog } from '../log-key.js'
+import { foldChangesPage } from '../logs/log-fold.js'
+import type { Logs } from '../logs/logs.js'
+import { changesPageOf } from '../logs/wire.js'
+import type { LogKey } from '../records.js'
+
+/** What Gaps needs of Sync. */
+export interface GapsHost {
+  /** True while a sync is due, which brings what is missing. */
+  readonly isSyncDue: boolean
+  /** The gap of a log is filled, or the log's head has to say what is there. */
+  settled(key: LogKey): void
+}
+
+/** The first wait, and the random time on top of it. */
+const waitMs = 300
+/** The wait after a failed call. */
+const retryMs = 2_000
+const pageLength = 100
+
+/** Changes that are missing in logs; asked for once per log. */
+export class Gaps {
+  readonly #context: CoreContext
+  readonly #logs: Logs
+  readonly #host: GapsHost
+  /** Up to which change each log has to get. */
+  readonly #targets = new Map<LogKey, number>()
+
+  constructor(context: CoreContext, logs: Logs, host: GapsHost) {
+    this.#context = context
+    this.#logs = logs
+    this.#host = host
+  }
+
+  has(key: LogKey): boolean {
+    return this.#targets.has(key)
+  }
+
+  /** @param isUrgent the server has said so; else the missing changes may be on their way */
+  add(key: LogKey, change: number, isUrgent = false): void {
+    const isOpen = this.#targets.has(key)
+    this.#targets.set(key, Math.max(change, this.#targets.get(key) ?? 0))
+    if (!isOpen) this.#wait(key, isUrgent ? 0 : waitMs * (1 + this.#context.random()))
+  }
+
+  /** The session has ended, or everything was dropped. The flags in the records remain. */
+  clear(): void {
+    for (const key of this.#targets.keys()) this.#context.cancel(timerOf(key))
+    this.#targets.clear()
+  }
+
+  #wait(key: LogKey, ms: number): void {
+    this.#context.after(timerOf(key), ms, () => this.#ask(key))
+  }
+
+  #ask(key: LogKey): void {
+    const record = this.#logs.get(key)
+    const target = this.#targets.get(key)
+    if (target === undefined) return
+    if (!record || record.change >= target) this.#settle(key)
+    else if (this.#host.isSyncDue) this.#wait(key, waitMs)
+    else {
+      const after = record.change
+      const data = { log: wireLog(key), after_change: after, limit: pageLength }
+      this.#context.call('message.changes', data, (outcome) => {
+        // The session has ended, or the log is new.
+        if (outcome.type === 'lost' || !this.#targets.has(key)) return
+        const page = outcome.type === 'answer' ? changesPageOf(key, outcome.answer.data) : undefined
+        if (!page) {
+          if (outcome.type === 'failure' && !outcome.failure.retry) this.#settle(key)
+          else this.#wait(key, retryMs)
+          return
+        }
+        this.#logs.fold(
+          key,
+          (fold, reader) => foldChangesPage(fold, page, { after, ...reader }),
+          'changes',
+        )
+        const change = this.#logs.get(key)?.change ?? 0
+        if (change >= page.change || page.from === undefined) this.#settle(key)
+        else this.#wait(key, change > after ? 0 : retryMs)
+      })
+    }
+  }
+
+  #settle(key: LogKey): void {
+    this.#targets.delete(key)
+    this.#host.settled(key)
+  }
+}
+
+function timerOf(key: LogKey): string {
+  return `gap ${key}`
+}

@@ -1,0 +1,94 @@
+import type { CoreContext } from '../core-context.js'
+import type { Command } from '../inputs.js'
+import { groupKey, keysOf } from '../log-key.js'
+import { confirmRead, foldRead, needHead, readUpTo } from '../logs/log-fold.js'
+import type { Logs } from '../logs/logs.js'
+import type { Part } from '../part.js'
+import type { LogKey, LogRecord } from '../records.js'
+
+const retryMs = 2_000
+
+/**
+ * Reading: what the user reads is shown as read at once, kept in the records, and acknowledged
+ * until the server has it.
+ */
+export class Reads implements Part {
+  readonly #context: CoreContext
+  readonly #logs: Logs
+  /** Conversations whose acknowledgement is in flight. */
+  readonly #inFlight = new Set<number>()
+
+  constructor(context: CoreContext, logs: Logs) {
+    this.#context = context
+    this.#logs = logs
+  }
+
+  opened(): void {
+    for (const { conversationId, pendingReadMsgId } of this.#logs.records())
+      if (pendingReadMsgId !== undefined) this.#acknowledge(conversationId)
+  }
+
+  closed(): void {
+    this.#inFlight.clear()
+  }
+
+  command(id: string, command: Command): boolean {
+    if (command.type !== 'read') return false
+    const { conversationId, msgId } = command
+    for (const record of this.#recordsOf(conversationId))
+      if (hasUnread(record, msgId)) this.#logs.fold(record.key, (fold) => foldRead(fold, msgId))
+    this.#context.afterCommit(() => this.#context.emit({ type: 'result', id, value: undefined }))
+    this.#acknowledge(conversationId)
+    return true
+  }
+
+  #recordsOf(conversationId: number): readonly LogRecord[] {
+    const { me } = this.#context
+    const keys: readonly LogKey[] = [groupKey(conversationId), ...keysOf(me, conversationId, false)]
+    return keys.flatMap((key) => this.#logs.get(key) ?? [])
+  }
+
+  #acknowledge(conversationId: number): void {
+    const pending = this.#recordsOf(conversationId).flatMap(
+      ({ pendingReadMsgId }) => pendingReadMsgId ?? [],
+    )
+    if (pending.length === 0 || !this.#context.isOpen || this.#inFlight.has(conversationId)) return
+    this.#inFlight.add(conversationId)
+    const msgId = Math.max(...pending)
+    const data = { conversation_id: conversationId, msg_id: msgId }
+    this.#context.call('message.ack', data, (outcome) => {
+      if (outcome.type === 'lost') return
+      this.#inFlight.delete(conversationId)
+      if (outcome.type === 'failure' && outcome.failure.retry) {
+        const { retryAfterMs = retryMs } = outcome.failure
+        this.#context.after(`read ${conversationId}`, retryAfterMs, () =>
+          this.#acknowledge(conversationId),
+        )
+        return
+      }
+      const isRead = outcome.type === 'answer'
+      for (const record of this.#recordsOf(conversationId)) this.#confirm(record, msgId, isRead)
+      this.#acknowledge(conversationId)
+    })
+  }
+
+  /** @param isRead false: the server refuses, so it has to say what is unread */
+  #confirm({ key, last, seq, pendingReadMsgId }: LogRecord, msgId: number, isRead: boolean): void {
+    if (pendingReadMsgId === undefined || pendingReadMsgId > msgId) return
+    this.#logs.fold(
+      key,
+      (fold) => {
+        confirmRead(fold)
+        if (isRead && last && last.msgId <= msgId) readUpTo(fold, seq)
+        else needHead(fold)
+      },
+      'numbers',
+    )
+  }
+}
+
+/** Tests whether reading up to a message may change something at the server. */
+function hasUnread(record: LogRecord, msgId: number): boolean {
+  const { unread, isHeadNeeded, readSeq, seq, pendingReadMsgId = 0 } = record
+  return msgId > pendingReadMsgId && (unread > 0 || isHeadNeeded || readSeq < seq)
+}

@@ -1,0 +1,316 @@
+import { failureOf } from '../../errors.js'
+import type { CallOutcome, CoreContext } from '../core-context.js'
+import type { Command, Failure } from '../inputs.js'
+import { wireLog } from '../log-key.js'
+import { foldHead } from '../logs/log-fold.js'
+import { applyEvent } from '../logs/log-events.js'
+import type { Logs } from '../logs/logs.js'
+import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
+import type { EventFrame, OpenedSession, Part } from '../part.js'
+import type { LogKey, LogRecord } from '../records.js'
+import type { ThingsListener } from '../seams.js'
+import { Gaps } from './gaps.js'
+
+/** A call of message.sync that has no answer yet. */
+interface Request {
+  /** Syncs that were due when it was sent. */
+  readonly due: number
+  readonly isRest: boolean
+  readonly hasPos: boolean
+  readonly named: ReadonlyMap<LogKey, readonly (() => void)[]>
+  readonly window: number
+  readonly stamp: number
+}
+
+/** Logs that a call may name. */
+const maxNamed = 100
+/** The first page of a list is what a screen shows; the rest comes with one message for each log. */
+const pages = {
+  first: { limit: 50, window: 10 },
+  rest: { limit: 200, window: 1 },
+  delta: { limit: 200, window: 10 },
+} as const
+/** Time to collect logs whose heads are needed; it doubles while answers do not help. */
+const collectMs = 100
+const maxRetryMs = 30_000
+/** Longer texts are no position. */
+const maxPosLength = 128
+const notReceived = 2
+
+/**
+ * Keeps the logs equal to the server's: decides when message.sync is called and when the position
+ * may move. A sync is due from `sync.needed`, or from a session that is not current, until an
+ * answer to a later call is in the batch. Until then positions of frames are ignored.
+ */
+export class Sync implements Part {
+  readonly #context: CoreContext
+  readonly #logs: Logs
+  readonly #things: ThingsListener
+  readonly #gaps: Gaps
+  /** Syncs that were ever due, and those that are done. */
+  #due = 0
+  #done = 0
+  #request: Request | undefined
+  /** Logs whose heads are needed, with callbacks. */
+  readonly #wanted = new Map<LogKey, (() => void)[]>()
+  /** Answers in a row that failed, or did not help. */
+  #failures = 0
+  /** The next call begins the list anew. */
+  #isListDue = false
+  /** Logs that pages of the list have had. */
+  #listed = new Set<LogKey>()
+  readonly #onScreen = new Map<string, readonly LogKey[]>()
+
+  constructor(context: CoreContext, logs: Logs, things: ThingsListener) {
+    this.#context = context
+    this.#logs = logs
+    this.#things = things
+    this.#gaps = new Gaps(context, logs, this)
+  }
+
+  /** True while the client does not have everything that it has missed. */
+  get isSyncDue(): boolean {
+    return this.#due !== this.#done
+  }
+
+  /** Requests the head of a log soon, as {@link LogAccess} says. */
+  needHead(key: LogKey, done?: () => void): void {
+    const callbacks = this.#wanted.get(key) ?? []
+    if (done) callbacks.push(done)
+    this.#wanted.set(key, callbacks)
+    this.#collect()
+  }
+
+  settled(key: LogKey): void {
+    this.needHead(key)
+  }
+
+  opened({ sync, pos }: OpenedSession): void {
+    this.#failures = 0
+    if (sync === 'current' && isPos(pos) && this.#context.batch.meta.pos !== '') {
+      this.#done = this.#due
+      this.#context.batch.setMeta({ pos })
+    } else this.#due++
+    this.#context.setSynced(!this.isSyncDue)
+    this.#run()
+  }
+
+  closed(): void {
+    this.#gaps.clear()
+    this.#context.cancel('sync')
+    this.#abandon()
+  }
+
+  reset(): void {
+    this.#gaps.clear()
+    this.#listed.clear()
+    for (const [key, callbacks] of this.#wanted)
+      if (callbacks.length === 0) this.#wanted.delete(key)
+  }
+
+  event(frame: EventFrame): void {
+    if (frame.event === 'sync.needed') {
+      this.#require()
+      return
+    }
+    const result = applyEvent(this.#logs, frame, this.#context.me)
+    if (result.type === 'gap') this.#gaps.add(result.key, result.change)
+    else if (result.type === 'unknownLog') this.needHead(result.key)
+    else if (result.type === 'nonsense') this.#require()
+  }
+
+  pos(pos: string): void {
+    if (this.isSyncDue || !isPos(pos) || pos === this.#context.batch.meta.pos) return
+    this.#context.batch.setMeta({ pos })
+  }
+
+  command(id: string, command: Command): boolean {
+    if (command.type !== 'onScreen') return false
+    const before = new Set([...this.#onScreen.values()].flat())
+    this.#onScreen.delete(command.caller)
+    if (command.logs.length > 0) this.#onScreen.set(command.caller, command.logs)
+    // No event of the messages of such a group comes.
+    for (const key of command.logs)
+      if (!before.has(key) && this.#logs.get(key)?.muteMode === notReceived) this.needHead(key)
+    this.#context.emit({ type: 'result', id, value: undefined })
+    return true
+  }
+
+  #require(): void {
+    this.#due++
+    this.#context.setSynced(false)
+    this.#run()
+  }
+
+  /** Calls soon, so that several logs share one call. */
+  #collect(): void {
+    if (this.#request || !this.#context.isOpen) return
+    const ms = Math.min(collectMs * 2 ** this.#failures, maxRetryMs)
+    this.#context.after('sync', ms, () => this.#run())
+  }
+
+  #run(): void {
+    const { batch, isOpen } = this.#context
+    if (this.#request || !isOpen) return
+    const { pos, listCursor } = batch.meta
+    const isRest = !this.isSyncDue && listCursor !== ''
+    const names = [...this.#wanted.keys()].filter((key) => !this.#gaps.has(key)).slice(0, maxNamed)
+    if (!this.isSyncDue && !isRest && names.length === 0) return
+    this.#context.cancel('sync')
+    const isList = pos === '' || this.#isListDue
+    const page = isRest ? pages.rest : isList ? pages.first : pages.delta
+    const request: Request = {
+      due: this.#due,
+      isRest,
+      hasPos: pos !== '',
+      named: new Map(names.map((key) => [key, this.#wanted.get(key) ?? []])),
+      window: page.window,
+      stamp: this.#logs.stamp(),
+    }
+    for (const key of names) this.#wanted.delete(key)
+    this.#request = request
+    const have = names.map((key) => ({
+      log: wireLog(key),
+      change: this.#logs.get(key)?.change ?? 0,
+    }))
+    const data = {
+      after: pos,
+      ...(isRest ? { list: true, cursor: listCursor } : this.#isListDue && { list: true }),
+      ...(have.length > 0 && { have }),
+      ...page,
+    }
+    this.#context.call('message.sync', data, (outcome) => {
+      if (this.#request === request) this.#answered(request, outcome)
+    })
+  }
+
+  #answered(request: Request, outcome: CallOutcome): void {
+    if (outcome.type === 'lost') {
+      this.#abandon()
+      return
+    }
+    const page = outcome.type === 'answer' ? syncPageOf(outcome.answer.data) : undefined
+    if (!page) {
+      const nonsense = failureOf('bad_answer', 'the answer to message.sync is no page', true)
+      this.#failed(outcome.type === 'failure' ? outcome.failure : nonsense)
+      return
+    }
+    if (page.isReset || page.epoch !== this.#context.batch.meta.epoch) {
+      this.#abandon()
+      this.#context.reset()
+      this.#context.batch.setMeta({ epoch: page.epoch, pos: '', listCursor: '' })
+      this.#due++
+      // A server that resets a client without a position would do it for ever.
+      if (request.hasPos) this.#run()
+      else this.#retry()
+      return
+    }
+    this.#request = undefined
+    this.#take(page, request)
+    if (this.isSyncDue || this.#context.batch.meta.listCursor !== '') this.#run()
+    else if (this.#wanted.size > 0) this.#collect()
+  }
+
+  #take(page: SyncPage, request: Request): void {
+    const { batch } = this.#context
+    const open = new Map(request.named)
+    let isHelped = request.named.size === 0 || !request.hasPos
+    for (const head of page.heads) {
+      const isTaken = this.#takeHead(head, page, request)
+      isHelped ||= isTaken && request.named.has(head.key)
+      if (isTaken) {
+        for (const done of take(open, head.key)) done()
+        const isNeeded = this.#logs.get(head.key)?.isHeadNeeded === true
+        if (!isNeeded && this.#wanted.get(head.key)?.length === 0) this.#wanted.delete(head.key)
+      }
+    }
+    for (const key of page.gone) {
+      this.#logs.drop(key)
+      isHelped = true
+      for (const done of take(open, key)) done()
+    }
+    // What the answer did not settle is asked for again.
+    for (const [key, callbacks] of open)
+      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
+    for (const { kind, ref } of page.user) this.#things.changed(kind, ref)
+    if (page.pos !== undefined) batch.setMeta({ pos: page.pos })
+    if (page.isList) this.#takeListEnd(page, request)
+    if (!request.isRest && !page.hasMore) this.#done = request.due
+    this.#failures = isHelped ? 0 : this.#failures + 1
+    if (!this.isSyncDue)
+      this.#context.afterCommit(() => {
+        if (this.#context.isOpen && !this.isSyncDue) this.#context.setSynced(true)
+      })
+  }
+
+  #takeHead(head: Head, { isList }: SyncPage, { named, stamp, window }: Request): boolean {
+    const { key } = head
+    const result = this.#logs.fold(key, (fold, reader) =>
+      foldHead(fold, head, {
+        ...reader,
+        isCurrent: !this.#logs.hasMoved(key, 'numbers', stamp),
+        hasMoved: this.#logs.hasMoved(key, 'changes', stamp),
+        isNamed: named.has(key),
+        isList,
+        window,
+      }),
+    )
+    const { version } = head.state
+    if (version !== undefined && this.#logs.get(key)?.kind === 'group')
+      this.#things.groupVersion(this.#logs.get(key)?.conversationId ?? 0, version)
+    if (isList) this.#listed.add(key)
+    if (result === 'missing') this.#gaps.add(key, head.change, true)
+    return result === 'taken'
+  }
+
+  #takeListEnd(page: SyncPage, request: Request): void {
+    if (!request.isRest) {
+      this.#isListDue = false
+      this.#listed = new Set(page.heads.map(({ key }) => key))
+    }
+    this.#context.batch.setMeta({ listCursor: page.cursor })
+    if (page.cursor !== '') return
+    // The list has all logs of the user; those that it does not have may be gone.
+    const isMissing = ({ key }: LogRecord) => !this.#listed.has(key)
+    for (const { key } of [...this.#logs.records()].filter(isMissing)) this.needHead(key)
+    this.#listed.clear()
+  }
+
+  #failed(failure: Failure): void {
+    const { batch } = this.#context
+    const isRest = this.#request?.isRest === true
+    this.#abandon()
+    if (failure.name === 'invalid_parameter') {
+      // The server does not take the cursor, or the position.
+      if (isRest) this.#isListDue = true
+      else batch.setMeta({ pos: '' })
+      batch.setMeta({ listCursor: '' })
+      this.#due++
+    }
+    this.#retry(failure.retryAfterMs)
+  }
+
+  #retry(afterMs = 0): void {
+    const backOff = Math.min(1_000 * 2 ** this.#failures++, maxRetryMs)
+    const ms = Math.max(afterMs, backOff * (0.5 + this.#context.random() / 2))
+    this.#context.after('sync', ms, () => this.#run())
+  }
+
+  /** What the call has named is needed still. */
+  #abandon(): void {
+    const named = this.#request?.named ?? []
+    this.#request = undefined
+    for (const [key, callbacks] of named)
+      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
+  }
+}
+
+function take(open: Map<LogKey, readonly (() => void)[]>, key: LogKey): readonly (() => void)[] {
+  const callbacks = open.get(key) ?? []
+  open.delete(key)
+  return callbacks
+}
+
+function isPos(pos: unknown): pos is string {
+  return typeof pos === 'string' && pos !== '' && pos.length <= maxPosLength
+}
