@@ -1,0 +1,21 @@
+import type { ClientPorts } from '../client-ports.js'
+import { systemClock } from '../runtime/system-clock.js'
+import { soloTabs } from '../tabs/solo-tabs.js'
+import { pageWakeups } from './page-wakeups.js'
+import { connectWebSocket } from './web-socket.js'
+import { xhrUpload } from './xhr-upload.js'
+
+/** The number of the platform `web`. */
+const web = 6
+
+/** Returns what browsers offer a client. */
+export function browserPorts(): ClientPorts {
+  return {
+    clock: systemClock,
+    connect: connectWebSocket,
+    upload: xhrUpload,
+    wakeups: pageWakeups,
+    openTabs: soloTabs,
+    platform: web,
+  }
+}

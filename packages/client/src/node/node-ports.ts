@@ -1,0 +1,19 @@
+import type { ClientPorts } from '../client-ports.js'
+import { listenToSleep } from '../runtime/sleep.js'
+import { systemClock } from '../runtime/system-clock.js'
+import { soloTabs } from '../tabs/solo-tabs.js'
+import { fetchUpload } from './fetch-upload.js'
+import { connectNodeSocket } from './node-socket.js'
+
+/** The number of an unknown platform. */
+const unknownPlatform = 0
+
+/** What Node offers a client: everything is in memory, and each client is alone. */
+export const nodePorts: ClientPorts = {
+  clock: systemClock,
+  connect: connectNodeSocket,
+  upload: fetchUpload,
+  wakeups: { listen: (listener) => listenToSleep(listener) },
+  openTabs: soloTabs,
+  platform: unknownPlatform,
+}
