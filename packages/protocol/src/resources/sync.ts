@@ -112,6 +112,9 @@ export const LogHead = resource('LogHead', 'The state of a log for the caller.',
   }),
   status: optional(int32({ description: 'of a group: 0 normal, 1 dissolved' })),
   version: optional(int64({ description: 'of a group: number of its changes' })),
+  group_type: optional(
+    int32({ description: 'of a group: 0 private, 1 public, 2 chatroom, 3 temporary' }),
+  ),
   joined_msg_id: optional(
     int64({ description: 'of a group: last message before the caller joined' }),
   ),

@@ -115,7 +115,9 @@ for (const backend of testBackends()) {
         latest_msg_id: 0,
         messages: [],
       })
-      expect(client.held(groupLog(empty))?.head).toMatchObject({ change: 0, seq: 0, status: 0 })
+      expect(client.held(groupLog(empty))?.head).toMatchObject({
+        ...{ change: 0, seq: 0, status: 0, group_type: 0 },
+      })
     })
 
     it('sync: a walk over the list misses no log, whatever is written meanwhile', async () => {

@@ -180,7 +180,7 @@ export function headOf(value: unknown): Head | undefined {
       joinedMsgId: countOf(data.joined_msg_id),
       muteMode: countOf(data.msg_mute_mode),
       pushMode: countOf(data.msg_push_mode),
-      groupType: countOf(data.type),
+      groupType: countOf(data.group_type),
     }),
     marks: {
       readSeq: count('read_seq'),

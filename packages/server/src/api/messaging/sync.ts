@@ -141,6 +141,7 @@ function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
     ...(group && {
       status: group.status,
       version: group.version,
+      group_type: group.type,
       joined_msg_id: group.joinedMessageId,
       msg_mute_mode: group.muteMode,
       msg_push_mode: group.pushMode,

@@ -21,6 +21,8 @@ export interface Head extends ChangeState {
 export interface GroupHead {
   readonly status: number
   readonly version: number
+  /** 0 private, 1 public, 2 chatroom, 3 temporary */
+  readonly type: number
   /** The last message before the reader joined. */
   readonly joinedMessageId: number
   readonly muteMode: number

@@ -155,8 +155,8 @@ export class HeadStore {
     if (isGroup) {
       const row = await this.#group.first(db, { appId, userId, peerId: lowId })
       if (!row) return null
-      const { status, version, joinedMessageId, muteMode, pushMode, ...head } = row
-      const group = { status, version, joinedMessageId, muteMode, pushMode }
+      const { status, version, type, joinedMessageId, muteMode, pushMode, ...head } = row
+      const group = { status, version, type, joinedMessageId, muteMode, pushMode }
       return toHead(conversation, head, group)
     }
     if (!isBroadcastStream(conversation) && partiesOf(conversation, userId).length === 0)
@@ -212,6 +212,7 @@ function groupHead(db: Queryable, param: Param<PeerKey>) {
       latestMessageId.as('newestMessageId'),
       'g.status',
       'g.version',
+      'g.type',
       'p.joined_msg_id as joinedMessageId',
       'p.msg_mute_mode as muteMode',
       'p.msg_push_mode as pushMode',
