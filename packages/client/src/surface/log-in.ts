@@ -138,7 +138,7 @@ async function post(
       body: JSON.stringify(body),
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     })
-    answer = await response.json()
+    answer = (await response.json()) as typeof answer
   } catch (error) {
     if (signal?.aborted) throw new ClientError(failureOf('aborted', 'the signal was aborted'))
     const isAnswer = error instanceof SyntaxError
