@@ -1,0 +1,329 @@
+import { forceCloseDatabase, IDBFactory, IDBKeyRange, IDBObjectStore } from 'fake-indexeddb'
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { aBatch } from '../../test/support/a-batch.js'
+import { aLog, aMessage, anUnsent } from '../../test/support/fake-session.js'
+import type { MessageQuery, Store } from '../ports/store.js'
+import { systemClock } from '../runtime/system-clock.js'
+import { databaseName, indexedDbStores } from './indexed-db-store.js'
+import { memoryStore } from './memory-store.js'
+
+const name = { url: 'https://chat.example.org', appId: 'app', userId: 5 }
+
+const openers: readonly { readonly kind: string; open(): Promise<Store> }[] = [
+  { kind: 'memory', open: async () => memoryStore() },
+  {
+    kind: 'IndexedDB',
+    open: () => indexedDbStores(systemClock, { indexedDB: new IDBFactory(), IDBKeyRange })(name),
+  },
+]
+
+/** Reads every message of a log. */
+function whole(store: Store, log: string, query: Partial<MessageQuery> = {}) {
+  return store.messages({ log, fromSeq: 1, toSeq: 1_000, limit: 1_000, ...query })
+}
+
+async function seqs(store: Store, log: string, query: Partial<MessageQuery> = {}) {
+  return (await whole(store, log, query)).map(({ seq }) => seq)
+}
+
+describe.each(openers)('the store in $kind', ({ open }) => {
+  it('is empty at first', async () => {
+    const store = await open()
+    expect(await store.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await whole(store, 'd1.5')).toEqual([])
+    expect(await store.lead()).toMatchObject({ commit: 0 })
+  })
+
+  it('holds all records of a batch', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    const things = [{ key: 'contacts', value: [1, { a: null }], isStale: true }]
+    const batch = aBatch(1, {
+      logs: [aLog('d1.5', { change: 3 })],
+      messages: [aMessage('d1.5', 1), aMessage('d1.5', 2), aMessage('g7', 1)],
+      unsent: [anUnsent(9)],
+      things,
+    })
+    await store.apply(batch, generation)
+    expect(await store.load()).toEqual({
+      meta: batch.meta,
+      logs: batch.logs,
+      unsent: batch.unsent,
+      things,
+    })
+    expect(await whole(store, 'd1.5')).toEqual([batch.messages[1], batch.messages[0]])
+  })
+
+  it('is the same after a batch that was applied twice', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    await store.apply(aBatch(1, { messages: [aMessage('d1.5', 1)] }), generation)
+    const batch = aBatch(2, {
+      emptiedLogs: ['d1.5'],
+      messages: [aMessage('d1.5', 2)],
+      unsent: [anUnsent(1)],
+      sent: [1],
+    })
+    await store.apply(batch, generation)
+    await store.apply(batch, generation)
+    expect(await seqs(store, 'd1.5')).toEqual([2])
+    expect((await store.load()).unsent).toEqual([])
+  })
+
+  it('drops everything but unsent messages at a reset, and then writes the rest of the batch', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    const full = aBatch(1, {
+      logs: [aLog('d1.5'), aLog('g7')],
+      messages: [aMessage('d1.5', 1), aMessage('g7', 1)],
+      unsent: [anUnsent(9)],
+      things: [{ key: 'pins', isStale: false }],
+    })
+    await store.apply(full, generation)
+    const reset = aBatch(2, { isReset: true, logs: [aLog('g8')], messages: [aMessage('g8', 4)] })
+    await store.apply(reset, generation)
+    expect(await store.load()).toEqual({
+      meta: reset.meta,
+      logs: reset.logs,
+      unsent: full.unsent,
+      things: [],
+    })
+    expect(await whole(store, 'd1.5')).toEqual([])
+    expect(await seqs(store, 'g8')).toEqual([4])
+  })
+
+  it('drops messages of logs that are gone, emptied, hidden up to an ID, and single ones', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    const logs = ['d1.5', 'g7', 'g70', 'b1']
+    const messages = logs.flatMap((log) => [1, 2, 3].map((seq) => aMessage(log, seq)))
+    await store.apply(aBatch(1, { logs: logs.map((log) => aLog(log)), messages }), generation)
+    const batch = aBatch(2, {
+      goneLogs: ['d1.5'],
+      emptiedLogs: ['g7'],
+      hidden: [{ log: 'g70', msgId: aMessage('g70', 2).msgId }],
+      removed: [{ log: 'b1', seq: 2 }],
+      // Written after that, as the order of the batch says.
+      messages: [aMessage('g70', 1)],
+    })
+    await store.apply(batch, generation)
+    expect((await store.load()).logs.map(({ key }) => key).toSorted()).toEqual(['b1', 'g7', 'g70'])
+    const left = await Promise.all(logs.map((log) => seqs(store, log)))
+    expect(left).toEqual([[], [], [3, 1], [3, 1]])
+  })
+
+  it('reads messages newest first, between bounds, up to a limit, over any holes', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    const { messages } = store
+    const property = fc.asyncProperty(
+      fc.uniqueArray(fc.integer({ min: 1, max: 300 }), { maxLength: 60 }),
+      fc.integer({ min: 0, max: 310 }),
+      fc.integer({ min: 0, max: 310 }),
+      fc.integer({ min: 1, max: 20 }),
+      async (stored, fromSeq, toSeq, limit) => {
+        const rows = stored.map((seq) => aMessage('d1.5', seq))
+        await store.apply(aBatch(1, { emptiedLogs: ['d1.5'], messages: rows }), generation)
+        const found = await messages.call(store, { log: 'd1.5', fromSeq, toSeq, limit })
+        const expected = stored
+          .filter((seq) => seq >= fromSeq && seq <= toSeq)
+          .toSorted((a, b) => b - a)
+          .slice(0, limit)
+        expect(found.map(({ seq }) => seq)).toEqual(expected)
+      },
+    )
+    await fc.assert(property, { numRuns: 100, seed: 1 })
+  })
+
+  it('reads from the end of a log when the upper bound is greater than any position', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    await store.apply(aBatch(1, { messages: [aMessage('d1.5', 7)] }), generation)
+    expect(await seqs(store, 'd1.5', { toSeq: Number.MAX_SAFE_INTEGER, limit: 5 })).toEqual([7])
+  })
+
+  it('refuses batches of a leader before the newest one, and keeps nothing of them', async () => {
+    const store = await open()
+    const first = await store.lead()
+    await store.apply(aBatch(1, { logs: [aLog('d1.5')] }), first.generation)
+    const second = await store.lead()
+    expect(second.generation).toBeGreaterThan(first.generation)
+    expect(second.commit).toBe(1)
+    const late = store.apply(aBatch(2, { logs: [aLog('g7')] }), first.generation)
+    await expect(late).rejects.toMatchObject({ failure: 'superseded' })
+    expect((await store.load()).logs).toHaveLength(1)
+    await store.apply(aBatch(2, {}), second.generation)
+  })
+
+  it('makes the name of the installation once', async () => {
+    const store = await open()
+    const [one, two] = await Promise.all([store.deviceGuid(), store.deviceGuid()])
+    expect(one).toMatch(/^[0-9a-f-]{36}$/)
+    expect(two).toBe(one)
+  })
+
+  it('keeps the file of an unsent message', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    const file = { blob: new Blob(['abc'], { type: 'text/plain' }), name: 'a.txt', fileType: 1 }
+    await store.apply(aBatch(1, { unsent: [anUnsent(1, { file })] }), generation)
+    const [entry] = (await store.load()).unsent
+    expect(entry?.file?.name).toBe('a.txt')
+    expect(await entry?.file?.blob.text()).toBe('abc')
+  })
+
+  it('is empty and has no leader after its deletion', async () => {
+    const store = await open()
+    const { generation } = await store.lead()
+    await store.apply(aBatch(1, { messages: [aMessage('d1.5', 1)] }), generation)
+    store.close()
+    await store.destroy()
+    await expect(store.apply(aBatch(2, {}), generation)).rejects.toThrow('the store of the client')
+  })
+})
+
+describe('the store in IndexedDB', () => {
+  function bench() {
+    const databases: IDBDatabase[] = []
+    const factory = new IDBFactory()
+    const open = (...args: Parameters<IDBFactory['open']>) => {
+      const request = IDBFactory.prototype.open.apply(factory, args)
+      request.addEventListener('success', () => databases.push(request.result))
+      return request
+    }
+    const deleteDatabase = (name: string) => factory.deleteDatabase(name)
+    const indexedDB = { open, deleteDatabase } as IDBFactory
+    const idb = { indexedDB, IDBKeyRange }
+    return {
+      open: indexedDbStores(systemClock, idb),
+      openFormat: (format: number) => indexedDbStores(systemClock, idb, format)(name),
+      closeByBrowser() {
+        for (const database of databases) forceCloseDatabase(database as never)
+      },
+      deleteByBrowser: () =>
+        new Promise((resolve) => {
+          deleteDatabase(databaseName(name)).onsuccess = resolve
+        }),
+    }
+  }
+
+  it('is there after it was closed, one for each server, application and user', async () => {
+    const { open } = bench()
+    const store = await open(name)
+    const { generation } = await store.lead()
+    await store.apply(aBatch(1, { logs: [aLog('d1.5')] }), generation)
+    const guid = await store.deviceGuid()
+    store.close()
+    const again = await open({ ...name, url: 'https://chat.example.org/' })
+    expect((await again.load()).logs).toHaveLength(1)
+    expect(await again.deviceGuid()).toBe(guid)
+    for (const other of [{ userId: 6 }, { appId: 'b' }, { url: 'https://b.example.org' }]) {
+      const store = await open({ ...name, ...other })
+      expect((await store.load()).logs).toEqual([])
+    }
+  })
+
+  it('is read by one tab while another one writes it', async () => {
+    const { open } = bench()
+    const [leader, follower] = [await open(name), await open(name)]
+    const { generation } = await leader.lead()
+    await leader.apply(aBatch(1, { messages: [aMessage('d1.5', 1)] }), generation)
+    expect(await seqs(follower, 'd1.5')).toEqual([1])
+    await expect(follower.apply(aBatch(2, {}), generation + 1)).rejects.toMatchObject({
+      failure: 'superseded',
+    })
+  })
+
+  it('is dropped when its format is older, and is unavailable when it is newer', async () => {
+    const { openFormat } = bench()
+    const old = await openFormat(1)
+    const { generation } = await old.lead()
+    await old.apply(aBatch(1, { logs: [aLog('d1.5')] }), generation)
+    const next = await openFormat(2)
+    expect(await next.load()).toEqual({ logs: [], unsent: [], things: [] })
+    await expect(old.load()).rejects.toMatchObject({ failure: 'unavailable' })
+    await expect(openFormat(1)).rejects.toMatchObject({ failure: 'unavailable' })
+  })
+
+  it('keeps nothing of a batch with a value that cannot be stored', async () => {
+    const { open } = bench()
+    const store = await open(name)
+    const { generation } = await store.lead()
+    const things = [{ key: 'bad', value: () => {}, isStale: false }]
+    const batch = aBatch(1, { logs: [aLog('d1.5')], messages: [aMessage('d1.5', 1)], things })
+    await expect(store.apply(batch, generation)).rejects.toMatchObject({ failure: 'unavailable' })
+    expect(await store.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await seqs(store, 'd1.5')).toEqual([])
+  })
+
+  it('reports a full disk as quota, and keeps nothing of the batch', async () => {
+    const { open } = bench()
+    const store = await open(name)
+    const { generation } = await store.lead()
+    const put = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(() => {
+      throw new DOMException('full', 'QuotaExceededError')
+    })
+    const batch = aBatch(1, { logs: [aLog('d1.5')], removed: [{ log: 'g7', seq: 1 }] })
+    await expect(store.apply(batch, generation)).rejects.toMatchObject({ failure: 'quota' })
+    put.mockRestore()
+    expect((await store.load()).logs).toEqual([])
+  })
+
+  it('is opened again when the browser has closed it', async () => {
+    const { open, closeByBrowser } = bench()
+    const store = await open(name)
+    const { generation } = await store.lead()
+    closeByBrowser()
+    await store.apply(aBatch(1, { logs: [aLog('d1.5')] }), generation)
+    closeByBrowser()
+    expect((await store.load()).logs).toHaveLength(1)
+  })
+
+  it('refuses a former leader when the browser has deleted the database', async () => {
+    const { open, closeByBrowser, deleteByBrowser } = bench()
+    const store = await open(name)
+    const { generation } = await store.lead()
+    closeByBrowser()
+    await deleteByBrowser()
+    await expect(store.apply(aBatch(1, {}), generation)).rejects.toMatchObject({
+      failure: 'superseded',
+    })
+    expect((await store.lead()).generation).toBeGreaterThanOrEqual(generation)
+  })
+
+  it('ends as deleted in all tabs when one deletes it', async () => {
+    const { open } = bench()
+    const [one, two] = [await open(name), await open(name)]
+    const { generation } = await one.lead()
+    await one.apply(aBatch(1, { messages: [aMessage('d1.5', 1)] }), generation)
+    await two.destroy()
+    await expect(one.load()).rejects.toMatchObject({ failure: 'deleted' })
+    await expect(one.apply(aBatch(2, {}), generation)).rejects.toMatchObject({ failure: 'deleted' })
+    expect(await (await open(name)).load()).toEqual({ logs: [], unsent: [], things: [] })
+  })
+
+  it('fails as unavailable when the browser does not open it', async () => {
+    let fire = () => {}
+    const clock = {
+      ...systemClock,
+      after: (_: number, run: () => void) => {
+        fire = run
+        return () => {}
+      },
+    }
+    const never = { open: () => ({}) } as unknown as IDBFactory
+    const opening = indexedDbStores(clock, { indexedDB: never, IDBKeyRange })(name)
+    fire()
+    await expect(opening).rejects.toMatchObject({ failure: 'unavailable' })
+    const refused = {
+      open() {
+        throw new DOMException('not here', 'SecurityError')
+      },
+    }
+    const idb = { indexedDB: refused as unknown as IDBFactory, IDBKeyRange }
+    await expect(indexedDbStores(systemClock, idb)(name)).rejects.toMatchObject({
+      failure: 'unavailable',
+    })
+  })
+})

@@ -1,0 +1,21 @@
+import type { Batch } from '../../src/core/batch.js'
+
+const empty: Omit<Batch, 'meta'> = {
+  isReset: false,
+  goneLogs: [],
+  emptiedLogs: [],
+  hidden: [],
+  removed: [],
+  logs: [],
+  messages: [],
+  unsent: [],
+  sent: [],
+  things: [],
+  goneThings: [],
+}
+
+/** A batch of user 5 with a commit number. */
+export function aBatch(commit: number, changes: Partial<Omit<Batch, 'meta'>> = {}): Batch {
+  const meta = { userId: 5, epoch: 'e', pos: `p${commit}`, listCursor: '', commit }
+  return { ...empty, ...changes, meta }
+}
