@@ -1,6 +1,6 @@
 import type { ClientPorts } from '../client-ports.js'
 import { systemClock } from '../runtime/system-clock.js'
-import { soloTabs } from '../tabs/solo-tabs.js'
+import { pageStorage } from './page-storage.js'
 import { pageWakeups } from './page-wakeups.js'
 import { connectWebSocket } from './web-socket.js'
 import { xhrUpload } from './xhr-upload.js'
@@ -15,7 +15,7 @@ export function browserPorts(): ClientPorts {
     connect: connectWebSocket,
     upload: xhrUpload,
     wakeups: pageWakeups,
-    openTabs: soloTabs,
     platform: web,
+    ...pageStorage(systemClock),
   }
 }
