@@ -195,10 +195,14 @@ export class Unsent implements Part, UnsentListener {
       if (!entry) continue
       lane.current = entry.transactionId
       this.#busyLanes++
-      const endsAt = (entry.triedAt ?? Infinity) + reliedMs(this.#ttlMs)
-      if (this.#context.serverTime >= endsAt) this.#search(lane, entry)
+      if (this.#isForgotten(entry)) this.#search(lane, entry)
       else this.#call(lane, entry)
     }
+  }
+
+  /** True: the server may not know the transaction ID of the first try any more. */
+  #isForgotten({ triedAt = Infinity }: UnsentRecord): boolean {
+    return this.#context.serverTime >= triedAt + reliedMs(this.#ttlMs)
   }
 
   #call(lane: Lane, entry: UnsentRecord): void {
@@ -212,7 +216,10 @@ export class Unsent implements Part, UnsentListener {
     this.#put(tried)
     const body = bodyOf(entry, this.#context.me)
     this.#context.afterCommit(() => {
-      if (lane.current === transactionId)
+      if (lane.current !== transactionId) return
+      // The machine may have slept during the commit.
+      if (this.#isForgotten(entry)) this.#search(lane, entry)
+      else
         this.#context.call('message.send', body, (outcome) => this.#answered(lane, entry, outcome))
     })
   }

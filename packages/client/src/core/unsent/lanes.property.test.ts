@@ -1,0 +1,403 @@
+import { isFullRun } from '@hermod/testkit'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { CoreBench, type ReceivedCall } from '../../../test/support/core-bench.js'
+import type { CoreContext } from '../core-context.js'
+import { conversationOf, logKeyOf, wireLog } from '../log-key.js'
+import type { EventFrame, Part } from '../part.js'
+import type { LogKey, LogRecord, MessageRecord } from '../records.js'
+import type { LogAccess } from '../seams.js'
+import { Unsent } from './unsent.js'
+
+const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
+const me = 5
+const ttlMs = 1_000_000
+/** The events of this group are not sent. */
+const muted = 'g7'
+const conversations = [
+  { conversationId: 8, isGroup: false },
+  { conversationId: 9, isGroup: false },
+  { conversationId: 7, isGroup: true },
+]
+
+interface ServerMessage {
+  readonly msgId: number
+  readonly transactionId: number
+}
+
+/** The server: stores messages, and knows transaction IDs for a time. */
+class ModelServer {
+  readonly logs = new Map<LogKey, ServerMessage[]>()
+  readonly #known = new Map<number, { readonly msgId: number; readonly until: number }>()
+  #lastId = 100
+
+  knows(transactionId: number, now: number): boolean {
+    return (this.#known.get(transactionId)?.until ?? 0) > now
+  }
+
+  /** @returns the ID, and the number of a new message */
+  send({ data }: ReceivedCall, now: number): { readonly msgId: number; readonly change?: number } {
+    const { transaction_id: transactionId } = data
+    const known = this.#known.get(transactionId)
+    if (known && known.until > now) return { msgId: known.msgId }
+    const log = this.log(keyOfCall(data))
+    const msgId = ++this.#lastId
+    log.push({ msgId, transactionId })
+    this.#known.set(transactionId, { msgId, until: now + ttlMs })
+    return { msgId, change: log.length }
+  }
+
+  log(key: LogKey): ServerMessage[] {
+    const log = this.logs.get(key) ?? []
+    this.logs.set(key, log)
+    return log
+  }
+
+  frame(key: LogKey, change: number) {
+    const { msgId, transactionId } = this.log(key)[change - 1] as ServerMessage
+    const data = {
+      conversation: wireLog(key),
+      msg_id: msgId,
+      seq: change,
+      sender_id: me,
+      transaction_id: String(transactionId),
+    }
+    return { event: 'message.stored', change, data }
+  }
+
+  changes({ data }: ReceivedCall) {
+    const key = logKeyOf(data.log) as LogKey
+    const { length } = this.log(key)
+    const next = Math.min(length, data.after_change + 2)
+    const changes = []
+    for (let change = data.after_change + 1; change <= next; change++)
+      changes.push(this.frame(key, change))
+    return { log: data.log, from: data.after_change, changes, next, change: length }
+  }
+}
+
+function keyOfCall({ type, targets }: { readonly type: number; readonly targets: number[] }) {
+  const [id = 0] = targets
+  return type === 2 ? `g${id}` : `d${Math.min(me, id)}.${Math.max(me, id)}`
+}
+
+/** Follows the logs of the server by their numbers, as Logs does. */
+class ModelLogs implements Part, LogAccess {
+  readonly #context: CoreContext
+  readonly #records = new Map<LogKey, LogRecord>()
+  readonly #outstanding = new Set<{ readonly key: LogKey; readonly done: () => void }>()
+  stored: (message: MessageRecord) => void = () => undefined
+
+  constructor(context: CoreContext) {
+    this.#context = context
+  }
+
+  start({ logs }: { readonly logs: readonly LogRecord[] }): void {
+    for (const log of logs) this.#records.set(log.key, log)
+  }
+
+  opened(): void {
+    for (const { conversationId, isGroup } of conversations)
+      this.needHead(keyOfCall({ type: isGroup ? 2 : 1, targets: [conversationId] }))
+    for (const each of this.#outstanding) this.#fill(each)
+  }
+
+  event({ event, data, change }: EventFrame): void {
+    if (event === 'message.stored' && change !== undefined) this.#take(data, change)
+  }
+
+  get(key: LogKey): LogRecord {
+    return this.#records.get(key) ?? this.#record(key)
+  }
+
+  needHead(key: LogKey, done: () => void = () => undefined): void {
+    const each = { key, done }
+    this.#outstanding.add(each)
+    if (this.#context.isOpen) this.#fill(each)
+  }
+
+  setDelivered(): void {}
+
+  #fill(each: { readonly key: LogKey; readonly done: () => void }): void {
+    const data = { log: wireLog(each.key), after_change: this.get(each.key).change }
+    this.#context.call('message.changes', data, (outcome) => {
+      if (outcome.type !== 'answer') return
+      const page = outcome.answer.data as ReturnType<ModelServer['changes']>
+      for (const change of page.changes) this.#take(change.data, change.change)
+      if (page.next < page.change) this.#fill(each)
+      else if (this.#outstanding.delete(each)) each.done()
+    })
+  }
+
+  #take(data: unknown, change: number): void {
+    const { conversation, msg_id, seq, transaction_id } = data as Record<string, never>
+    const log = logKeyOf(conversation) as LogKey
+    const record = this.get(log)
+    if (change > record.change + 1) this.needHead(log)
+    if (change !== record.change + 1) return
+    const message = { log, seq, msgId: msg_id, transactionId: Number(transaction_id) }
+    const last = message as unknown as MessageRecord
+    const next = { ...record, change, last }
+    this.#records.set(log, next)
+    this.#context.batch.putLog(next)
+    this.#context.batch.putMessage(last)
+    this.stored(last)
+  }
+
+  #record(key: LogKey): LogRecord {
+    const conversationId = conversationOf(key, me)
+    const muteMode = key === muted ? 2 : 0
+    return { key, conversationId, change: 0, hiddenMsgId: 0, muteMode } as LogRecord
+  }
+}
+
+type Action =
+  | { readonly type: 'send'; readonly to: number }
+  | { readonly type: 'run'; readonly call: number; readonly isEventFirst: boolean }
+  | {
+      readonly type: 'refuse'
+      readonly call: number
+      readonly how: 'busy' | 'failed' | 'stored' | 'refused' | 'nonsense'
+    }
+  | { readonly type: 'hear' | 'commit' | 'open' }
+  | { readonly type: 'cut'; readonly hasRun: boolean; readonly awayMs: number }
+  | { readonly type: 'reload'; readonly isCommitted: boolean }
+  | { readonly type: 'wait'; readonly ms: number }
+  | { readonly type: 'retry' | 'discard'; readonly entry: number }
+
+const any = fc.nat({ max: 5 })
+const one = <T extends string>(...types: T[]) => fc.constantFrom(...types)
+const actions: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ type: one('send'), to: fc.nat({ max: 2 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ type: one('run'), call: any, isEventFirst: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: one('refuse'),
+      call: any,
+      how: one('busy', 'failed', 'stored', 'refused', 'nonsense'),
+    }),
+  },
+  { weight: 9, arbitrary: fc.record({ type: one('hear', 'commit', 'commit') }) },
+  { weight: 3, arbitrary: fc.record({ type: one('open') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: one('cut'),
+      hasRun: fc.boolean(),
+      awayMs: fc.constantFrom(0, 0.6 * ttlMs, 2 * ttlMs),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: one('reload'), isCommitted: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: one('wait'), ms: fc.constantFrom(300, 6_000, 60_000) }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: one('retry', 'discard'), entry: any }) },
+)
+
+/** A client and its server, and what must be true of them. */
+class World {
+  readonly server = new ModelServer()
+  readonly bench: CoreBench
+  /** Frames on their way to the client. */
+  frames: (() => void)[] = []
+  /** Commands `send` by transaction ID. */
+  readonly commands = new Map<number, string>()
+  /** Messages that the user has not dropped, in order. */
+  readonly expected = new Set<number>()
+  /** Messages that have failed once: they lose their place. */
+  readonly displaced = new Set<number>()
+  #nextId = 1
+  #random = 0
+
+  constructor() {
+    this.bench = new CoreBench({
+      isCommitting: false,
+      transactionTtlMs: ttlMs,
+      random: () => (this.#random = (this.#random + 0.137) % 1),
+      parts: (context) => {
+        const logs = new ModelLogs(context)
+        const unsent = new Unsent(context, logs)
+        logs.stored = (message) => unsent.stored(message)
+        return [logs, unsent]
+      },
+    })
+    this.bench.onCommit = () => this.check()
+  }
+
+  do(action: Action): void {
+    const { bench } = this
+    switch (action.type) {
+      case 'send':
+        this.#send(action.to)
+        break
+      case 'run':
+        this.#run(bench.calls[action.call % bench.calls.length], action.isEventFirst)
+        break
+      case 'refuse':
+        this.#refuse(bench.calls[action.call % bench.calls.length], action.how)
+        break
+      case 'hear':
+        this.frames.shift()?.()
+        break
+      case 'commit':
+        bench.commit()
+        break
+      case 'open':
+        bench.open()
+        break
+      case 'cut':
+        if (action.hasRun)
+          for (const call of bench.calls)
+            if (call.op === 'message.send') this.server.send(call, bench.now)
+        this.#cut()
+        if (action.awayMs > 0) {
+          bench.step({ type: 'disconnect' })
+          bench.advance(action.awayMs)
+        }
+        break
+      case 'reload':
+        if (action.isCommitted) bench.commitLast()
+        this.frames = []
+        bench.restart()
+        break
+      case 'wait':
+        bench.advance(action.ms)
+        break
+      case 'retry':
+      case 'discard':
+        this.#decide(action.type, action.entry)
+    }
+  }
+
+  #send(to: number): void {
+    const target = conversations[to] ?? { conversationId: 8, isGroup: false }
+    const transactionId = this.#nextId++
+    const content = { contentType: 0, content: '', attachment: '', config: '', ext: '' }
+    const id = this.bench.command({
+      type: 'send',
+      transactionId,
+      ...target,
+      content,
+      createdAt: 1,
+    })
+    this.commands.set(transactionId, id)
+    this.expected.add(transactionId)
+  }
+
+  #run(call: ReceivedCall | undefined, isEventFirst: boolean): void {
+    if (!call) return
+    const { bench, server } = this
+    bench.calls = bench.calls.filter((each) => each !== call)
+    if (call.op === 'message.changes') {
+      const page = server.changes(call)
+      this.frames.push(() => bench.answer(call, page))
+      return
+    }
+    const { msgId, change } = server.send(call, bench.now)
+    const key = keyOfCall(call.data)
+    const frames = [() => bench.answer(call, true, { msg_ids: [msgId] })]
+    if (change !== undefined && key !== muted) {
+      const { event, data } = server.frame(key, change)
+      frames.push(() => bench.event(event, data, change))
+    }
+    this.frames.push(...(isEventFirst ? frames.reverse() : frames))
+  }
+
+  #refuse(call: ReceivedCall | undefined, how: string): void {
+    if (call?.op !== 'message.send') return
+    const { bench, server } = this
+    const isKnown = server.knows(call.data.transaction_id, bench.now)
+    bench.calls = bench.calls.filter((each) => each !== call)
+    if (how === 'stored') server.send(call, bench.now)
+    this.frames.push(() => {
+      if (how === 'busy')
+        bench.refuse(call, 42900, 'too_many_requests', { retry: true, retry_after_ms: 50_000 })
+      else if (how === 'nonsense' || (how === 'refused' && isKnown)) bench.answer(call, null)
+      else if (how === 'refused') bench.refuse(call, 13004, 'blocked_by_recipient')
+      else bench.refuse(call, 20000, 'storage_failed', { retry: true })
+    })
+  }
+
+  #cut(): void {
+    this.frames = []
+    this.bench.cut()
+  }
+
+  #decide(type: 'retry' | 'discard', index: number): void {
+    const entries = [...this.bench.stored.unsent.values()].filter(({ state }) => state === 'failed')
+    const entry = entries[index % entries.length]
+    if (!entry) return
+    const { transactionId } = entry
+    if (type === 'discard') {
+      this.expected.delete(transactionId)
+      this.bench.command({ type, transactionId })
+    } else {
+      // An undecided message gets another ID, which the model does not follow.
+      if (entry.failure?.name === 'undecided') return
+      this.bench.command({ type, transactionId })
+    }
+  }
+
+  /** Lets everything come to an end. */
+  heal(): void {
+    const { bench } = this
+    bench.isCommitting = true
+    bench.commit()
+    for (let round = 0; round < 300; round++) {
+      bench.open()
+      while (bench.calls.length > 0) this.#run(bench.calls[0], round % 2 === 0)
+      for (const frame of this.frames.splice(0)) frame()
+      bench.advance(round < 200 ? 700 : 10_000)
+      const isQuiet = [...bench.stored.unsent.values()].every(({ state }) => state === 'failed')
+      if (isQuiet && bench.calls.length === 0 && this.frames.length === 0 && round > 10) return
+    }
+  }
+
+  /** True in every commit: each message that the app was answered for is shown once. */
+  check(): void {
+    const { unsent, messages } = this.bench.stored
+    for (const { transactionId, state } of unsent.values())
+      if (state === 'failed') this.displaced.add(transactionId)
+    const shown = [...messages.values()].map(({ transactionId }) => transactionId ?? 0)
+    expect(new Set(shown).size, 'stored twice').toBe(shown.length)
+    for (const id of this.expected)
+      if (this.bench.results.has(this.commands.get(id) ?? ''))
+        expect(unsent.has(id) || shown.includes(id), `message ${id} is shown`).toBe(true)
+  }
+
+  checkEnd(): void {
+    const { unsent, messages } = this.bench.stored
+    const stored = [...this.server.logs.values()].flat().map(({ transactionId }) => transactionId)
+    expect(new Set(stored).size, 'once at the server').toBe(stored.length)
+    const kept = [...messages.values()].map(({ transactionId }) => transactionId ?? 0)
+    expect(kept.toSorted((a, b) => a - b)).toEqual(stored.toSorted((a, b) => a - b))
+    for (const id of this.expected) {
+      const entry = unsent.get(id)
+      const isAnswered = this.bench.results.has(this.commands.get(id) ?? '')
+      // A reload may have lost a message that was never answered for.
+      if (entry) expect(entry.state, `message ${id}`).toBe('failed')
+      if (entry || isAnswered) expect(stored.includes(id), `message ${id}`).toBe(!entry)
+    }
+    for (const [key, log] of this.server.logs) {
+      const ids = log.map((each) => each.transactionId).filter((id) => !this.displaced.has(id))
+      expect(ids, `order of ${key}`).toEqual(ids.toSorted((a, b) => a - b))
+    }
+  }
+}
+
+it('every message is stored exactly once and in order, whatever is lost, repeated or reloaded', () => {
+  fc.assert(
+    fc.property(fc.array(actions, { maxLength: 60 }), (script) => {
+      const world = new World()
+      for (const action of script) world.do(action)
+      world.heal()
+      world.checkEnd()
+    }),
+    { seed, numRuns: isFullRun ? 20_000 : 500 },
+  )
+})
