@@ -29,7 +29,9 @@ export function connected(
     const close = () => settle(failureOf('closed', 'the client was closed'))
     const check = () => {
       const status = connection.getSnapshot()
-      if (status !== former) isStarted = true
+      // A session that has loaded its store is idle as before, in another object.
+      if (status !== former && (status.state !== 'idle' || former.state !== 'idle'))
+        isStarted = true
       if (status.state === 'online') settle()
       else if (status.state === 'ended' && isStarted)
         settle(status.end ?? failureOf('not_connected', 'the connection has ended'))

@@ -1,0 +1,182 @@
+import { freePort, type ServerProcess, startServer, waitFor } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Client, ClientOptions, Message, View } from '../src/api.js'
+import { createClient } from '../src/node.js'
+
+const timeoutMs = 20_000
+
+/** Waits for a state of a view, which stays subscribed until then. */
+async function until<T>(view: View<T>, isReached: (value: T) => boolean): Promise<T> {
+  const unsubscribe = view.subscribe(() => {})
+  try {
+    return await waitFor(() => isReached(view.getSnapshot()) && view.getSnapshot(), {
+      what: `a state of ${JSON.stringify(view.getSnapshot())}`,
+      timeoutMs,
+    })
+  } finally {
+    unsubscribe()
+  }
+}
+
+const texts = (messages: readonly Message[]) => messages.map(({ text }) => text)
+
+describe('clients in Node and a real server', () => {
+  let server: ServerProcess
+  const clients: Client[] = []
+
+  beforeAll(async () => {
+    server = await startServer({ port: await freePort() })
+  })
+  afterAll(async () => {
+    for (const client of clients) await client.close()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  function newClient(token: ClientOptions['token'], options: Partial<ClientOptions> = {}): Client {
+    const client = createClient({ url: server.url, appId: server.appId, token, ...options })
+    clients.push(client)
+    return client
+  }
+
+  async function newUser(): Promise<{ id: number; token: string; client: Client }> {
+    const { id, token } = await server.api.newSession()
+    const client = newClient(() => token)
+    await client.connect()
+    return { id, token, client }
+  }
+
+  async function twoContacts() {
+    const [alice, bob] = [await newUser(), await newUser()]
+    await alice.client.contacts.add(bob.id)
+    return { alice, bob }
+  }
+
+  /** Waits until both users see the same texts. */
+  async function untilBothSee(
+    { alice, bob }: Awaited<ReturnType<typeof twoContacts>>,
+    expected: readonly string[],
+  ): Promise<void> {
+    const isEqual = ({ messages }: { messages: readonly Message[] }) =>
+      JSON.stringify(texts(messages)) === JSON.stringify(expected) &&
+      messages.every(({ id }) => id > 0)
+    await until(alice.client.conversation(bob.id).messages, isEqual)
+    await until(bob.client.conversation(alice.id).messages, isEqual)
+  }
+
+  it('send and receive', async () => {
+    const users = await twoContacts()
+    const { alice, bob } = users
+    expect(alice.client.userId).toBe(alice.id)
+    await alice.client.conversation(bob.id).send('hello')
+    await untilBothSee(users, ['hello'])
+    await bob.client.conversation(alice.id).send('hi')
+    await untilBothSee(users, ['hello', 'hi'])
+    await bob.client.conversation(alice.id).markRead()
+    await until(alice.client.conversation(bob.id).messages, ({ messages }) =>
+      messages.some(({ status, text }) => status === 'read' && text === 'hello'),
+    )
+  })
+
+  it('come back after kill -9 of the server, and send what was written meanwhile', async () => {
+    const users = await twoContacts()
+    const { alice, bob } = users
+    await alice.client.conversation(bob.id).send('before')
+    await untilBothSee(users, ['before'])
+    await server.kill9()
+    await until(alice.client.connection, ({ state }) => state === 'offline')
+    await alice.client.conversation(bob.id).send('while it is down')
+    await expect(alice.client.call('user.settings.get', {})).rejects.toMatchObject({
+      name: 'not_connected',
+    })
+    server = await server.startAgain()
+    await until(alice.client.connection, ({ state }) => state === 'online')
+    await untilBothSee(users, ['before', 'while it is down'])
+    await bob.client.conversation(alice.id).send('after')
+    await untilBothSee(users, ['before', 'while it is down', 'after'])
+  })
+
+  it('are one connection, however often they connect', async () => {
+    const { token } = await server.api.newSession()
+    let asked = 0
+    const client = newClient(() => {
+      asked++
+      return token
+    })
+    await Promise.all([client.connect(), client.connect(), client.connect()])
+    await client.connect()
+    expect(asked).toBe(1)
+    client.disconnect()
+    expect(client.connection.getSnapshot()).toEqual({ state: 'idle' })
+    await client.connect()
+    expect(client.connection.getSnapshot()).toEqual({ state: 'online' })
+  })
+
+  it('end when the token is not valid, and connect with another one', async () => {
+    const { token } = await server.api.newSession()
+    let current = 'hmu_wrong'
+    const requests: boolean[] = []
+    const client = newClient(({ isRefused }) => {
+      requests.push(isRefused)
+      return current
+    })
+    await expect(client.connect()).rejects.toMatchObject({ name: 'token_invalid' })
+    expect(requests).toEqual([false, true])
+    current = token
+    await client.connect()
+    expect(client.connection.getSnapshot()).toEqual({ state: 'online' })
+  })
+
+  it('end as wrong_user when the token is of another user than the app has named', async () => {
+    const [{ token }, other] = [await server.api.newSession(), await server.api.newSession()]
+    const client = newClient(() => token, { userId: other.id })
+    await expect(client.connect()).rejects.toMatchObject({ name: 'wrong_user' })
+  })
+
+  it('end with the reason when the server kicks them', async () => {
+    const { id, token } = await server.api.newSession()
+    const client = newClient(() => token)
+    await client.connect()
+    await server.api
+      .admin({ userId: id })
+      .succeed('POST', '/user/kick', { body: {} })
+      .catch(() => server.api.as(token).succeed('POST', '/user/kick', { body: { device_sn: 0 } }))
+    await until(client.connection, ({ state }) => state === 'ended')
+  })
+
+  it('with an Admin token act for a user, without a device', async () => {
+    const user = await newUser()
+    const bot = await server.api.newSession()
+    const client = newClient(() => server.adminToken, { userId: bot.id })
+    await client.connect()
+    expect(client.userId).toBe(bot.id)
+    await client.contacts.add(user.id)
+    await client.conversation(user.id).send('from the bot')
+    await until(user.client.conversation(bot.id).messages, ({ messages }) =>
+      texts(messages).includes('from the bot'),
+    )
+    await user.client.conversation(bot.id).send('to the bot')
+    await until(client.conversation(user.id).messages, ({ messages }) =>
+      texts(messages).includes('to the bot'),
+    )
+  })
+
+  it('with an Admin token and no user are refused with the reason', async () => {
+    const client = newClient(() => server.adminToken)
+    await expect(client.connect()).rejects.toMatchObject({ retry: false })
+  })
+
+  it('upload a file before its message', async () => {
+    const users = await twoContacts()
+    const { alice, bob } = users
+    const file = new File(['the content'], 'note.txt', { type: 'text/plain' })
+    await alice.client.conversation(bob.id).send({ file, text: 'see' })
+    const { messages } = await until(
+      bob.client.conversation(alice.id).messages,
+      (list) => list.messages.length === 1,
+    )
+    const [message] = messages
+    expect(message?.attachment).toMatchObject({ name: 'note.txt', size: 11 })
+    const address = bob.client.fileUrl(message?.attachment?.url ?? '') ?? ''
+    expect(await (await fetch(address)).text()).toBe('the content')
+  })
+})
