@@ -20,7 +20,7 @@ export interface Fold {
   readonly altered: Map<number, MessageRecord | null>
   /** IDs of messages that were recalled. */
   readonly recalled: number[]
-  /** The newest own message that has arrived, and is no notification: 0: none. */
+  /** The newest own message of a direct conversation that has arrived, notifications left out; 0: none. */
   answeredMsgId: number
 }
 
@@ -97,6 +97,8 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
   switch (change.kind) {
     case 'stored':
       store(fold, change.message, reader)
+      // The first broadcasts may be older than the user, and then are hidden.
+      if (record.change === 0 && record.kind === 'broadcast') needHead(fold)
       break
     case 'edited':
       edit(fold, change.message)
@@ -350,7 +352,7 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader
       if (record.unread > 0) needHead(fold)
       return
     }
-    fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
+    if (record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
     if (msgId >= (record.pendingReadMsgId ?? Number.POSITIVE_INFINITY)) confirmRead(fold)
     readUpTo(fold, seq)
     if (record.kind === 'direct' && record.conversationId === me)

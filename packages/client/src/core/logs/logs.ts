@@ -187,8 +187,9 @@ export class Logs implements Part {
     this.fold(
       pair,
       (fold) => {
-        if (record.last && record.last.msgId < msgId) readUpTo(fold, record.seq)
-        else if (record.unread > 0) needHead(fold)
+        const isBefore = record.last && record.last.msgId < msgId
+        if (isBefore && record.unread > 0) readUpTo(fold, record.seq)
+        else needHead(fold)
       },
       'numbers',
     )
