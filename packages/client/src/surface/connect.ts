@@ -29,11 +29,10 @@ export function connected(
     const close = () => settle(failureOf('closed', 'the client was closed'))
     const check = () => {
       const status = connection.getSnapshot()
-      // A session that has loaded its store is idle as before, in another object.
-      if (status !== former && (status.state !== 'idle' || former.state !== 'idle'))
-        isStarted = true
+      const isEnd = status.state === 'ended'
+      if (status.state !== 'idle' && (!isEnd || former.state !== 'ended')) isStarted = true
       if (status.state === 'online') settle()
-      else if (status.state === 'ended' && isStarted)
+      else if (isEnd && isStarted)
         settle(status.end ?? failureOf('not_connected', 'the connection has ended'))
       else if (status.state === 'idle' && isStarted)
         settle(failureOf('not_connected', 'the client was disconnected'))
