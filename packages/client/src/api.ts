@@ -117,7 +117,10 @@ export interface Message {
   readonly upload?: { readonly sent: number; readonly total: number }
 }
 
-/** The JSON object in the attachment of a message; more members are those of the app. */
+/**
+ * The JSON object in the attachment of a message; more members are those of the app. `name` and
+ * `size` are also read from `dName` and `fLen`, as other clients of the service name them.
+ */
 export interface Attachment {
   /** Address of the file; absent while it is uploaded. {@link Client.fileUrl} adds the credentials. */
   readonly url?: string

@@ -271,8 +271,8 @@ it.each([
     file: { blob, name: 'a.bin', fileType },
   })
   expect(JSON.parse(command?.content.attachment ?? '')).toEqual({
-    name: 'a.bin',
-    size: 5,
+    dName: 'a.bin',
+    fLen: 5,
     width: 3,
   })
 })

@@ -56,7 +56,7 @@ export function readDraft(draft: string | Draft): ReadDraft {
     content: {
       contentType: contentType ?? ofFile,
       content: text,
-      attachment: jsonOf(file ? { name, size: file.size, ...attachment } : attachment),
+      attachment: jsonOf(file ? { dName: name, fLen: file.size, ...attachment } : attachment),
       config,
       ext,
     },

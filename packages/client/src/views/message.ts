@@ -83,9 +83,10 @@ function contentOf({ contentType, content, attachment, config, ext }: MessageCon
 function parseAttachment(text: string): Attachment | undefined {
   if (text === '') return undefined
   try {
-    const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Attachment) : undefined
+    const value = JSON.parse(text) as (Attachment & { dName?: string; fLen?: number }) | null
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    const { dName: name, fLen: size } = value
+    return { ...(name !== undefined && { name }), ...(size !== undefined && { size }), ...value }
   } catch {
     return undefined
   }

@@ -41,6 +41,7 @@ export class Unsent implements Part, UnsentListener {
   readonly #sent = new Map<number, number>()
   #nextOrder = 1
   #busyLanes = 0
+  #resets = 0
   #ttlMs = Infinity
 
   constructor(context: CoreContext, logs: LogAccess) {
@@ -71,6 +72,7 @@ export class Unsent implements Part, UnsentListener {
 
   /** The history of the server is another one: it may have lost answered messages. */
   reset(): void {
+    this.#resets++
     for (const id of this.#sent.keys()) {
       const entry = this.#entries.get(id)
       if (entry) this.#put({ ...entry, state: 'unknown' })
@@ -207,10 +209,12 @@ export class Unsent implements Part, UnsentListener {
 
   #call(lane: Lane, entry: UnsentRecord): void {
     const { transactionId } = entry
+    const { change = 0 } = this.#logs.get(this.#logOf(entry)) ?? {}
     const tried: UnsentRecord = {
       ...entry,
       state: entry.state === 'unknown' ? 'unknown' : 'sending',
-      triedAtChange: entry.triedAtChange ?? this.#logs.get(this.#logOf(entry))?.change ?? 0,
+      // The number falls only when the history of the server was replaced.
+      triedAtChange: Math.min(entry.triedAtChange ?? Infinity, change),
       triedAt: entry.triedAt ?? this.#context.serverTime,
     }
     this.#put(tried)
@@ -297,7 +301,10 @@ export class Unsent implements Part, UnsentListener {
   /** Requests the log; what it does not bring then was recalled, hidden, or is in a hole. */
   #askFor(log: LogKey): void {
     const ids = new Set(this.#sent.keys())
-    this.#logs.needHead(log, () => this.#dropSent(log, (_, id) => ids.has(id)))
+    const resets = this.#resets
+    this.#logs.needHead(log, () => {
+      if (resets === this.#resets) this.#dropSent(log, (_, id) => ids.has(id))
+    })
   }
 
   #dropSent(log: LogKey, isPassed: (msgId: number, transactionId: number) => boolean): void {

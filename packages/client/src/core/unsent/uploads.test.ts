@@ -63,7 +63,7 @@ describe('a message with a file', () => {
   it('is uploaded with a ticket for its recipient, and sent with its address', () => {
     const bench = new Bench()
     bench.open()
-    bench.send(1, '{"width":3,"dName":"mine"}')
+    bench.send(1, '{"width":3,"dName":"five.txt"}')
     const call = bench.take('file.upload.chat')
     expect(call.data).toEqual({ file_type: 100, to_id: 7, to_type: 2 })
     bench.answer(call, ticket)
@@ -81,8 +81,7 @@ describe('a message with a file', () => {
     const { data } = bench.take('message.send')
     expect(JSON.parse(data.attachment)).toEqual({
       url: ticket.download_url,
-      dName: 'mine',
-      fLen: 5,
+      dName: 'five.txt',
       width: 3,
     })
     expect(bench.stored.unsent.get(1)).not.toHaveProperty('file')

@@ -186,14 +186,9 @@ function failureOfUpload({ status, body }: UploadAnswer): Failure | undefined {
     : failureOf('upload_failed', String(message ?? `the upload was answered with ${status}`), true)
 }
 
-/** Returns the attachment in the form that all clients of the service read. */
-function attachmentOf({ attachment, file }: UnsentRecord, url: string): string {
-  return JSON.stringify({
-    dName: file?.name ?? '',
-    fLen: file?.blob.size ?? 0,
-    ...jsonObject(attachment),
-    url,
-  })
+/** Returns the attachment with the address; its other members come with the command. */
+function attachmentOf({ attachment }: UnsentRecord, url: string): string {
+  return JSON.stringify({ ...jsonObject(attachment), url })
 }
 
 function jsonObject(text: string): Readonly<Record<string, unknown>> {
