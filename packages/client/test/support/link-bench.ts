@@ -4,6 +4,7 @@ import type { Effect } from '../../src/core/effects.js'
 import type { Command, InputBody } from '../../src/core/inputs.js'
 import type { ConnectionStatus } from '../../src/core/live-state.js'
 import type { OpenedSession, Part } from '../../src/core/part.js'
+import { createParts } from '../../src/core/parts.js'
 import type { StoredState } from '../../src/ports/store.js'
 
 /** A successful answer to session.open. */
@@ -24,7 +25,10 @@ export const openedSession: OpenedSession = {
 const runId = 'bench'
 
 export interface BenchOptions extends Partial<CoreOptions> {
+  /** The part under test; default: none. */
   readonly part?: (context: CoreContext) => Part
+  /** True: all parts of the core are there. */
+  readonly isWhole?: boolean
   readonly state?: StoredState
 }
 
@@ -44,7 +48,7 @@ export class LinkBench {
   #action: (context: CoreContext) => void = () => {}
   readonly #timers = new Map<string, number>()
 
-  constructor({ part = () => ({}), state, ...options }: BenchOptions = {}) {
+  constructor({ part = () => ({}), isWhole, state, ...options }: BenchOptions = {}) {
     this.core = new Core({
       appId: 'app',
       userId: 0,
@@ -56,7 +60,10 @@ export class LinkBench {
       isDurable: true,
       parts: (context) => {
         this.context = context
-        return [part(context), { command: (id) => this.#runs(id) }]
+        return [
+          ...(isWhole ? createParts(context) : [part(context)]),
+          { command: (id) => this.#runs(id) },
+        ]
       },
       ...options,
     })
