@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { freePort, type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client, ClientOptions, Message, View } from '../src/api.js'
 import { createClient } from '../src/node.js'
+import { FaultyProxy } from './support/bad-server.js'
 
 const timeoutMs = 20_000
 
@@ -161,18 +163,48 @@ describe('clients in Node and a real server', () => {
     await expect(client.connect()).rejects.toMatchObject({ retry: false })
   })
 
-  it('upload a file before its message', async () => {
-    const users = await twoContacts()
-    const { alice, bob } = users
-    const file = new File(['the content'], 'note.txt', { type: 'text/plain' })
-    await alice.client.conversation(bob.id).send({ file, text: 'see' })
-    const { messages } = await until(
-      bob.client.conversation(alice.id).messages,
-      (list) => list.messages.length === 1,
+  it('of one device are one session: the later stays, the former ends and stays away', async () => {
+    const { token } = await server.api.newSession()
+    const first = newClient(() => token, { deviceGuid: 'phone' })
+    const second = newClient(() => token, { deviceGuid: 'phone' })
+    await first.connect()
+    await second.connect()
+    const { end } = await until(first.connection, ({ state }) => state === 'ended')
+    expect(end).toMatchObject({ name: 'replaced', retry: false })
+    expect(second.connection.getSnapshot()).toEqual({ state: 'online' })
+  })
+
+  it('end up with everything when events are lost, repeated and mixed with unknown ones', async () => {
+    const { alice, bob } = await twoContacts()
+    let stored = 0
+    const isStored = (text: string) => text.includes('"event":"message.stored"')
+    await using proxy = await FaultyProxy.start(server.url, (text) => {
+      if (!isStored(text)) return [text, '{"event":"future","data":{}}']
+      const isLost = ++stored % 3 === 1 && !text.includes('the end')
+      return isLost ? [] : [text, text, '{"id":999,"code":200,"data":1}']
+    })
+    const client = newClient(() => bob.token, { url: proxy.url })
+    await client.connect()
+    const sent = Array.from({ length: 20 }, (_, i) => `number ${i}`).concat('the end')
+    for (const text of sent) await alice.client.conversation(bob.id).send(text)
+    await until(
+      client.conversation(alice.id).messages,
+      ({ messages }) => JSON.stringify(texts(messages)) === JSON.stringify(sent),
     )
-    const [message] = messages
-    expect(message?.attachment).toMatchObject({ name: 'note.txt', size: 11 })
-    const address = bob.client.fileUrl(message?.attachment?.url ?? '') ?? ''
-    expect(await (await fetch(address)).text()).toBe('the content')
+    expect(client.conversation(alice.id).summary.getSnapshot().unread).toBe(sent.length)
+  })
+
+  it('let the process end once they are closed', async () => {
+    const { token } = await server.api.newSession()
+    const options = JSON.stringify({ url: server.url, appId: server.appId })
+    const script = `
+      import { createClient } from '@hermod/client/node'
+      const client = createClient({ ...${options}, token: () => ${JSON.stringify(token)} })
+      await client.connect()
+      await client.close()`
+    const args = ['--input-type=module', '-e', script]
+    const { status, stderr } = spawnSync(process.execPath, args, { timeout: timeoutMs })
+    expect(String(stderr)).toBe('')
+    expect(status).toBe(0)
   })
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { WebSocketServer, type WebSocket } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import { openedSession } from './link-bench.js'
 
 /** A server of WebSockets that does with each frame what the test says. */
@@ -112,4 +112,52 @@ function textFrame(text: string): Buffer {
   const { length } = bytes
   const head = length < 126 ? [0x81, length] : [0x81, 126, length >> 8, length & 255]
   return Buffer.concat([Buffer.from(head), bytes])
+}
+
+/** A server between a client and another server, which changes what that one says. */
+export class FaultyProxy implements AsyncDisposable {
+  readonly url: string
+  readonly #server: WebSocketServer
+
+  private constructor(server: WebSocketServer) {
+    this.#server = server
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  /** @param change returns the frames that the client gets instead of one of the server */
+  static async start(
+    target: string,
+    change: (text: string) => readonly string[],
+  ): Promise<FaultyProxy> {
+    const server = new WebSocketServer({ host: '127.0.0.1', port: 0, path: '/gateway' })
+    server.on('connection', (client) => {
+      const address = `${target.replace('http', 'ws')}/gateway`
+      const upstream = new WebSocket(address, 'hermod.v1.json')
+      const waiting: string[] = []
+      client.on('message', (data) => {
+        if (upstream.readyState === WebSocket.OPEN) upstream.send(String(data))
+        else waiting.push(String(data))
+      })
+      upstream.on('open', () => {
+        for (const text of waiting) upstream.send(text)
+      })
+      upstream.on('message', (data) => {
+        for (const text of change(String(data))) client.send(text)
+      })
+      for (const socket of [client, upstream]) {
+        socket.on('error', () => {})
+        socket.on('close', () => {
+          client.terminate()
+          upstream.terminate()
+        })
+      }
+    })
+    await new Promise((resolve) => server.once('listening', resolve))
+    return new FaultyProxy(server)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#server.clients) client.terminate()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
 }
