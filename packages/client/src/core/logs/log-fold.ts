@@ -97,8 +97,7 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
   switch (change.kind) {
     case 'stored':
       store(fold, change.message, reader)
-      // The first broadcasts may be older than the user, and then are hidden.
-      if (record.change === 0 && record.kind === 'broadcast') needHead(fold)
+      if (record.change === 0 && isIncomplete(record)) needHead(fold)
       break
     case 'edited':
       edit(fold, change.message)
@@ -116,6 +115,12 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
       needHead(fold)
   }
   return 'applied'
+}
+
+/** Tests whether a log that began with its first change has more than its changes say. */
+function isIncomplete({ kind, status }: LogRecord): boolean {
+  // The first broadcasts may be older than the user, and then are hidden.
+  return kind === 'broadcast' || (kind === 'group' && status === undefined)
 }
 
 /** Applies a mark, as a maximum. */
@@ -203,8 +208,9 @@ export interface HeadRequest extends Reader {
 export function foldHead(fold: Fold, head: Head, request: HeadRequest): HeadResult {
   const { isCurrent } = request
   const before = fold.record
-  const kept = pick(before, ['muteMode', 'pushMode', 'status', 'version'])
-  set(fold, isCurrent ? head.state : { ...head.state, ...kept })
+  const kept = isCurrent ? {} : pick(before, ['muteMode', 'pushMode', 'status'])
+  set(fold, { ...head.state, ...kept })
+  if ((before.version ?? 0) > (head.state.version ?? 0)) set(fold, pick(before, ['version']))
   // The server has lost changes, without a new epoch.
   const isLost = !request.hasMoved && head.change < before.change
   // The history of a group has become visible: what was hidden is a hole.
@@ -214,7 +220,7 @@ export function foldHead(fold: Fold, head: Head, request: HeadRequest): HeadResu
   if (isShown) set(fold, { hiddenMsgId: head.hiddenMsgId })
   hide(fold, head.hiddenMsgId)
   const result = takeContent(fold, head, request)
-  takeNumbers(fold, head, isCurrent)
+  takeNumbers(fold, head, { before, isCurrent })
   if (result !== 'taken') needHead(fold)
   return result
 }
@@ -257,22 +263,40 @@ function putNewest(
   set(fold, { ranges: addRange(fold.record.ranges, first, seq) })
 }
 
-function takeNumbers(fold: Fold, head: Head, isCurrent: boolean): void {
+function takeNumbers(
+  fold: Fold,
+  head: Head,
+  { before, isCurrent }: { readonly before: LogRecord; readonly isCurrent: boolean },
+): void {
   const { readSeq, deliveredSeq, peerReadSeq, peerDeliveredSeq } = head.marks
   const { record } = fold
+  const isSame = head.change === record.change
   set(fold, {
-    readSeq: isCurrent ? readSeq : Math.max(record.readSeq, readSeq),
+    readSeq: isSame && isCurrent ? readSeq : Math.max(record.readSeq, readSeq),
     deliveredSeq: Math.max(record.deliveredSeq, deliveredSeq),
     peerReadSeq: Math.max(record.peerReadSeq, peerReadSeq),
     peerDeliveredSeq: Math.max(record.peerDeliveredSeq, peerDeliveredSeq),
   })
-  if (head.change !== record.change) return
-  set(fold, { seq: head.seq })
-  takeLast(fold, head)
-  if (!isCurrent) return
-  set(fold, { unread: head.unread, isHeadNeeded: false })
-  const { pendingReadMsgId = -1 } = fold.record
-  if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)
+  if (isSame) {
+    set(fold, { seq: head.seq })
+    takeLast(fold, head)
+  }
+  if (isSame && isCurrent) {
+    set(fold, { unread: head.unread, isHeadNeeded: false })
+    const { pendingReadMsgId = -1 } = fold.record
+    if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)
+    return
+  }
+  // The numbers are of another moment than the log. When they tell something new, they are needed again.
+  const { muteMode, pushMode, status } = { ...fold.record, ...head.state }
+  const isNew =
+    readSeq > before.readSeq ||
+    head.hiddenMsgId !== before.hiddenMsgId ||
+    (isSame && head.unread !== record.unread) ||
+    muteMode !== record.muteMode ||
+    pushMode !== record.pushMode ||
+    status !== record.status
+  if (isNew) needHead(fold)
 }
 
 /** Takes the newest visible message of a head, which has no change that the log has not. */
