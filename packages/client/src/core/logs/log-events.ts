@@ -1,7 +1,7 @@
 import type { EventFrame } from '../part.js'
 import { groupKey, logKeyOf } from '../log-key.js'
 import type { LogKey } from '../records.js'
-import { foldChange, foldDeletion, foldMark, needHead, set } from './log-fold.js'
+import { type Fold, foldChange, foldDeletion, foldMark, needHead, set } from './log-fold.js'
 import type { Logs } from './logs.js'
 import { changeOf, countOf, idsOf, membersOf, type Members, textOf } from './wire.js'
 
@@ -12,6 +12,8 @@ export type EventResult =
   | { readonly type: 'gap'; readonly key: LogKey; readonly change: number }
   /** The client does not know the log. */
   | { readonly type: 'unknownLog'; readonly key: LogKey }
+  /** The log is not stored: there is none, or an answer on its way brings it, which may be older. */
+  | { readonly type: 'noLog'; readonly key: LogKey }
   /** A change of no log that the client could name. */
   | { readonly type: 'nonsense' }
 
@@ -31,11 +33,11 @@ export function applyEvent(
 ): EventResult {
   const members = membersOf(data)
   if (change !== undefined) return applyChange(logs, { event, data, change })
-  if (event === 'message.read') applyMark(logs, 'read', members, me)
-  else if (event === 'message.delivered') applyMark(logs, 'delivered', members, me)
-  else if (event === 'conversation.deleted') applyDeletion(logs, members)
-  else if (event === 'message.expired') applyExpiry(logs, members)
-  else if (event.startsWith('group.')) return applyGroupEvent(logs, event, members, me)
+  if (event === 'message.read') return applyMark(logs, 'read', members, me)
+  if (event === 'message.delivered') return applyMark(logs, 'delivered', members, me)
+  if (event === 'conversation.deleted') return applyDeletion(logs, members)
+  if (event === 'message.expired') return applyExpiry(logs, members)
+  if (event.startsWith('group.')) return applyGroupEvent(logs, event, members, me)
   return applied
 }
 
@@ -58,25 +60,30 @@ function applyChange(logs: Logs, frame: Required<EventFrame>): EventResult {
   return wasKnown ? { type: 'gap', key, change } : { type: 'unknownLog', key }
 }
 
-function applyMark(logs: Logs, kind: 'read' | 'delivered', data: Members, me: number): void {
-  const key = logKeyOf(data.conversation)
+function applyMark(logs: Logs, kind: 'read' | 'delivered', data: Members, me: number): EventResult {
   const [actorId, seq, msgId = 0] = [data.actor_id, data.seq, data.msg_id].map(countOf)
-  if (key === undefined || actorId === undefined || seq === undefined || !logs.get(key)) return
-  logs.fold(key, (fold) => foldMark(fold, kind, { actorId, seq, msgId }, me), 'numbers')
+  if (actorId === undefined || seq === undefined) return applied
+  return change(logs, data, (fold) => foldMark(fold, kind, { actorId, seq, msgId }, me))
 }
 
-function applyDeletion(logs: Logs, data: Members): void {
-  const key = logKeyOf(data.conversation)
+function applyDeletion(logs: Logs, data: Members): EventResult {
   const [msgId, seq] = [data.hidden_msg_id, data.seq].map(countOf)
-  if (key === undefined || msgId === undefined || seq === undefined || !logs.get(key)) return
-  logs.fold(key, (fold) => foldDeletion(fold, msgId, seq), 'numbers')
+  if (msgId === undefined || seq === undefined) return applied
+  return change(logs, data, (fold) => foldDeletion(fold, msgId, seq))
 }
 
-function applyExpiry(logs: Logs, data: Members): void {
-  const key = logKeyOf(data.conversation)
+function applyExpiry(logs: Logs, data: Members): EventResult {
   const msgId = countOf(data.msg_id)
-  if (key === undefined || msgId === undefined || !logs.get(key)) return
-  logs.fold(key, (fold) => foldDeletion(fold, msgId, 0), 'numbers')
+  return msgId === undefined ? applied : change(logs, data, (fold) => foldDeletion(fold, msgId, 0))
+}
+
+/** Changes numbers of the log that an event names. */
+function change(logs: Logs, { conversation }: Members, run: (fold: Fold) => void): EventResult {
+  const key = logKeyOf(conversation)
+  if (key === undefined) return applied
+  if (!logs.get(key)) return { type: 'noLog', key }
+  logs.fold(key, run, 'numbers')
+  return applied
 }
 
 function applyGroupEvent(logs: Logs, event: string, data: Members, me: number): EventResult {
@@ -89,10 +96,10 @@ function applyGroupEvent(logs: Logs, event: string, data: Members, me: number): 
   if (isMoved && joins.includes(event)) return join(logs, key, data)
   if (isMoved && leaves.includes(event)) {
     logs.drop(key)
-    return applied
+    return { type: 'noLog', key }
   }
   const record = logs.get(key)
-  if (!record) return applied
+  if (!record) return { type: 'noLog', key }
   const version = Math.max(record.version ?? 0, countOf(data.version) ?? 0)
   if (version > (record.version ?? 0)) logs.fold(key, (fold) => set(fold, { version }))
   if (event === 'group.destroyed')

@@ -115,7 +115,8 @@ export class Sync implements Part {
     }
     const result = applyEvent(this.#logs, frame, this.#context.me)
     if (result.type === 'gap') this.#gaps.add(result.key, result.change)
-    else if (result.type === 'unknownLog') this.needHead(result.key)
+    else if (result.type === 'unknownLog' || (result.type === 'noLog' && this.#isIncomplete))
+      this.needHead(result.key)
     else if (result.type === 'nonsense') this.#require()
   }
 
@@ -140,6 +141,11 @@ export class Sync implements Part {
     this.#due++
     this.#context.setSynced(false)
     this.#run()
+  }
+
+  /** An answer on its way may bring logs that the client does not have. */
+  get #isIncomplete(): boolean {
+    return this.isSyncDue || !!this.#request || this.#context.batch.meta.listCursor !== ''
   }
 
   /** Calls soon, so that several logs share one call. */
