@@ -1,0 +1,122 @@
+/** The package as npm ships it: its entries, their sizes and what a bundler takes into them. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { isFullRun, TempFolder } from '@hermod/testkit'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { type OutputChunk, rolldown } from 'rolldown'
+import { expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const packageFolder = join(import.meta.dirname, '..')
+const packages = join(packageFolder, '..')
+const root = join(packages, '..')
+
+/** The most bytes of an entry, minified and gzipped. */
+const limits = { index: 38_000, 'react/index': 1_500, node: 38_000 }
+
+/** Bundles an entry with all that it imports, but for what an app has already. */
+async function bundle(entry: keyof typeof limits): Promise<OutputChunk> {
+  const isNode = entry === 'node'
+  const build = await rolldown({
+    input: join(packageFolder, 'dist', `${entry}.js`),
+    platform: isNode ? 'node' : 'browser',
+    external: isNode ? [/^node:/, 'ws'] : ['react'],
+    logLevel: 'warn',
+    // A bundler for browsers leaves out what it cannot resolve: here that is a failure.
+    onLog: (_level, log) => {
+      throw new Error(log.message)
+    },
+  })
+  const { output } = await build.generate({ format: 'esm', minify: true, codeSplitting: false })
+  await build.close()
+  const [chunk, ...others] = output
+  expect(others).toEqual([])
+  return chunk
+}
+
+const modulesOf = ({ moduleIds }: OutputChunk) => moduleIds.map((id) => relative(packages, id))
+
+it.each(Object.entries(limits))(
+  'client package: the entry %s has at most %i bytes',
+  async (entry, most) => {
+    const { code } = await bundle(entry as keyof typeof limits)
+    const { length } = gzipSync(code, { level: 9 })
+    if (process.env.HERMOD_SHOW_FIGURES)
+      console.log(`${entry}: ${code.length} bytes, ${length} gzipped`)
+    expect(length).toBeLessThanOrEqual(most)
+  },
+)
+
+it('client package: the entry for browsers has no module of Node, of the protocol or of another package', async () => {
+  const chunk = await bundle('index')
+  expect(chunk.imports).toEqual([])
+  const modules = modulesOf(chunk)
+  expect(modules.filter((each) => !each.startsWith('client/dist/'))).toEqual([])
+  expect(modules.filter((each) => /\/node|\/react\//.test(each))).toEqual([])
+  expect(modules).toContain('client/dist/stores/indexed-db-store.js')
+})
+
+it('client package: the entry for React has the hooks alone', async () => {
+  const chunk = await bundle('react/index')
+  expect(chunk.imports).toEqual(['react'])
+  expect(modulesOf(chunk)).toEqual(['client/dist/react/index.js'])
+})
+
+it('client package: the entry for Node imports ws and no module for browsers', async () => {
+  const chunk = await bundle('node')
+  expect(chunk.imports.filter((each) => !each.startsWith('node:'))).toEqual(['ws'])
+  expect(modulesOf(chunk).filter((each) => /\/browser\/|indexed-db/.test(each))).toEqual([])
+})
+
+it('client package: an app that uses one function of it bundles nothing else', async () => {
+  const input = 'virtual:app'
+  const code = `export { ClientError } from ${JSON.stringify(join(packageFolder, 'dist/index.js'))}`
+  const build = await rolldown({
+    input,
+    platform: 'browser',
+    plugins: [
+      {
+        name: 'app',
+        resolveId: (id) => (id === input ? id : null),
+        load: (id) => (id === input ? code : null),
+      },
+    ],
+  })
+  const { output } = await build.generate({ format: 'esm' })
+  await build.close()
+  const used = Object.entries(output[0].modules).filter(
+    ([, { renderedLength }]) => renderedLength > 0,
+  )
+  expect(used.map(([id]) => relative(packages, id))).toEqual(['client/dist/errors.js'])
+})
+
+if (isFullRun)
+  it('client package: what npm ships is complete, and its types resolve', async () => {
+    using folder = new TempFolder('client-package')
+    const args = ['pack', '--json', '--pack-destination', folder.path]
+    const { stdout } = await run('npm', args, { cwd: packageFolder })
+    const [{ filename, files }] = JSON.parse(stdout)
+    const paths: string[] = files.map(({ path }: { path: string }) => path)
+    expect(paths).toContain('README.md')
+    expect(
+      paths.filter((path) => !/^(dist|src)\/|^(package\.json|README\.md)$/.test(path)),
+    ).toEqual([])
+    expect(paths.filter((path) => /\.test\.|tsbuildinfo/.test(path))).toEqual([])
+    // Source maps lead to sources that are shipped too.
+    for (const id of (await bundle('index')).moduleIds) {
+      const { sources } = JSON.parse(readFileSync(`${id}.map`, 'utf8'))
+      for (const source of sources)
+        expect(paths).toContain(relative(packageFolder, join(id, '..', source)))
+    }
+    const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+    const tarball = join(folder.path, filename)
+    // The package is for import, not for require.
+    const { stdout: report } = await run(process.execPath, [attw, tarball, '--profile', 'esm-only'])
+    expect(report).not.toMatch(/❌|🐛|🚭|❗/u)
+    const { messages, pkg } = await publint({ pkgDir: packageFolder, strict: true })
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+  })
