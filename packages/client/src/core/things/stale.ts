@@ -5,7 +5,7 @@ import type { EventFrame } from '../part.js'
 const changeKinds: readonly ((ref: number, me: number) => readonly string[])[] = [
   (ref) => [`user.${ref}`, 'contacts'],
   () => ['contactRequests'],
-  (ref) => [...withMembers(ref), `joinRequests.${ref}`, 'groups', 'invitations'],
+  (ref) => [`group.${ref}`, `members.${ref}`, `joinRequests.${ref}`, 'groups', 'invitations'],
   (ref) => [`joinRequests.${ref}`],
   (ref) => [`group.${ref}`, 'invitations'],
   (_, me) => ['profile', `user.${me}`],
@@ -36,12 +36,8 @@ const own: Readonly<Record<string, readonly string[]>> = {
   'conversation.unpinned': ['pins'],
 }
 
-const moves = /^group\.(created|joined|presence|left|kicked|blocked|absence)$/
-const requestChanges = /^group\.(applied|request_|joined|blocked|owner_assigned|admin_|destroyed)/
-/** Events after which members and their roles are as before. */
-const withoutMembers =
-  /^group\.(applied|request_declined|invited|invitation_declined|unblocked|muted|unmuted|announcement|message_setting|file)/
-/** Events that change a group without a new version, for all or for the own user. */
+const moves = /^group\.(created|joined|presence|left|kicked|blocked|absence|destroyed)$/
+/** Events that change a group for the own user, or without a new version. */
 const withoutVersion = /^group\.(presence|absence|muted|unmuted|message_setting)$/
 
 /**
@@ -56,23 +52,17 @@ export function keysOfEvent(
   const { actor_id: actor, user_ids: userIds, group_id: group, version } = data as Payload
   if (event === 'user.info_updated') return ['profile', `user.${me}`]
   const ownKeys = own[event]
-  if (ownKeys) return ownKeys
-  if (!Array.isArray(userIds)) return []
+  if (ownKeys || !Array.isArray(userIds)) return ownKeys ?? []
   if (event.startsWith('contact.')) {
     const others = (actor === me ? userIds : [actor]).map((id) => `user.${id}`)
     return /info_updated|muted/.test(event) ? others : [...others, 'contacts', 'contactRequests']
   }
   if (!event.startsWith('group.')) return []
-  const keys: string[] = []
-  const isMoved = userIds.includes(me) || (userIds.length === 0 && actor === me)
-  const isDissolved = event === 'group.destroyed'
-  if (!(version <= versionOf(group)) || withoutVersion.test(event)) keys.push(`group.${group}`)
-  if (!withoutMembers.test(event)) keys.push(`members.${group}`)
-  if (requestChanges.test(event) || (isMoved && moves.test(event)))
-    keys.push(`joinRequests.${group}`)
-  if ((isMoved && moves.test(event)) || isDissolved) keys.push('groups', ...withMembers(group))
-  if (/^group\.invit/.test(event) || isMoved || isDissolved) keys.push('invitations')
+  const keys = [`members.${group}`, `joinRequests.${group}`]
+  const isMoved = userIds.includes(me) || actor === me || event === 'group.destroyed'
+  if (isMoved && moves.test(event)) keys.push('groups')
+  if (isMoved) keys.push('invitations')
+  if (withoutVersion.test(event) || keys.includes('groups') || !(version <= versionOf(group)))
+    keys.push(`group.${group}`)
   return keys
 }
-
-const withMembers = (group: number) => [`group.${group}`, `members.${group}`]

@@ -77,15 +77,11 @@ export class Things implements Part, ThingsListener {
   command(id: string, command: Command): boolean {
     if (command.type !== 'want') return false
     const { caller, keys } = command
-    const wrong = keys.find((key) => !parseKey(key))
-    const failure =
-      wrong !== undefined
-        ? failureOf('invalid_argument', `keys has no thing ${wrong}`)
-        : keys.length > maxWanted
-          ? failureOf('invalid_argument', `keys has more than ${maxWanted} entries`)
-          : undefined
-    if (failure) this.#context.emit({ type: 'failure', id, failure })
-    else {
+    const wrong = keys.find((key, index) => !parseKey(key) || index >= maxWanted)
+    if (wrong !== undefined) {
+      const failure = failureOf('invalid_argument', `${wrong} is no thing, or one too many`)
+      this.#context.emit({ type: 'failure', id, failure })
+    } else {
       if (keys.length > 0) this.#wanted.set(caller, new Set(keys))
       else this.#wanted.delete(caller)
       for (const key of keys) this.#offer(key)

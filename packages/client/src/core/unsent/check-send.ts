@@ -3,31 +3,22 @@ import type { Command, Failure } from '../inputs.js'
 
 /** Bytes of UTF-8 of the four texts together; the default of the server. */
 const maxTextBytes = 65_536
-/** Content types from here on act on another message (rule E8). */
-const firstOperationType = 8
+/** Content types above this one act on another message (rule E8). */
+const maxContentType = 7
 
 /** @returns the first fault of a new message */
 export function checkSend({
-  transactionId,
   conversationId,
   content,
 }: Extract<Command, { type: 'send' }>): Failure | undefined {
-  const { contentType, ...texts } = content
-  const isId = (id: number, least: number) => Number.isSafeInteger(id) && id >= least
-  if (!isId(transactionId, 1)) return invalid('transactionId is an integer from 1 to 2^53 - 1')
-  if (!isId(conversationId, 0)) return invalid('the conversation is the ID of a user or a group')
-  if (!isId(contentType, 0) || contentType >= firstOperationType)
-    return invalid(`contentType is an integer from 0 to ${firstOperationType - 1}`)
-  for (const name of ['content', 'attachment', 'config', 'ext'] as const)
-    if (typeof texts[name] !== 'string') return invalid(`${name} is a text`)
-  const { length } = new TextEncoder().encode(
-    texts.content + texts.attachment + texts.config + texts.ext,
-  )
-  if (length > maxTextBytes)
-    return invalid(
-      `text, attachment, config and ext have ${length} bytes of UTF-8 together, at most ${maxTextBytes} are allowed`,
-    )
-  return undefined
+  const { contentType, content: text, attachment, config, ext } = content
+  const { length } = new TextEncoder().encode(text + attachment + config + ext)
+  const fault = !Number.isSafeInteger(conversationId)
+    ? 'the ID of the conversation is an integer'
+    : !(contentType >= 0 && contentType <= maxContentType)
+      ? `contentType is an integer from 0 to ${maxContentType}`
+      : length > maxTextBytes
+        ? `text, attachment, config and ext have ${length} bytes, at most ${maxTextBytes} are allowed`
+        : undefined
+  return fault === undefined ? undefined : failureOf('invalid_argument', fault)
 }
-
-const invalid = (message: string) => failureOf('invalid_argument', message)

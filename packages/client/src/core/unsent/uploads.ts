@@ -3,6 +3,7 @@ import type { UploadAnswer } from '../../ports/transport.js'
 import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
+import { isRepeated } from '../outcomes.js'
 import type { UnsentRecord } from '../records.js'
 
 /** What happens with an entry after its upload. */
@@ -123,25 +124,15 @@ export class Uploads {
 
   #ticketCame(transactionId: number, upload: Upload, outcome: CallOutcome): void {
     const { file } = upload.entry
-    const ticket = outcome.type === 'answer' ? (outcome.answer.data as Ticket) : undefined
+    const failure = outcome.type === 'failure' ? outcome.failure : undefined
+    const ticket = outcome.type === 'answer' ? (outcome.answer.data as Ticket | null) : undefined
     if (outcome.type === 'lost') upload.state = 'waiting'
-    else if (outcome.type === 'failure' && !outcome.failure.retry)
-      this.#fail(transactionId, outcome.failure)
+    else if (failure && !isRepeated(failure)) this.#fail(transactionId, failure)
     else if (!file || typeof ticket?.upload_url !== 'string')
-      this.#pause(
-        transactionId,
-        upload,
-        outcome.type === 'failure' ? outcome.failure.retryAfterMs : undefined,
-      )
+      this.#pause(transactionId, upload, failure?.retryAfterMs)
     else {
       upload.state = 'running'
       upload.url = ticket.download_url
-      this.#context.setLive({
-        uploads: {
-          ...this.#context.live.uploads,
-          [transactionId]: { sent: 0, total: file.blob.size },
-        },
-      })
       this.#context.emit({
         type: 'upload',
         transactionId,
