@@ -20,11 +20,11 @@ export function Chat({ name }: { readonly name: string }) {
   }
 
   function close() {
-    // The list is hidden in narrow sides until the conversation is closed.
-    setTimeout(() =>
-      sidebar.current?.querySelector<HTMLElement>('[aria-current="true"], [data-item]')?.focus(),
-    )
+    const find = (selector: string) => sidebar.current?.querySelector<HTMLElement>(selector)
+    const item = find('[aria-current="true"]') ?? find('[data-item]')
     setOpened(undefined)
+    // Narrow sides hide the list until then.
+    setTimeout(() => item?.focus())
   }
 
   return (
