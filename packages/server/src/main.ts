@@ -164,7 +164,7 @@ async function runDemo({ port, scene, started }: DemoOptions): Promise<void> {
     if (scene === undefined) await stopped
     else {
       const { playScene } = await import('./context/demo/scene/scene.js')
-      await playScene(demo, { ...scene, stopped })
+      await playScene(demo.url, { ...scene, stopped })
     }
   } finally {
     await demo.stop()

@@ -15,8 +15,13 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
   const attempt = useAttempt()
   if (!isOwn) return null
   const tabIndex = props.isTabStop ? 0 : -1
+  const run = (button: HTMLElement, action: () => Promise<void>) => {
+    attempt(action())
+    // The button may vanish with its message.
+    button.closest('.conversation')?.querySelector('textarea')?.focus()
+  }
   // The footer says that it may have been stored; sending it again is up to the user.
-  const isUndecided = failure?.name === 'undecided'
+  const anyway = failure?.name === 'undecided'
   if (status === 'failed')
     return (
       <div className="message-actions always">
@@ -24,13 +29,15 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
           icon="retry"
           label="Send again"
           tabIndex={tabIndex}
-          onClick={() => attempt(conversation.retry(key, { anyway: isUndecided }))}
+          onClick={({ currentTarget }) =>
+            run(currentTarget, () => conversation.retry(key, { anyway }))
+          }
         />
         <IconButton
           icon="close"
           label="Discard"
           tabIndex={tabIndex}
-          onClick={() => attempt(conversation.discard(key))}
+          onClick={({ currentTarget }) => run(currentTarget, () => conversation.discard(key))}
         />
       </div>
     )
@@ -44,7 +51,7 @@ export function MessageActions({ conversation, message, ...props }: MessageActio
         icon="recall"
         label="Recall"
         tabIndex={tabIndex}
-        onClick={() => attempt(conversation.recall(message))}
+        onClick={({ currentTarget }) => run(currentTarget, () => conversation.recall(message))}
       />
     </div>
   )

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { ConversationList } from '../conversations/conversation-list.js'
 import type { ConversationRef } from '../conversations/conversation-ref.js'
 import { ConversationView } from '../messages/conversation-view.js'
@@ -22,9 +23,9 @@ export function Chat({ name }: { readonly name: string }) {
   function close() {
     const find = (selector: string) => sidebar.current?.querySelector<HTMLElement>(selector)
     const item = find('[aria-current="true"]') ?? find('[data-item]')
-    setOpened(undefined)
     // Narrow sides hide the list until then.
-    setTimeout(() => item?.focus())
+    flushSync(() => setOpened(undefined))
+    item?.focus()
   }
 
   return (

@@ -9,9 +9,5 @@ export class DemoClock implements Clock {
     this.#lateMs = lateMs
   }
 
-  skip(ms: number): void {
-    this.#lateMs -= ms
-  }
-
   now = (): number => Date.now() - this.#lateMs
 }

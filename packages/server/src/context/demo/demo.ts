@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { TempFolder } from '@hermod/testkit'
+import { freePort, TempFolder } from '@hermod/testkit'
 import { loadConfig } from '../../config/config.js'
 import { startService } from '../server/server.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
@@ -16,8 +16,6 @@ import { createWorld } from './world/world.js'
 export interface RunningDemo {
   /** The address of the page. */
   readonly url: string
-  /** Lets the clock of the server jump ahead. */
-  skip(ms: number): void
   /** Stops the server and removes its folder. */
   stop(): Promise<void>
 }
@@ -31,18 +29,20 @@ const appId = 'demo'
  * @param options.port 0: any free port
  * @throws Error when the page was not built
  */
-export function startDemo({ port }: { readonly port: number }): Promise<RunningDemo> {
+export function startDemo({ port: given }: { readonly port: number }): Promise<RunningDemo> {
   if (!existsSync(join(pageFolder, 'chat.js')))
     throw new Error('the page of the demo is not built; run npm run build in the checkout')
   return Lifecycle.start(async (parts) => {
     const folder = parts.add(new TempFolder('demo'), (each) => each[Symbol.dispose]())
+    // The origin of the page, the only one that may call the server, has the port.
+    const port = given === 0 ? await freePort() : given
     const loaded = loadConfig({
       PATH: process.env.PATH,
       HERMOD_HOST: '127.0.0.1',
       HERMOD_PORT: String(port),
       HERMOD_DATA_DIR: folder.path,
       HERMOD_RATE_LIMIT: 'off',
-      HERMOD_CORS_ORIGINS: 'off',
+      HERMOD_CORS_ORIGINS: `http://127.0.0.1:${port},http://localhost:${port}`,
       HERMOD_BOOTSTRAP_APP_ID: appId,
     })
     const clock = new DemoClock()
@@ -58,10 +58,6 @@ export function startDemo({ port }: { readonly port: number }): Promise<RunningD
     if (first === null) throw new Error('the folder of the demo is not empty')
     const users = await createWorld(new DemoServer(service.url, first), clock)
     session = JSON.stringify({ appId: first.appId, users })
-    return {
-      url: `${service.url}/demo`,
-      skip: (ms) => clock.skip(ms),
-      stop: () => parts.stop(),
-    }
+    return { url: `${service.url}/demo`, stop: () => parts.stop() }
   })
 }

@@ -21,7 +21,8 @@ export class Actor {
 
   /** An entry of the list. */
   item(title: string): Locator {
-    return this.side.locator('[data-item]').filter({ hasText: title })
+    const named = this.#page.locator('.item-title', { hasText: new RegExp(`^${title}$`) })
+    return this.side.locator('[data-item]').filter({ has: named })
   }
 
   /** Opens a conversation of the list. */

@@ -2,7 +2,6 @@
 import { mkdir } from 'node:fs/promises'
 import { findChromium } from '@hermod/testkit'
 import type { Browser } from 'playwright-core'
-import type { RunningDemo } from '../demo.js'
 import { Stage } from './stage.js'
 import { steps } from './steps.js'
 
@@ -16,11 +15,11 @@ export interface SceneOptions {
 }
 
 /**
- * Plays all steps.
+ * Plays all steps on the page of a demo.
  * @throws Error when there is no browser, or when the page does not show what a step expects
  */
 export async function playScene(
-  demo: RunningDemo,
+  url: string,
   { screenshots, step, stopped }: SceneOptions,
 ): Promise<void> {
   if (screenshots !== undefined) await mkdir(screenshots, { recursive: true })
@@ -31,7 +30,7 @@ export async function playScene(
     return browser.close()
   })
   try {
-    const stage = await Stage.open(browser, demo, screenshots)
+    const stage = await Stage.open(browser, url, screenshots)
     for (const { text, play } of steps) {
       step(text)
       await play(stage)

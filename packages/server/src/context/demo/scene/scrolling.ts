@@ -4,14 +4,14 @@ import type { Actor } from './actor.js'
  * Scrolls to the oldest loaded message and waits until older ones are above it.
  * @throws Error when it does not stay where it was
  */
-export async function readBack({ messages }: Actor): Promise<void> {
+export async function readBack({ messages, side }: Actor): Promise<void> {
   const oldest = messages.first()
   const key = (await oldest.getAttribute('data-message')) ?? ''
   await oldest.evaluate((element) => element.scrollIntoView({ block: 'start' }))
-  const marked = oldest.page().locator(`[data-message="${key}"]`)
+  const marked = side.locator(`[data-message="${key}"]`)
   const top = () => marked.evaluate((element) => element.getBoundingClientRect().top)
   const before = await top()
-  await oldest.page().locator(`[data-message] ~ [data-message="${key}"]`).waitFor()
+  await side.locator(`[data-message] ~ [data-message="${key}"]`).waitFor()
   const moved = Math.abs((await top()) - before)
   if (moved > 1) throw new Error(`the place has moved by ${moved} pixels`)
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import type { RunningDemo } from '../demo.js'
 import { Actor } from './actor.js'
 
 const windowSize = { width: 1360, height: 820 }
@@ -15,7 +14,6 @@ export class Stage {
 
   private constructor(
     readonly page: Page,
-    readonly demo: RunningDemo,
     shots: string | undefined,
   ) {
     this.ada = new Actor(page, 'Ada')
@@ -24,15 +22,11 @@ export class Stage {
   }
 
   /** @param shots the folder for screenshots; undefined: none */
-  static async open(
-    browser: Browser,
-    demo: RunningDemo,
-    shots: string | undefined,
-  ): Promise<Stage> {
+  static async open(browser: Browser, url: string, shots: string | undefined): Promise<Stage> {
     const page = await browser.newPage({ viewport: windowSize, colorScheme: 'light' })
     page.setDefaultTimeout(patienceMs)
-    await page.goto(demo.url)
-    return new Stage(page, demo, shots)
+    await page.goto(url)
+    return new Stage(page, shots)
   }
 
   /** Saves a screenshot, if they are wanted. */

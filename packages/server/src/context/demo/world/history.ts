@@ -8,7 +8,7 @@ export interface Line {
 
 const dayMinutes = 24 * 60
 /** Days of short messages that come before the conversation, so that there is something to scroll. */
-const walkDays = 40
+const walkDays = 75
 
 /** What Ada and Ben wrote each other, oldest first. */
 export const directHistory: readonly [Line, ...Line[]] = [

@@ -80,7 +80,7 @@ async function createContacts(server: DemoServer, ids: Ids): Promise<number> {
   await server.post('/user/settings', { user_id: Ada, auth_mode: 1 }, Ada)
   const { group_id } = await server.post<{ group_id: number }>(
     '/group/create',
-    { name: 'Weekend hike', user_list: [Ada, Cleo] },
+    { name: 'Lake hike', user_list: [Ada, Cleo] },
     Ben,
   )
   return group_id

@@ -1,0 +1,155 @@
+/** `hermod demo` in a real browser: the scene, and the page of examples/chat as users of a keyboard and of screen readers have it. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { get } from 'node:http'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { isFullRun, TempFolder, testChromium } from '@hermod/testkit'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningDemo, startDemo } from '../../dist/context/demo/demo.js'
+import { Stage } from '../../dist/context/demo/scene/stage.js'
+import { steps } from '../../dist/context/demo/scene/steps.js'
+import { runHermod } from '../support/hermod-command.js'
+
+const executablePath = testChromium()
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+describe('the server of the demo', () => {
+  let demo: RunningDemo
+
+  beforeAll(async () => {
+    demo = await startDemo({ port: 0 })
+  })
+
+  afterAll(() => demo?.stop())
+
+  it('serves a page that loads and runs nothing from elsewhere', async () => {
+    const { headers } = await fetch(demo.url)
+    expect(headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; .*script-src 'self'/,
+    )
+  })
+
+  it('gives the tokens to its own page only', async () => {
+    const address = `${demo.url}/session.json`
+    const response = await fetch(address, { headers: { origin: 'https://example.org' } })
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+    expect(await response.json()).toMatchObject({ users: [{ name: 'Ada' }, { name: 'Ben' }] })
+    expect(await statusUnder(address, 'example.org')).toBe(403)
+  })
+})
+
+describe.runIf(executablePath !== null)('the page of the demo', () => {
+  const shots = new TempFolder('demo-shots')
+  let demo: RunningDemo
+  let browser: Browser
+  let stage: Stage
+
+  beforeAll(async () => {
+    const args = ['--no-sandbox', '--disable-dev-shm-usage']
+    browser = await chromium.launch({ executablePath: executablePath ?? '', args })
+    demo = await startDemo({ port: 0 })
+    stage = await Stage.open(browser, demo.url, shots.path)
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await demo?.stop()
+    shots[Symbol.dispose]()
+  })
+
+  it('plays the scene of both users and saves screenshots', async () => {
+    for (const { isSlow, play } of steps) if (!isSlow) await play(stage)
+    const names = ['back', 'dark', 'mobile-conversation', 'mobile-list', 'offline', 'two-users']
+    expect(readdirSync(shots.path).sort()).toEqual(names.map((name) => `${name}.png`))
+    for (const name of readdirSync(shots.path))
+      expect(statSync(join(shots.path, name)).size).toBeGreaterThan(10_000)
+  })
+
+  it('has nothing that axe finds in light and dark and at 390 pixels', async () => {
+    const { ada, ben, page } = stage
+    await ada.open('Ben')
+    await ben.open('Lake hike')
+    await ada.show('People')
+    const found = [await violations(page)]
+    await page.getByRole('button', { name: 'Use the dark theme' }).click()
+    found.push(await violations(page))
+    await stage.setNarrow(true)
+    found.push(await violations(page))
+    await ada.press('Back to the list')
+    found.push(await violations(page))
+    await stage.setNarrow(false)
+    expect(found).toEqual([[], [], [], []])
+  })
+
+  it('sends a message with the keyboard alone', async () => {
+    const { ada, ben, page } = stage
+    await page.reload()
+    await ada.item('Ben').waitFor()
+    await ben.open('Ada')
+    await page.evaluate('document.activeElement.blur()')
+    await tabTo(page, '[data-item]')
+    await ada.keys('End', 'Home')
+    for (let moves = 0; moves < 5 && !(await focusText(page)).includes('Ben'); moves++)
+      await ada.keys('ArrowDown')
+    await ada.keys('Enter')
+    await page.keyboard.type('By keyboard')
+    await ada.keys('Enter')
+    await ben.message('By keyboard').waitFor()
+    await ada.keys('Escape')
+    expect(await focusText(page)).toContain('Ben')
+  })
+})
+
+describe('hermod demo --headless', () => {
+  it('says that it needs a browser, and leaves no data behind', async () => {
+    using folder = new TempFolder('demo-none')
+    const settings = { PATH: folder.path, TMPDIR: folder.path }
+    const { code, err } = await runHermod(['demo', '--headless'], settings)
+    expect(code).toBe(1)
+    expect(err).toMatch(/^hermod: .* needs Chromium or Chrome, and none was found in PATH/)
+    expect(readdirSync(folder.path)).toEqual([])
+  })
+
+  if (isFullRun && executablePath !== null)
+    it('plays every step, and shows no token', async () => {
+      const { code, out, err } = await runHermod(['demo', '--headless'])
+      expect([code, err]).toEqual([0, ''])
+      expect(out).not.toContain('hmu_')
+      expect(out.trim().split('\n').slice(1, -1)).toEqual(steps.map(({ text }) => text))
+    })
+})
+
+/** Requests an address of this machine under another name. */
+function statusUnder(address: string, name: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(address, { headers: { host: `${name}:80` }, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).on('error', reject)
+  })
+}
+
+/** Returns what axe finds wrong, with the places. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const found = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; nodes: { target: string[] }[] }[]
+  }
+  return found.violations.map(({ id, nodes }) =>
+    [id, ...nodes.map(({ target }) => target.join(' '))].join(': '),
+  )
+}
+
+/** Presses the tab key until an element has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  const isThere = () => page.evaluate(`document.activeElement.matches('${selector}')`)
+  for (let presses = 0; presses < 20 && !(await isThere()); presses++)
+    await page.keyboard.press('Tab')
+  expect(await isThere()).toBe(true)
+}
+
+/** Returns the text of the element with the focus. */
+function focusText(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.textContent')
+}
