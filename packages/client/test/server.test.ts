@@ -194,6 +194,30 @@ describe('clients in Node and a real server', () => {
     expect(client.conversation(alice.id).summary.getSnapshot().unread).toBe(sent.length)
   })
 
+  it('name what an older server cannot do, and do everything else', async () => {
+    const { alice, bob } = await twoContacts()
+    for (let i = 0; i < 60; i++) await alice.client.conversation(bob.id).send(`number ${i}`)
+    await until(alice.client.conversation(bob.id).messages, ({ messages }) =>
+      messages.slice(-1).some(({ status, text }) => status === 'sent' && text === 'number 59'),
+    )
+    await using proxy = await FaultyProxy.start(
+      server.url,
+      (text) => [text],
+      (text) => text.replace('"message.history"', '"message.future"'),
+    )
+    const client = newClient(() => bob.token, { url: proxy.url })
+    await client.connect()
+    const conversation = client.conversation(alice.id)
+    await expect(conversation.loadOlder({ limit: 100 })).rejects.toMatchObject({
+      name: 'operation_unknown',
+      retry: false,
+    })
+    await conversation.send('written all the same')
+    await until(conversation.messages, ({ messages }) =>
+      messages.some(({ id, isOwn }) => id > 0 && isOwn),
+    )
+  })
+
   it('let the process end once they are closed', async () => {
     const { token } = await server.api.newSession()
     const options = JSON.stringify({ url: server.url, appId: server.appId })

@@ -124,10 +124,14 @@ export class FaultyProxy implements AsyncDisposable {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  /** @param change returns the frames that the client gets instead of one of the server */
+  /**
+   * @param change returns the frames that the client gets instead of one of the server
+   * @param ask returns the frame that the server gets instead of one of the client
+   */
   static async start(
     target: string,
     change: (text: string) => readonly string[],
+    ask = (text: string) => text,
   ): Promise<FaultyProxy> {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0, path: '/gateway' })
     server.on('connection', (client) => {
@@ -135,8 +139,9 @@ export class FaultyProxy implements AsyncDisposable {
       const upstream = new WebSocket(address, 'hermod.v1.json')
       const waiting: string[] = []
       client.on('message', (data) => {
-        if (upstream.readyState === WebSocket.OPEN) upstream.send(String(data))
-        else waiting.push(String(data))
+        const text = ask(String(data))
+        if (upstream.readyState === WebSocket.OPEN) upstream.send(text)
+        else waiting.push(text)
       })
       upstream.on('open', () => {
         for (const text of waiting) upstream.send(text)

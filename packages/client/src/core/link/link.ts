@@ -105,7 +105,7 @@ export class Link {
 
   connect(): void {
     if (this.isWanted) {
-      this.wakeup()
+      if (this.#phase === 'waiting') this.wakeup()
       return
     }
     this.#failures = 0
