@@ -106,11 +106,8 @@ export class Things implements Part, ThingsListener {
   }
 
   #versionOf(groupId: number): number {
-    const key = `group.${groupId}`
-    const record = this.#records.get(key)
-    // A read in progress may answer the state before the event.
-    if (!record || record.isStale || this.#reading.has(key)) return -1
-    return (record.value as { readonly version?: number } | null)?.version ?? -1
+    const { value } = this.#records.get(`group.${groupId}`) ?? {}
+    return (value as { readonly version?: number } | null | undefined)?.version ?? -1
   }
 
   #stale(key: string): void {
