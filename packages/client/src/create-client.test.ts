@@ -125,6 +125,15 @@ it('connect: resolves when the client is current, and is one connection for two 
   expect(client.connection.getSnapshot()).toEqual({ state: 'online' })
 })
 
+it('connect: waits through the session that only learns the user', async () => {
+  const { session, client } = aClient()
+  const connected = client.connect()
+  for (const state of ['connecting', 'idle', 'connecting', 'online'] as const)
+    session.setLive({ connection: { state } })
+  await connected
+  expect(client.connection.getSnapshot()).toEqual({ state: 'online' })
+})
+
 it('connect: rejects when the server refuses, also after an earlier end', async () => {
   const { session, client } = aClient()
   const end = { code: 4503, name: 'connection_closed', message: 'disabled', retry: false }
@@ -143,7 +152,7 @@ it('connect: ends its waiting with an abort, a disconnect and a close', async ()
   abort.abort()
   await expect(aborted).rejects.toMatchObject({ name: 'aborted' })
   const disconnected = client.connect()
-  session.setLive({ connection: { state: 'idle' } })
+  client.disconnect()
   await expect(disconnected).rejects.toMatchObject({ name: 'not_connected' })
   const closed = client.connect()
   await client.close()

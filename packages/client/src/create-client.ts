@@ -50,6 +50,7 @@ export function createClientOn(
   const live = () => session.state.live
   const connection = liveView(() => live().connection)
   const closing = new AbortController()
+  let disconnecting = new AbortController()
 
   function liveView<T>(select: () => T): View<T> {
     return deriveView(
@@ -109,9 +110,15 @@ export function createClientOn(
       userViews.set(id, view)
       return view
     },
-    connect: (connectOptions) =>
-      connected(connection, () => session.connect(), closing.signal, connectOptions),
-    disconnect: () => session.disconnect(),
+    connect(connectOptions) {
+      const ends = { closing: closing.signal, disconnecting: disconnecting.signal }
+      return connected(connection, () => session.connect(), ends, connectOptions)
+    },
+    disconnect() {
+      session.disconnect()
+      disconnecting.abort()
+      disconnecting = new AbortController()
+    },
     async call(op, data, callOptions = {}) {
       checkText('id', op)
       if (typeof data !== 'object' || data === null) refuse('params', 'an object')
