@@ -2,6 +2,7 @@
  * `npm run bench`: the rates of the service compared with a bare echo. See the README for the
  * method.
  */
+import { type ClientFigures, measureClient } from './client/client.js'
 import { type FileRow, measureFiles } from './files/files.js'
 import { type GrowthRow, measureGrowth } from './growth/growth.js'
 import {
@@ -35,6 +36,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const push: PushFigures[] = []
   const files: FileRow[] = []
   const realtime: RealtimeFigures[] = []
+  const client: ClientFigures[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -62,6 +64,10 @@ async function run(options: BenchOptions): Promise<Report> {
       const own = builds[0] as Build
       realtime.push(await measureRealtime(storage, own, { ...options, ...options.realtime }, tell))
     }
+    if (options.client) {
+      const own = builds[0] as Build
+      client.push(await measureClient(storage, own, { ...options, ...options.client }, tell))
+    }
     if (options.files)
       files.push(...(await measureFiles(storage, builds[0] as Build, options, tell)))
   }
@@ -74,6 +80,7 @@ async function run(options: BenchOptions): Promise<Report> {
     },
     files,
     realtime,
+    client,
     effort: { seconds: options.seconds, rounds: options.rounds, starts: options.starts },
     startups,
     rows,

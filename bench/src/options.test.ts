@@ -41,6 +41,15 @@ test('realtime is measured only when it is named', () => {
   expect(() => parseOptions([...named.slice(0, -1), '10'])).toThrow('--devices')
 })
 
+test('the client is measured only when it is named', () => {
+  expect(parseOptions([])?.client).toBeNull()
+  const named = ['--scenario', 'client', '--conversations', '200', '--messages', '1000']
+  expect(parseOptions(named)).toMatchObject({
+    chosen: [],
+    client: { conversations: 200, messages: 1000 },
+  })
+})
+
 test('pushes are measured only when they are named, in two parts', () => {
   expect(parseOptions([])?.push).toBeNull()
   const both = { devices: 20_000, crowdSize: 1_000_000 }
@@ -66,6 +75,7 @@ test('what the options do not allow is refused', () => {
     ['--scenario', 'growth', '--growth-users', '99'],
     ['--scenario', 'push', '--push-parts', 'half'],
     ['--scenario', 'push', '--push-devices', '0'],
+    ['--scenario', 'client', '--conversations', '99'],
     ['--unknown'],
   ])
     expect(() => parseOptions(args), args.join(' ')).toThrow(UsageError)

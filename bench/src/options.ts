@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { ClientOptions } from './client/client.js'
 import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
@@ -11,6 +12,7 @@ const growthSet = 'growth'
 const pushSet = 'push'
 const filesSet = 'files'
 const realtimeSet = 'realtime'
+const clientSet = 'client'
 const sets = [...new Set(scenarios.map(setOf))]
 
 export const usage = `Usage: npm run bench -- [options]
@@ -20,9 +22,9 @@ export const usage = `Usage: npm run bench -- [options]
                     often both builds are started anew, default 3, but not for
                     ${growthSet}, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
-  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet}, ${realtimeSet};
-                    several with commas; default: all but ${growthSet}, ${pushSet},
-                    ${filesSet} and ${realtimeSet}
+  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet}, ${realtimeSet},
+                    ${clientSet}; several with commas; default: all but ${growthSet}, ${pushSet},
+                    ${filesSet}, ${realtimeSet} and ${clientSet}
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -34,6 +36,8 @@ export const usage = `Usage: npm run bench -- [options]
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
   --devices N       connected devices of ${realtimeSet}, default 5000
+  --conversations N conversations of a user of ${clientSet}, default 5000
+  --messages N      messages that ${clientSet} applies, default 10000
   --json            the report as JSON
 `
 
@@ -50,6 +54,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
   readonly push: PushOptions | null
   /** Null: not requested. */
   readonly realtime: RealtimeOptions | null
+  /** Null: not requested. */
+  readonly client: ClientOptions | null
   /** Uploads and downloads are requested. */
   readonly files: boolean
   /** Checkout of another build to compare with. */
@@ -61,6 +67,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
 const growthUsersMin = 100
 /** Senders, each with a receiver. */
 const devicesMin = 200
+/** As many as the screen of another user has. */
+const conversationsMin = 100
 
 const pushParts = ['channels', 'crowd']
 
@@ -89,6 +97,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       : null,
     push: names(scenario).includes(pushSet) ? pushOptions(values) : null,
     realtime: names(scenario).includes(realtimeSet) ? realtimeOptions(values) : null,
+    client: names(scenario).includes(clientSet) ? clientOptions(values) : null,
     files: names(scenario).includes(filesSet),
     against: against ?? null,
     json,
@@ -109,6 +118,8 @@ function parse(args: readonly string[]) {
         'push-devices': { type: 'string', default: '20000' },
         'push-parts': { type: 'string', default: pushParts.join() },
         devices: { type: 'string', default: '5000' },
+        conversations: { type: 'string', default: '5000' },
+        messages: { type: 'string', default: '10000' },
         against: { type: 'string' },
         'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
         'growth-users': { type: 'string', default: '10000' },
@@ -136,6 +147,13 @@ function realtimeOptions(values: ReturnType<typeof parse>): RealtimeOptions {
   return { devices, conversations: devices - 1 }
 }
 
+function clientOptions({ conversations, messages }: ReturnType<typeof parse>): ClientOptions {
+  return {
+    conversations: atLeast('--conversations', conversations, conversationsMin),
+    messages: positive('--messages', messages),
+  }
+}
+
 function positive(name: string, text: string): number {
   return atLeast(name, text, 1)
 }
@@ -158,7 +176,7 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = ['all', growthSet, pushSet, filesSet, realtimeSet, ...sets]
+  const known = ['all', growthSet, pushSet, filesSet, realtimeSet, clientSet, ...sets]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

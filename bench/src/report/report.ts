@@ -1,3 +1,4 @@
+import type { ClientFigures } from '../client/client.js'
 import type { FileRow } from '../files/files.js'
 import type { GrowthRow } from '../growth/growth.js'
 import type { ComparedRow, ComparisonEffort } from '../measure/compare.js'
@@ -7,6 +8,7 @@ import type { GroupFillFigures } from '../population/population.js'
 import type { PushFigures } from '../push/push.js'
 import type { RealtimeFigures } from '../realtime/realtime.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
+import { clientTables } from './client-report.js'
 import { filesTable } from './files-report.js'
 import {
   gigabytes,
@@ -35,6 +37,7 @@ export interface Report {
   readonly push: PushFigures
   readonly files: readonly FileRow[]
   readonly realtime: readonly RealtimeFigures[]
+  readonly client: readonly ClientFigures[]
   /** Skipped parts, with reasons. */
   readonly notes: readonly string[]
 }
@@ -55,6 +58,7 @@ export function formatReport({
   push,
   files,
   realtime,
+  client,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -75,6 +79,7 @@ export function formatReport({
     pushTables(push),
     filesTable(files),
     realtimeTables(realtime),
+    clientTables(client),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')
