@@ -1,8 +1,9 @@
 import { createElement, type ReactNode, StrictMode } from 'react'
 import { renderToString } from 'react-dom/server'
 import { expect, it } from 'vitest'
-import { aMessage, aUser, FakeSession } from '../../test/support/fake-session.js'
+import { aMessage, aUser, FakeSession, settled } from '../../test/support/fake-session.js'
 import { createClientOn } from '../create-client.js'
+import { createClient } from '../index.js'
 import {
   HermodProvider,
   useClient,
@@ -62,6 +63,13 @@ it('react: the hooks give the values of the views, also on a server', async () =
     true,
     'https://chat.example/file/download/chat?sign=x&access-token=secret&app_id=app',
   ])
+})
+
+it('react: a page with the client for browsers renders on a server', async () => {
+  const client = createClient({ url: 'http://127.0.0.1:1', appId: 'app', token: () => 'secret' })
+  expect(render(client)).toEqual(['idle', [], [], null, false, null])
+  await settled()
+  await client.close()
 })
 
 it('react: useClient without a provider names what is missing', () => {

@@ -1,10 +1,10 @@
 import type { Contacts, User } from '../api.js'
 import { ClientError } from '../errors.js'
 import type { RosterApplication, RosterEntry } from '../protocol-types.js'
-import { type Hub, memoized, shareList } from '../views/hub.js'
+import { type Hub, isSameList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
 import { thingOf, type Users, userOf } from '../views/users.js'
-import { createView, deriveView } from '../views/view.js'
+import { deriveView } from '../views/view.js'
 import { checkId, checkOptionalText, checkText } from './arguments.js'
 import type { Caller } from './caller.js'
 
@@ -18,23 +18,22 @@ export function createContacts(
 ): Contacts {
   const { session } = hub
   const ids = () => thingOf<readonly number[]>(session.state, 'contacts')
-  const byName = memoized((list: readonly User[]) =>
-    list.toSorted((a, b) => a.name.localeCompare(b.name) || a.id - b.id),
-  )
   let found: readonly User[] = []
+  let sorted: readonly User[] = []
 
   return {
-    list: createView<readonly User[] | undefined>(
+    list: deriveView(
       hub,
-      (former) => {
-        const all = ids()
-        if (all === undefined) return undefined
-        found = shareList(
-          found,
-          all.flatMap((id) => users.find(id) ?? []),
-        )
+      () => [hub.thingsVersion, session.state.live.online],
+      (_things, _online) => {
         interests.changed()
-        return shareList(former, byName(found))
+        const next = ids()?.flatMap((id) => users.find(id) ?? [])
+        if (next === undefined) return undefined
+        if (!isSameList(found, next)) {
+          found = next
+          sorted = next.toSorted((a, b) => a.name.localeCompare(b.name) || a.id - b.id)
+        }
+        return sorted
       },
       () =>
         interests.add({

@@ -3,7 +3,7 @@ import type { GroupMemberInfo, GroupRecord } from '../protocol-types.js'
 import { type Hub, shareList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
 import { thingOf } from '../views/users.js'
-import { createView, deriveView } from '../views/view.js'
+import { deriveView } from '../views/view.js'
 import { checkId, checkIds, checkOptionalText, checkText, refuse } from './arguments.js'
 import type { Caller } from './caller.js'
 
@@ -20,13 +20,17 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
   const ids = () => thingOf<readonly number[]>(hub.session.state, 'groups')
   const groupOf = (id: number) => thingOf<GroupRecord | null>(hub.session.state, `group.${id}`)
 
+  let former: readonly GroupRecord[] | undefined
+
   return {
-    list: createView<readonly GroupRecord[] | undefined>(
+    list: deriveView(
       hub,
-      (former) => {
+      () => [hub.thingsVersion],
+      (_things) => {
         interests.changed()
         const groups = ids()?.flatMap((id) => groupOf(id) ?? [])
-        return groups && shareList(former, groups)
+        former = groups && shareList(former, groups)
+        return former
       },
       () =>
         interests.add({

@@ -1,3 +1,4 @@
+import type { Batch } from '../core/batch.js'
 import type { Session, StateChange } from '../session.js'
 
 /** The state of a session for all views of a client, with what several of them derive from it. */
@@ -5,6 +6,8 @@ export interface Hub {
   readonly session: Session
   /** Grows with each change, so that views compute once for each. */
   readonly version: number
+  /** Grows with each change of a thing. */
+  readonly thingsVersion: number
   /** The own user; 0: not known yet. */
   readonly me: number
   /** Listens to changes, after the version has grown. @returns ends the listening */
@@ -20,14 +23,20 @@ export function createHub(
 ): Hub {
   const listeners = new Set<(change: StateChange) => void>()
   let version = 0
+  let thingsVersion = 0
   session.subscribe((change) => {
     version++
+    if (change.type === 'reload' || (change.type === 'batch' && hasThings(change.batch)))
+      thingsVersion++
     for (const listener of [...listeners]) listener(change)
   })
   return {
     session,
     get version() {
       return version
+    },
+    get thingsVersion() {
+      return thingsVersion
     },
     get me() {
       const { live, meta } = session.state
@@ -39,6 +48,10 @@ export function createHub(
     },
     onError: options.onError,
   }
+}
+
+function hasThings({ things, goneThings, isReset }: Batch): boolean {
+  return things.length > 0 || goneThings.length > 0 || isReset
 }
 
 /** Returns a function that derives a value again only when one of its inputs is another object. */

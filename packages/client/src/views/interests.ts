@@ -22,6 +22,8 @@ export interface Interests {
   changed(): void
 }
 
+/** The most things that the core keeps current. */
+const maxThings = 20_000
 /** The most users that the server lets a connection watch. */
 const maxWatched = 500
 
@@ -51,7 +53,7 @@ export function createInterests(session: Session, caller: string): Interests {
         watched.add(each)
       }
     }
-    const keys = [...things]
+    const keys = [...things].slice(0, maxThings)
     const userIds = [...watched]
     tell({ type: 'want', caller, keys }, keys.join())
     tell({ type: 'presence', caller, userIds }, userIds.join())

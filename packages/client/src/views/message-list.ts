@@ -49,6 +49,8 @@ export function createMessageList(
   let windows: readonly LogWindow[] = []
   /** Those that replace the windows when they are loaded. */
   let fresh: readonly LogWindow[] = []
+  /** Grows with each change of what is loaded. */
+  let changes = 0
   let room = roomOfList
   let isWatched = false
   /** True: batches were missed, so everything is read again. */
@@ -124,22 +126,24 @@ export function createMessageList(
   const run = (task: () => Promise<void>): Promise<void> => {
     startFollowing()
     pending++
+    const before = changes
+    const finish = (error?: unknown) => {
+      failure = error === undefined ? undefined : failureFrom(error)
+      pending--
+      const isFollowed = changes !== before
+      changes++
+      view.refresh()
+      // What came during the load may have to be loaded too.
+      if (isFollowed) ensure()
+    }
     const result = queue.then(task).then(
-      () => {
-        failure = undefined
-      },
+      () => finish(),
       (error: unknown) => {
-        failure =
-          error instanceof ClientError ? error : failureOf('not_connected', String(error), true)
+        finish(error)
         throw error
       },
     )
-    queue = result
-      .catch(() => {})
-      .then(() => {
-        pending--
-        view.refresh()
-      })
+    queue = result.catch(() => {})
     view.refresh()
     return result
   }
@@ -151,16 +155,32 @@ export function createMessageList(
   const follow = (change: StateChange) => {
     if (change.type === 'reload') isStale = true
     if (change.type === 'batch')
-      for (const window of [...windows, ...fresh]) if (window.apply(change.batch)) window.trim(room)
+      for (const window of [...windows, ...fresh])
+        if (window.apply(change.batch)) {
+          changes++
+          window.trim(room)
+        }
     // After a failure only a new connection is a reason to try again.
     if (isOnline() && !wasOnline) failure = undefined
     wasOnline = isOnline()
     ensure()
   }
 
+  /** Everything that the view is made of. */
+  const inputs = () => {
+    const unsent = parts.unsent(id)
+    const uploads = unsent.length > 0 && session.state.live.uploads
+    const records = currentWindows().map(({ record }) => record)
+    return [changes, unsent, uploads, hub.me, pending, failure, ...records]
+  }
+  let lastInputs: readonly unknown[] = []
+
   const view = createView<MessageList>(
     hub,
     (former) => {
+      const next = inputs()
+      if (former && isSameList(lastInputs, next)) return former
+      lastInputs = next
       const unsent = parts.unsent(id)
       return shareObject<MessageList>(former, {
         messages: shareList(former?.messages, compose(shown(), unsent)),
@@ -186,6 +206,7 @@ export function createMessageList(
         isWatched = false
         room = roomOfList
         for (const window of windows) window.trim(pageSize)
+        changes++
         endInterest()
       }
     },
@@ -199,6 +220,10 @@ export function createMessageList(
         await loadPage(limit)
       }),
   }
+}
+
+function failureFrom(error: unknown): Failure {
+  return error instanceof ClientError ? error : failureOf('not_connected', String(error), true)
 }
 
 /** Makes messages of records: the same object for the same record and status. */
