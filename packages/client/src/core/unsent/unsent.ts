@@ -42,6 +42,7 @@ export class Unsent implements Part, UnsentListener {
   #nextOrder = 1
   #busyLanes = 0
   #resets = 0
+  #isAwaiting = false
   #ttlMs = Infinity
 
   constructor(context: CoreContext, logs: LogAccess) {
@@ -288,7 +289,10 @@ export class Unsent implements Part, UnsentListener {
   }
 
   #awaitEvents(): void {
+    if (this.#isAwaiting) return
+    this.#isAwaiting = true
     this.#context.after('unsent.events', eventWaitMs, () => {
+      this.#isAwaiting = false
       const logs = new Set<LogKey>()
       for (const id of this.#sent.keys()) {
         const entry = this.#entries.get(id)
