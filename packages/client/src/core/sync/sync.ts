@@ -116,7 +116,8 @@ export class Sync implements Part {
     const result = applyEvent(this.#logs, frame, this.#context.me)
     if (result.type === 'gap') this.#gaps.add(result.key, result.change)
     else if (result.type === 'unknownLog' || (result.type === 'noLog' && this.#isIncomplete))
-      this.needHead(result.key)
+      // A callback says that the answer to a call in flight is not enough.
+      this.needHead(result.key, () => undefined)
     else if (result.type === 'nonsense') this.#require()
   }
 
