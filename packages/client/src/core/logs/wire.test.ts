@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { changeOf, changesPageOf, headOf, historyPageOf, messageOf, syncPageOf } from './wire.js'
+
+const log = { low_id: 1, high_id: 5, is_group: false }
+const message = {
+  conversation: log,
+  msg_id: 70,
+  seq: 3,
+  sender_id: 1,
+  sender_device_sn: 2,
+  content_type: 0,
+  content: 'hi',
+  attachment: '',
+  config: '',
+  ext: '',
+  is_system: false,
+  timestamp: 9,
+  edit_timestamp: 0,
+}
+const head = { log, kind: 'direct', change: 4, seq: 3, unread: 1, latest_msg_id: 70, changes: [] }
+
+describe('messages of the wire', () => {
+  it('have the transaction ID as a number', () => {
+    const found = messageOf('d1.5', { ...message, transaction_id: '77', unknown: 1 })
+    expect(found).toMatchObject({ log: 'd1.5', msgId: 70, seq: 3, transactionId: 77 })
+  })
+
+  it.each(['x', '9007199254740993', '-1', 5.5, null, '0'])(
+    'have none that is %j',
+    (transaction) => {
+      const found = messageOf('d1.5', { ...message, transaction_id: transaction })
+      expect(found).toBeDefined()
+      expect(found?.transactionId).toBeUndefined()
+    },
+  )
+
+  it.each([
+    { msg_id: 2 ** 53 },
+    { msg_id: 0 },
+    { seq: '3' },
+    { seq: 0 },
+    { seq: 1.5 },
+    { sender_id: undefined },
+  ])('need safe integers: %j', (members) => {
+    expect(messageOf('d1.5', { ...message, ...members })).toBeUndefined()
+  })
+
+  it('get empty texts in place of what is missing', () => {
+    const found = messageOf('d1.5', { msg_id: 1, seq: 1, sender_id: 0, content: 5 })
+    expect(found).toMatchObject({ content: '', ext: '', isSystem: false, timestamp: 0 })
+  })
+})
+
+describe('changes of the wire', () => {
+  const kindOf = (event: string, data: unknown) => changeOf('d1.5', { event, change: 4, data }).kind
+
+  it('are of five kinds, and of none that this client knows', () => {
+    expect(kindOf('message.stored', message)).toBe('stored')
+    expect(kindOf('message.appended', message)).toBe('edited')
+    expect(kindOf('message.replaced', message)).toBe('edited')
+    expect(kindOf('message.recalled', { seq: 3, msg_id: 70, sender_id: 1 })).toBe('recalled')
+    expect(kindOf('change.skipped', { conversation: log })).toBe('skipped')
+    expect(kindOf('message.reacted', message)).toBe('unknown')
+    expect(kindOf('toString', message)).toBe('unknown')
+  })
+
+  it('without what belongs to them are unknown', () => {
+    expect(kindOf('message.stored', {})).toBe('unknown')
+    expect(kindOf('message.recalled', { seq: 'x' })).toBe('unknown')
+  })
+})
+
+describe('pages of the wire', () => {
+  it('of sync leave out what is no head, no log and no thing', () => {
+    const page = syncPageOf({
+      epoch: 'e',
+      pos: 'p',
+      heads: [head, { ...head, change: 'x' }, { ...head, log: {} }, null, 5],
+      gone: [log, {}, 'd1.2'],
+      user: [{ kind: 1, ref: 2 }, { kind: 'contact', ref: 2 }, null],
+      more: 'yes',
+    })
+    expect(page?.heads).toHaveLength(1)
+    expect(page).toMatchObject({ gone: ['d1.5'], user: [{ kind: 1, ref: 2 }], hasMore: false })
+  })
+
+  it('of no shape are none, and nothing throws', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const members = typeof value === 'object' ? value : {}
+        for (const data of [value, { ...head, ...members, log }, { ...members, heads: [value] }]) {
+          syncPageOf(data)
+          headOf(data)
+          changesPageOf('d1.5', data)
+          historyPageOf('d1.5', data)
+          messageOf('d1.5', data)
+        }
+      }),
+    )
+    for (const value of [undefined, null, 1, 'x', [], {}, { heads: {} }]) {
+      expect(syncPageOf(value)).toBeUndefined()
+      expect(changesPageOf('d1.5', value)).toBeUndefined()
+      expect(historyPageOf('d1.5', value)).toBeUndefined()
+    }
+  })
+})
