@@ -32,6 +32,11 @@ export class StoredTables {
   apply(batch: Batch): void {
     this.meta = batch.meta
     if (batch.isReset) for (const table of [this.logs, this.messages, this.things]) table.clear()
+    for (const key of batch.goneLogs) this.logs.delete(key)
+    const dropped = new Set([...batch.goneLogs, ...batch.emptiedLogs])
+    const hidden = new Map(batch.hidden.map(({ log, msgId }) => [log, msgId]))
+    for (const [key, { log, msgId }] of this.messages)
+      if (dropped.has(log) || msgId <= (hidden.get(log) ?? 0)) this.messages.delete(key)
     for (const { log, seq } of batch.removed) this.messages.delete(`${log} ${seq}`)
     for (const record of batch.logs) this.logs.set(record.key, record)
     for (const record of batch.messages) this.messages.set(`${record.log} ${record.seq}`, record)
@@ -139,7 +144,7 @@ export class CoreBench {
   }
 
   event(event: string, data: object, change?: number): void {
-    this.#frame({ event, data, ...(change !== undefined && { change }) })
+    this.frame({ event, data, ...(change !== undefined && { change }) })
   }
 
   /** Takes the oldest unanswered call of an operation. */
@@ -247,10 +252,11 @@ export class CoreBench {
   }
 
   #reply({ id }: { readonly id: unknown }, members: object): void {
-    this.#frame({ id, ...members })
+    this.frame({ id, ...members })
   }
 
-  #frame(frame: object): void {
+  /** Receives a frame of the server. */
+  frame(frame: object): void {
     this.step({ type: 'frame', connection: this.#connection, text: JSON.stringify(frame) })
   }
 }

@@ -1,4 +1,5 @@
 import { failureOf } from '../../errors.js'
+import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
@@ -32,7 +33,7 @@ const pages = {
 } as const
 /** Time to collect logs whose heads are needed; it doubles while answers do not help. */
 const collectMs = 100
-const maxRetryMs = 30_000
+const maxCollectMs = 30_000
 /** Longer texts are no position. */
 const maxPosLength = 128
 const notReceived = 2
@@ -152,7 +153,7 @@ export class Sync implements Part {
   /** Calls soon, so that several logs share one call. */
   #collect(): void {
     if (this.#request || !this.#context.isOpen) return
-    const ms = Math.min(collectMs * 2 ** this.#failures, maxRetryMs)
+    const ms = Math.min(collectMs * 2 ** this.#failures, maxCollectMs)
     this.#context.after('sync', ms, () => this.#run())
   }
 
@@ -298,8 +299,7 @@ export class Sync implements Part {
   }
 
   #retry(afterMs = 0): void {
-    const backOff = Math.min(1_000 * 2 ** this.#failures++, maxRetryMs)
-    const ms = Math.max(afterMs, backOff * (0.5 + this.#context.random() / 2))
+    const ms = Math.max(afterMs, backOffMs(this.#context, this.#failures++))
     this.#context.after('sync', ms, () => this.#run())
   }
 
