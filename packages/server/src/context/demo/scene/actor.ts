@@ -40,6 +40,11 @@ export class Actor {
     await this.side.getByRole('textbox', { name: 'Message' }).pressSequentially(text)
   }
 
+  /** Drops what was typed. */
+  async clear(): Promise<void> {
+    await this.side.getByRole('textbox', { name: 'Message' }).fill('')
+  }
+
   async send(text: string): Promise<void> {
     const field = this.side.getByRole('textbox', { name: 'Message' })
     await field.fill(text)

@@ -33,7 +33,10 @@ export async function playScene(
     const stage = await Stage.open(browser, url, screenshots)
     for (const { text, play } of steps) {
       step(text)
-      await play(stage)
+      await play(stage).catch(async (error: unknown) => {
+        await stage.shoot('failure').catch(() => {})
+        throw error
+      })
     }
     step(`Done: ${steps.length} steps, as expected.`)
   } catch (error) {

@@ -73,8 +73,14 @@ export const steps: readonly Step[] = [
     },
   },
   {
-    text: 'The window with both users.',
-    play: (stage) => stage.shoot('two-users'),
+    text: 'The window with both users, while Ada types.',
+    async play(stage) {
+      const { ada, ben } = stage
+      await ada.type('See you')
+      await ben.sees(/Ada is typing/)
+      await stage.shoot('two-users')
+      await ada.clear()
+    },
   },
   {
     text: 'Ada accepts a contact request.',
