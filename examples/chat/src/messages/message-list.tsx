@@ -23,7 +23,8 @@ export function MessageList({ conversation, list, unread, scroller, onEdit }: Me
   const { messages, hasOlder, isLoading, error } = list
   const [focused, setFocused] = useState<string>()
   const [isAway, setAway] = useState(false)
-  const tabStop = messages.some(({ key }) => key === focused) ? focused : messages.at(-1)?.key
+  const newest = messages.at(-1)?.key
+  const tabStop = messages.some(({ key }) => key === focused) ? focused : newest
   return (
     <div className="messages-area">
       <div
@@ -31,7 +32,7 @@ export function MessageList({ conversation, list, unread, scroller, onEdit }: Me
         ref={scroller}
         onScroll={({ currentTarget }) => setAway(currentTarget.scrollTop < -200)}
       >
-        <ReadMarker conversation={conversation} unread={unread} />
+        <ReadMarker conversation={conversation} unread={unread} newest={newest} />
         <ol aria-label="Messages" onKeyDown={(event) => moveFocus(event, '[data-message]')}>
           {hasOlder && (
             <OlderMessages

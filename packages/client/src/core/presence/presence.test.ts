@@ -132,6 +132,16 @@ describe('typing', () => {
     type(9)
     expect(bench.calls).toHaveLength(3)
   })
+
+  it('of the own user is signalled again after a message', () => {
+    const bench = Bench.create()
+    bench.open()
+    const type = () => bench.command({ type: 'typing', conversationId: 9, isGroup: false })
+    type()
+    bench.event('message.stored', { conversation: direct, sender_id: bench.me }, 1)
+    type()
+    expect(bench.calls).toHaveLength(2)
+  })
 })
 
 describe('receipts', () => {

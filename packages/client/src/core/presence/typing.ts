@@ -39,8 +39,13 @@ export class Typing implements Part {
     }
     const log = logKeyOf(conversation)
     const userId = isSignal ? user_id : sender_id
-    if (log === undefined || userId === undefined || userId === this.#context.me) return
+    if (log === undefined || userId === undefined) return
     const conversationId = conversationOf(log, this.#context.me)
+    if (userId === this.#context.me) {
+      // The message ended what the others see, so the next key is signalled.
+      if (!isSignal) this.#signalled.delete(nameOf(conversationId, log.startsWith('g')))
+      return
+    }
     const key = `typing ${conversationId} ${userId}`
     const { typing } = this.#context.live
     const others = typing.filter(
@@ -70,7 +75,7 @@ export class Typing implements Part {
 
   #signal(conversationId: number, isGroup: boolean): void {
     const { now, isOpen, me } = this.#context
-    const key = `${isGroup} ${conversationId}`
+    const key = nameOf(conversationId, isGroup)
     const last = this.#signalled.get(key)
     if (!isOpen || (last !== undefined && now < last + pauseMs)) return
     if (this.#signalled.size >= maxPauses) this.#signalled.clear()
@@ -85,4 +90,9 @@ export class Typing implements Part {
     }
     this.#context.call('message.send', signal, () => undefined)
   }
+}
+
+/** Names a conversation in maps. */
+function nameOf(conversationId: number, isGroup: boolean): string {
+  return `${isGroup} ${conversationId}`
 }

@@ -73,12 +73,13 @@ export class Actor {
     await this.side.getByRole('button', { name: button, exact: true }).click()
   }
 
-  async setConnected(isConnected: boolean): Promise<void> {
-    const name = this.side.getByRole('switch')
-    if ((await name.getAttribute('aria-checked')) !== String(isConnected)) await name.click()
-    await this.side
-      .locator(`.connection[data-state="${isConnected ? 'online' : 'idle'}"]`)
-      .waitFor()
+  /** Uses the switch of the connection. */
+  async switchConnection(): Promise<void> {
+    await this.side.getByRole('switch').click()
+  }
+
+  async seesConnection(state: 'online' | 'idle'): Promise<void> {
+    await this.side.locator(`.connection[data-state="${state}"]`).waitFor()
   }
 
   /** Sends a picture from a file. */

@@ -17,7 +17,7 @@ export const steps: readonly Step[] = [
   {
     text: 'Ada and Ben connect, and open their conversation.',
     async play({ ada, ben }) {
-      for (const actor of [ada, ben]) await actor.setConnected(true)
+      await Promise.all([ada.seesConnection('online'), ben.seesConnection('online')])
       await Promise.all([ada.open('Ben'), ben.open('Ada')])
       await ada.sees('Platform 4')
       await ada.side.locator('.picture[data-loaded="true"]').waitFor()
@@ -122,7 +122,8 @@ export const steps: readonly Step[] = [
   {
     text: 'Ben goes offline and writes: the messages wait.',
     async play({ ada, ben }) {
-      await ben.setConnected(false)
+      await ben.switchConnection()
+      await ben.seesConnection('idle')
       await ben.send('The train has no network here.')
       await ben.send('You get this later.')
       await ada.send('Are you in the tunnel?')
@@ -140,7 +141,8 @@ export const steps: readonly Step[] = [
   {
     text: 'Ben is back: his messages go out in order, and he gets what he missed.',
     async play({ ada, ben }) {
-      await ben.setConnected(true)
+      await ben.switchConnection()
+      await ben.seesConnection('online')
       await ada.message('You get this later.').waitFor()
       await ben.message('Are you in the tunnel?').waitFor()
       await ben.seesStatus('You get this later.', 'read')
