@@ -35,7 +35,8 @@ export class StoredTables {
     for (const key of batch.goneLogs) this.logs.delete(key)
     const dropped = new Set([...batch.goneLogs, ...batch.emptiedLogs])
     const hidden = new Map(batch.hidden.map(({ log, msgId }) => [log, msgId]))
-    for (const [key, { log, msgId }] of this.messages)
+    const isDropping = dropped.size + hidden.size > 0
+    for (const [key, { log, msgId }] of isDropping ? this.messages : [])
       if (dropped.has(log) || msgId <= (hidden.get(log) ?? 0)) this.messages.delete(key)
     for (const { log, seq } of batch.removed) this.messages.delete(`${log} ${seq}`)
     for (const record of batch.logs) this.logs.set(record.key, record)
