@@ -7,7 +7,8 @@ import { MessageStatusIcon } from '../messages/message-status-icon.js'
 export function Preview({ summary }: { readonly summary: ConversationSummary }) {
   const { kind, lastMessage, typing } = summary
   if (typing.length > 0) return <span className="preview typing-text">typing …</span>
-  if (!lastMessage) return <span className="preview" />
+  if (!lastMessage)
+    return <span className="preview">{lastMessage === null && 'No message yet'}</span>
   return (
     <span className="preview">
       {lastMessage.isOwn && <MessageStatusIcon status={lastMessage.status} />}
