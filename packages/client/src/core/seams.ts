@@ -37,6 +37,8 @@ export interface ReceiptsListener {
 export interface ThingsListener {
   /** An entry of `user` of a page: a number of the enumeration userChangeKind, and its ref. */
   changed(kind: number, ref: number): void
+  /** Anything may have changed. */
+  allChanged(): void
   /** The version of a group in a head. */
   groupVersion(groupId: number, version: number): void
 }

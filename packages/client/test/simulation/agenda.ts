@@ -6,6 +6,9 @@ interface Entry {
   readonly run: () => void
 }
 
+/** More entries are a loop. */
+const maxEntries = 200_000
+
 export class Agenda {
   /** Milliseconds since the beginning. */
   now = 0
@@ -30,18 +33,26 @@ export class Agenda {
   /** Runs what is planned for the next milliseconds. */
   run(ms: number): void {
     const end = this.now + ms
-    for (let next = this.#entries.at(-1); next && next.at <= end; next = this.#entries.at(-1)) {
-      this.#entries.pop()
-      this.now = Math.max(this.now, next.at)
-      this.count++
-      if (this.count > 200_000) throw new Error('the schedule does not come to an end')
-      next.run()
-    }
+    while (this.#runNext(end));
     this.now = end
   }
 
-  /** Moves the clock without running anything, as a machine does that sleeps. */
-  jump(ms: number): void {
-    this.now += ms
+  /** Does the same for code with promises, which settle after each entry. */
+  async runSettled(ms: number): Promise<void> {
+    const end = this.now + ms
+    do await new Promise(setImmediate)
+    while (this.#runNext(end))
+    this.now = end
+  }
+
+  #runNext(end: number): boolean {
+    const next = this.#entries.at(-1)
+    if (!next || next.at > end) return false
+    this.#entries.pop()
+    this.now = Math.max(this.now, next.at)
+    this.count++
+    if (this.count > maxEntries) throw new Error('the schedule does not come to an end')
+    next.run()
+    return true
   }
 }

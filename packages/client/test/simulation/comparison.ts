@@ -1,9 +1,13 @@
 /** Compares the store of a device with what the model server answers its user. */
+
+import type { Json } from '@hermod/testkit'
 import type { LogRecord } from '../../src/core/records.js'
-import type { Device } from './device.js'
+import { wantedThings } from './device.js'
 import { headOf, visibleMessages } from './model/answers.js'
 import type { ModelServer } from './model/model-server.js'
+import { operations } from './model/operations.js'
 import { hasLog, kindOf, type LogName, type ModelLog, peerOf } from './model/state.js'
+import type { VirtualStore } from './virtual-store.js'
 
 /** The key of a log in the client's store. */
 export function logKeyOf(name: LogName): string {
@@ -12,9 +16,20 @@ export function logKeyOf(name: LogName): string {
   return kind === 'broadcast' ? `b${name.high_id}` : `d${name.low_id}.${name.high_id}`
 }
 
+/** The store of a device with what else is compared. */
+export interface Compared {
+  readonly name: string
+  readonly userId: number
+  readonly store: VirtualStore
+  /** The state of the connection. */
+  readonly connection: string | undefined
+  /** Commands without an outcome. */
+  readonly pending: readonly string[]
+}
+
 /** @returns the differences, as sentences */
-export function differences(device: Device, server: ModelServer): string[] {
-  const { store, userId, name } = device
+export function differences(compared: Compared, server: ModelServer): string[] {
+  const { store, userId, name } = compared
   const { database } = server
   const found: string[] = []
   const known = new Set<string>()
@@ -23,7 +38,7 @@ export function differences(device: Device, server: ModelServer): string[] {
     const key = logKeyOf(log.name)
     known.add(key)
     const record = store.logs.get(key)
-    if (record) found.push(...differentLog(device, record, { log, server }))
+    if (record) found.push(...differentLog(compared, record, { log, server }))
     else if (log.changes.length > 0) found.push(`log ${key} is missing`)
   }
   for (const { id, members } of database.groups.values())
@@ -31,6 +46,7 @@ export function differences(device: Device, server: ModelServer): string[] {
   for (const record of store.logs.values())
     if (!known.has(record.key) && (record.change > 0 || record.kind === 'group'))
       found.push(`log ${record.key} is not the user's`)
+  found.push(...differentThings(compared, server))
   for (const key of store.messages.keys())
     if (!store.logs.has(key) && (store.messages.get(key)?.size ?? 0) > 0)
       found.push(`messages of ${key} without its log`)
@@ -38,15 +54,13 @@ export function differences(device: Device, server: ModelServer): string[] {
     if (state !== 'failed') found.push(`${content} (${transactionId}) is still ${state}`)
   if (store.meta?.listCursor) found.push('the list of logs is not complete')
   if (store.meta?.epoch !== database.epoch) found.push(`the epoch is ${store.meta?.epoch}`)
-  const { state } = device.leader.live?.connection ?? {}
-  if (state !== 'online') found.push(`the connection is ${state}`)
-  for (const [id, { command, outcome }] of device.commands)
-    if (!outcome) found.push(`command ${id} ${command.type} has no outcome`)
+  if (compared.connection !== 'online') found.push(`the connection is ${compared.connection}`)
+  for (const command of compared.pending) found.push(`command ${command} has no outcome`)
   return found.map((each) => `${name}: ${each}`)
 }
 
 function differentLog(
-  { store, userId }: Device,
+  { store, userId }: Compared,
   record: LogRecord,
   { log, server }: { readonly log: ModelLog; readonly server: ModelServer },
 ): string[] {
@@ -61,7 +75,12 @@ function differentLog(
     ['unread', record.unread, head.unread],
     ['isHeadNeeded', record.isHeadNeeded, false],
     ['readSeq', record.readSeq, head.read_seq],
-    ['hiddenMsgId', record.hiddenMsgId, head.hidden_msg_id],
+    // Of a log that it knows from events alone the client does not know what came before the user.
+    [
+      'hidden messages',
+      log.ids.filter((id) => id <= record.hiddenMsgId).length,
+      log.ids.filter((id) => id <= head.hidden_msg_id).length,
+    ],
     ['pendingReadMsgId', record.pendingReadMsgId, undefined],
     ...(kind === 'direct'
       ? ([
@@ -87,7 +106,7 @@ function differentLog(
 }
 
 function differentMessages(
-  { messages }: Device['store'],
+  { messages }: VirtualStore,
   { key, ranges, last }: LogRecord,
   { log, server, userId }: { log: ModelLog; server: ModelServer; userId: number },
 ): string[] {
@@ -122,4 +141,55 @@ function differentMessages(
   if (last !== undefined && (last?.seq !== newest?.seq || last?.content !== newest?.content))
     found.push(`${key}: last is ${last?.content} instead of ${newest?.content}`)
   return found
+}
+
+function differentThings({ store, userId }: Compared, server: ModelServer): string[] {
+  return wantedThings.flatMap((key) => {
+    const record = store.things.get(key)
+    if (!record || record.isStale || !('value' in record)) return [`${key} is not read`]
+    const [own, right] = [record.value, thingOf(server, userId, key)].map((each) =>
+      JSON.stringify(each),
+    )
+    return own === right ? [] : [`${key} is ${own} instead of ${right}`]
+  })
+}
+
+/** A thing as the operations of the model answer it. */
+function thingOf(server: ModelServer, userId: number, key: string): unknown {
+  const [kind, ref] = key.split('.')
+  const session = { owner: 'comparison', userId, guid: undefined, deviceSn: 0 }
+  const call = (op: string, data: object): Json => {
+    try {
+      return operations[op]?.({ server, session, userId }, data)
+    } catch {
+      return undefined
+    }
+  }
+  const all = (op: string, data: object): Json[] => {
+    const list: Json[] = []
+    let page: Json
+    do {
+      page = call(op, { ...data, cursor: page?.cursor })
+      list.push(...(page?.data ?? []))
+    } while (page?.cursor)
+    return list
+  }
+  switch (kind) {
+    case 'contacts':
+      return all('contact.list', {})
+    case 'user':
+      return call('contact.find', { list: [Number(ref)] }).data[0]
+    case 'groups':
+      return call('group.user_joined', {}).data
+    case 'pins':
+      return call('user.conversation.pin_list', {}).data.conversation_ids
+    case 'profile':
+      return call('user.profile.get', {}).data
+    case 'group':
+      return call('group.info', { group_id: Number(ref) })?.data ?? null
+    default: {
+      const list = all('group.member_list', { group_id: Number(ref) })
+      return list.map(({ user_id }) => ({ user_id, role: 0 }))
+    }
+  }
 }

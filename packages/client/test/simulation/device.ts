@@ -4,7 +4,6 @@ import { Core } from '../../src/core/core.js'
 import type { Effect } from '../../src/core/effects.js'
 import type { Command, InputBody } from '../../src/core/inputs.js'
 import type { LiveState } from '../../src/core/live-state.js'
-import type { StoredState } from '../../src/ports/store.js'
 import type { Agenda } from './agenda.js'
 import type { ModelServer } from './model/model-server.js'
 import type { SessionLink } from './model/model-session.js'
@@ -24,6 +23,12 @@ interface DeviceOptions {
   readonly store?: VirtualStore
 }
 
+/** What the pages show all the time. */
+export const wantedThings = [
+  ...['contacts', 'user.1', 'user.2', 'user.3', 'groups', 'pins', 'profile'],
+  ...['group.101', 'members.101', 'group.102', 'members.102'],
+]
+
 /** The outcome of a command; absent: not yet. */
 export interface Commanded {
   readonly command: Command
@@ -33,9 +38,9 @@ export interface Commanded {
 export class Device {
   readonly name: string
   readonly userId: number
-  readonly guid: string | null
+  guid: string | null
   store: VirtualStore
-  leader: Tab
+  leader!: Tab
   readonly frozen: Tab[] = []
   isOffline = false
   /** Milliseconds that the clock of this machine is ahead. */
@@ -59,7 +64,17 @@ export class Device {
     this.userId = userId
     this.guid = guid
     this.store = store
-    this.leader = this.#lead()
+    this.#lead()
+  }
+
+  get connection(): string | undefined {
+    return this.leader.live?.connection.state
+  }
+
+  get pending(): string[] {
+    return [...this.commands]
+      .filter(([, { outcome }]) => !outcome)
+      .map(([id, { command }]) => `${id} ${command.type}`)
   }
 
   /** Runs a command, at the next leader too when this one ends first. */
@@ -72,26 +87,30 @@ export class Device {
   /** The tab ends without a word; what is being committed is committed, or not. */
   crash(isCommitted: boolean): void {
     this.leader.end(isCommitted)
-    this.leader = this.#lead()
+    this.#lead()
   }
 
   /** The leading tab stops to run; another one takes the store over. */
   freeze(): void {
-    this.leader.isFrozen = true
-    this.frozen.push(this.leader)
-    this.leader = this.#lead()
+    const tab = this.leader
+    tab.isFrozen = true
+    this.frozen.push(tab)
+    this.#lead()
+    tab.lose()
   }
 
-  /** Frozen tabs run again: they find out that they do not lead any more. */
+  /** Frozen tabs run again: what has waited for them happens, up to the news that they do not lead any more. */
   thaw(): void {
     for (const tab of this.frozen.splice(0)) tab.thaw()
   }
 
-  /** The store has failed: everything goes on in memory, with the unsent messages of before. */
-  leaveStore(state: StoredState): void {
+  /** The store has failed: everything goes on in memory, with the unsent messages of before, without a device. */
+  leaveStore(): void {
+    const { unsent } = this.store
     this.store = new VirtualStore()
-    for (const record of state.unsent) this.store.unsent.set(record.transactionId, record)
-    this.leader = this.#lead()
+    this.store.unsent = new Map(unsent)
+    this.guid = null
+    this.#lead()
   }
 
   done(tab: Tab, id: string, outcome: 'done' | 'failed'): void {
@@ -101,12 +120,17 @@ export class Device {
     if (commanded) commanded.outcome = outcome
   }
 
-  #lead(): Tab {
+  #lead(): void {
     const tab = new Tab(this, this.store)
+    this.leader = tab
     tab.start()
+    tab.input({
+      type: 'command',
+      id: `${this.name} things`,
+      command: { type: 'want', caller: 'pages', keys: wantedThings },
+    })
     for (const [id, { command, outcome }] of this.commands)
       if (!outcome) tab.input({ type: 'command', id, command })
-    return tab
   }
 }
 
@@ -120,7 +144,7 @@ export class Tab {
   readonly #generation: number
   readonly #timers = new Map<string, () => void>()
   #isEnded = false
-  #queue: InputBody[] = []
+  #queue: (InputBody | 'lost')[] = []
   #token = ''
   #commit: (() => void) | undefined
 
@@ -159,7 +183,15 @@ export class Tab {
 
   thaw(): void {
     this.isFrozen = false
-    for (const body of this.#queue.splice(0)) this.input(body)
+    for (const body of this.#queue.splice(0)) {
+      if (body === 'lost') this.end(false)
+      else this.input(body)
+    }
+  }
+
+  /** Another tab has taken the lead. */
+  lose(): void {
+    this.#queue.push('lost')
   }
 
   end(isCommitted: boolean): void {
@@ -234,16 +266,11 @@ export class Tab {
     const { agenda, random } = device.world
     this.#commit = () => {
       this.#commit = undefined
-      const before = this.store.load()
       const failure = this.store.apply(batch, this.#generation)
       if (failure) {
         this.input({ type: 'storeFailed', failure })
         this.end(false)
-        if (failure === 'superseded') return
-        const unsent = new Map(before.unsent.map((each) => [each.transactionId, each]))
-        for (const record of batch.unsent) unsent.set(record.transactionId, record)
-        for (const id of batch.sent) unsent.delete(id)
-        device.leaveStore({ ...before, unsent: [...unsent.values()] })
+        if (failure !== 'superseded') device.leaveStore()
         return
       }
       device.commits++

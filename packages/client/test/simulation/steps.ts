@@ -2,7 +2,7 @@
 import { Random } from '../../../server/test/support/random.js'
 
 /** A name, its numbers, and last the milliseconds until the next step. */
-export type Step = readonly [name: StepName, ...numbers: number[]]
+export type Step<Name extends string = StepName> = readonly [name: Name, ...numbers: number[]]
 
 /** What a step chooses among, by its weight. The meaning is in world.ts. */
 const weights = {
@@ -24,6 +24,7 @@ const weights = {
   membership: 4,
   rename: 1,
   muteMode: 1,
+  dissolve: 1,
   /** user, other user or conversation */
   pin: 1,
   contact: 2,
@@ -67,15 +68,21 @@ const weights = {
 
 export type StepName = keyof typeof weights
 
-const names = Object.entries(weights).flatMap(([name, weight]) =>
-  Array<StepName>(weight).fill(name as StepName),
-)
-
-/** Makes the steps of a seed. */
+/** Makes the steps of a seed, of names that are as frequent as their weights. */
 export function stepsOf(seed: number): Step[] {
+  return stepsWith(weights, seed)
+}
+
+export function stepsWith<Name extends string>(
+  weightsOf: Readonly<Record<Name, number>>,
+  seed: number,
+): Step<Name>[] {
+  const names = Object.entries<number>(weightsOf).flatMap(([name, weight]) =>
+    Array<Name>(weight).fill(name as Name),
+  )
   const random = new Random(seed)
   const count = random.integer(20, 60)
-  return Array.from({ length: count }, (): Step => {
+  return Array.from({ length: count }, (): Step<Name> => {
     const name = random.pick(names)
     const waitMs = random.chance(0.7) ? random.integer(0, 20) : random.integer(0, 1_500)
     return [name, random.integer(0, 11), random.integer(0, 11), random.integer(0, 11), waitMs]
@@ -83,7 +90,7 @@ export function stepsOf(seed: number): Step[] {
 }
 
 /** Leaves steps out as long as the schedule still fails. */
-export function shrink(steps: readonly Step[], fails: (steps: readonly Step[]) => boolean): Step[] {
+export function shrink<S>(steps: readonly S[], fails: (steps: readonly S[]) => boolean): S[] {
   let kept = [...steps]
   for (
     let size = Math.ceil(kept.length / 2);

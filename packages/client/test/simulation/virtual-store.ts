@@ -70,13 +70,12 @@ export class VirtualStore {
       .slice(0, limit)
   }
 
-  /** A copy as it is after a crash now. */
+  /** A copy as it is after a crash now, without unsent messages: its original goes on to send them. */
   clone(): VirtualStore {
     const copy = new VirtualStore()
     copy.meta = this.meta
     copy.logs = new Map(this.logs)
     copy.messages = new Map([...this.messages].map(([key, table]) => [key, new Map(table)]))
-    copy.unsent = new Map(this.unsent)
     copy.things = new Map(this.things)
     return copy
   }

@@ -8,6 +8,7 @@ import { ModelServer } from './model/model-server.js'
 import { broadcasts, type Database, direct, group, keyOf, type LogName } from './model/state.js'
 import {
   changeContact,
+  dissolve,
   edit,
   hide,
   join,
@@ -42,7 +43,7 @@ const userIds = [1, 2, 3]
 const groupIds = [101, 102]
 const transactionTtlMs = 60_000
 const settleMs = 70_000
-const errors: readonly ErrorName[] = ['too_many_requests', 'unavailable', 'internal_error']
+const errors: readonly ErrorName[] = ['too_many_requests', 'unavailable', 'storage_failed']
 
 export class World {
   readonly agenda = new Agenda()
@@ -53,6 +54,7 @@ export class World {
   #words = 0
   #transactions = 0
   #backup: Database | undefined
+  #copied: Device[] = []
   /** Contents that a restore has taken away from the server. */
   readonly #lost = new Set<string>()
 
@@ -172,7 +174,7 @@ export class World {
   }
 
   #checkDelivered(owner: string, name: LogName, seq: number): void {
-    const devices = this.devices.filter((each) => each.name === owner)
+    const devices = [...this.devices, ...this.#copied].filter((each) => each.name === owner)
     const isHeld = devices.some(({ store: { logs } }) => {
       const record = logs.get(logKeyOf(name))
       const end = Math.min(seq, this.server.database.logs.get(keyOf(name))?.messages.length ?? 0)
@@ -192,9 +194,10 @@ export class World {
       device.slowMs = 0
       device.store.failure = undefined
       device.thaw()
-      // The user comes back to the page.
-      device.leader.input({ type: 'connect' })
     }
+    // What ended them may arrive late; then the user comes back to the page.
+    this.agenda.run(3_000)
+    for (const device of this.devices) device.leader.input({ type: 'connect' })
   }
 
   /** Gives the devices time, and compares. */
@@ -267,11 +270,10 @@ export class World {
 
   /** Stores as they were after one of the commits: what a crash there would have left. */
   #copies(): string[] {
-    const copies = this.devices.flatMap(({ copy, name, userId }) =>
+    this.#copied = this.devices.flatMap(({ copy, name, userId }) =>
       copy ? [new Device(this, { name: `copy of ${name}`, userId, guid: null, store: copy })] : [],
     )
-    if (copies.length === 0) return []
-    return this.#settle(copies)
+    return this.#copied.length === 0 ? [] : this.#settle(this.#copied)
   }
 }
 
@@ -347,18 +349,22 @@ const actions: Readonly<Record<StepName, Action>> = {
   membership: (world, a, b) => {
     const userId = world.user(a)
     const of = world.server.database.groups.get(groupIds[b % groupIds.length] as number)
-    if (!of) return
+    if (!of || of.status === 1) return
     if (of.members.has(userId)) world.commit(leave(of, userId, b > 6 ? world.user(a + 1) : userId))
     else world.commit(join(world.server.database, of, userId))
   },
   rename: (world, a, b) => {
     const of = world.server.database.groups.get(groupIds[b % groupIds.length] as number)
-    if (of) world.commit(rename(of, world.user(a), world.word()))
+    if (of?.status === 0) world.commit(rename(of, world.user(a), world.word()))
+  },
+  dissolve: (world, a) => {
+    const of = world.server.database.groups.get(102)
+    if (of?.status === 0 && of.members.size > 0) world.commit(dissolve(of, world.user(a)))
   },
   muteMode: (world, a, b, c) => {
     const userId = world.user(a)
     const of = world.server.database.groups.get(groupIds[b % groupIds.length] as number)
-    if (of?.members.has(userId))
+    if (of?.members.has(userId) && of.status === 0)
       world.commit(setMuteMode(world.server.database, of, userId, c < 6 ? 2 : 0))
   },
   pin: (world, a, b) => world.commit(pin(world.server.database, world.user(a), world.target(b).id)),

@@ -104,8 +104,10 @@ export class Logs implements Part {
     const answeredMsgId = this.#answered.get(before.conversationId) ?? 0
     const result = run(fold, { me, answeredMsgId })
     showRead(fold)
-    if (fold.record === before) return result
-    if (moves) this.#move(key, moves)
+    const isChanged = fold.record !== before
+    // A head that was requested before does not answer a need that has come since.
+    if (moves && (isChanged || before.isHeadNeeded)) this.#move(key, moves)
+    if (!isChanged) return result
     this.#store(fold)
     this.#tell(fold)
     return result

@@ -3,8 +3,8 @@ import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
-import { foldHead } from '../logs/log-fold.js'
 import { applyEvent } from '../logs/log-events.js'
+import { foldHead, needHead } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
 import type { EventFrame, OpenedSession, Part } from '../part.js'
@@ -92,6 +92,8 @@ export class Sync implements Part {
       this.#done = this.#due
       this.#context.batch.setMeta({ pos })
     } else this.#due++
+    // Without a position the sync does not say which things have changed since they were read.
+    if (this.#context.batch.meta.pos === '') this.#things.allChanged()
     this.#context.setSynced(!this.isSyncDue)
     this.#run()
   }
@@ -116,10 +118,12 @@ export class Sync implements Part {
     }
     const result = applyEvent(this.#logs, frame, this.#context.me)
     if (result.type === 'gap') this.#gaps.add(result.key, result.change)
-    else if (result.type === 'unknownLog' || (result.type === 'noLog' && this.#isIncomplete))
+    else if (result.type === 'noLog') {
       // A callback says that the answer to a call in flight is not enough.
-      this.needHead(result.key, () => undefined)
-    else if (result.type === 'nonsense') this.#require()
+      if (this.#isIncomplete) this.needHead(result.key, () => undefined)
+    }
+    // Nothing stored says that the log is missing, so the position must not pass the event.
+    else if (result.type !== 'applied') this.#require()
   }
 
   pos(pos: string): void {
@@ -273,14 +277,18 @@ export class Sync implements Part {
 
   #takeListEnd(page: SyncPage, request: Request): void {
     if (!request.isRest) {
+      // The rest of a list before this one may have had more things that have changed.
+      if (this.#context.batch.meta.listCursor !== '') this.#things.allChanged()
       this.#isListDue = false
       this.#listed = new Set(page.heads.map(({ key }) => key))
     }
     this.#context.batch.setMeta({ listCursor: page.cursor })
     if (page.cursor !== '') return
-    // The list has all logs of the user; those that it does not have may be gone.
+    // The list has all logs of the user; those that it does not have may be gone. The flag is
+    // stored with the position, so that they are requested after a restart too.
     const isMissing = ({ key }: LogRecord) => !this.#listed.has(key)
-    for (const { key } of [...this.#logs.records()].filter(isMissing)) this.needHead(key)
+    for (const { key } of [...this.#logs.records()].filter(isMissing))
+      this.#logs.fold(key, needHead)
     this.#listed.clear()
   }
 

@@ -99,6 +99,10 @@ export class Things implements Part, ThingsListener {
     for (const key of keysOfChange(kind, ref, this.#context.me)) this.#stale(key)
   }
 
+  allChanged(): void {
+    for (const key of [...this.#records.keys(), ...this.#reading.keys()]) this.#stale(key)
+  }
+
   groupVersion(groupId: number, version: number): void {
     if (version <= this.#versionOf(groupId)) return
     this.#stale(`group.${groupId}`)

@@ -70,7 +70,8 @@ export class ModelSession implements SessionName {
       this.close(closeCodes.notOpened)
       return
     }
-    if (++this.#inFlight > this.server.options.maxInFlight)
+    // A probe of the connection has its text ID, and may come in addition.
+    if (++this.#inFlight > this.server.options.maxInFlight + 1)
       this.server.wrong.push(`${this.owner} has more calls in flight than the session allows`)
     this.#after(this.#random.integer(0, 5), () => this.#run(id, op, data))
   }
@@ -115,7 +116,7 @@ export class ModelSession implements SessionName {
     const { answers, database } = server
     const sync = answers.stateAt(data.pos, user)
     this.isOpen = true
-    this.#shownPos = sync === 'current' ? database.rows.length : 0
+    this.#shownPos = database.rows.length
     const answer = {
       session_id: this.id,
       user_id: user,

@@ -3,7 +3,16 @@ import type { ErrorName } from '@hermod/protocol'
 import type { Json } from '@hermod/testkit'
 import { Refusal } from './refusal.js'
 import type { ServerAccess, SessionName } from './server-access.js'
-import { direct, group, hasLog, isReader, type LogName, logOf, userOf } from './state.js'
+import {
+  direct,
+  group,
+  hasLog,
+  isReader,
+  type LogName,
+  logOf,
+  type ModelGroup,
+  userOf,
+} from './state.js'
 import { deliver, read, store } from './writes.js'
 
 export interface Caller {
@@ -51,24 +60,20 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
     return { data: true }
   },
   'user.conversation.pin_list': ({ server, userId }) => ({
-    data: userOf(server.database, userId).pins.map((id) => ({ conversation_id: id })),
+    data: { conversation_ids: [...userOf(server.database, userId).pins] },
   }),
   'user.profile.get': ({ server, userId }) => ({
     data: { user_id: userId, nick_name: userOf(server.database, userId).nickName },
   }),
-  'contact.list': ({ server, userId }) => ({
-    data: [...userOf(server.database, userId).contacts.keys()].sort((a, b) => a - b),
-  }),
+  'contact.list': ({ server, userId }, { cursor }) =>
+    pageOf(
+      [...userOf(server.database, userId).contacts.keys()].sort((a, b) => a - b),
+      cursor,
+    ),
   'contact.find': ({ server, userId }, { list }) => ({
     data: list.map((id: number) => {
       const alias = userOf(server.database, userId).contacts.get(id)
-      const { nickName } = userOf(server.database, id)
-      return {
-        user_id: id,
-        alias: alias ?? '',
-        nick_name: nickName,
-        relation: alias === undefined ? 0 : 1,
-      }
+      return { user_id: id, alias: alias ?? '', relation: alias === undefined ? 0 : 1 }
     }),
   }),
   'group.user_joined': ({ server, userId }) => ({
@@ -76,15 +81,41 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
       .filter(({ members, status }) => members.has(userId) && status === 0)
       .map(({ id }) => id),
   }),
-  'group.info': ({ server }, { group_id: id }) => {
-    const found = server.database.groups.get(id) ?? refuse('group_not_found')
-    return {
-      data: { group_id: id, name: found.name, status: found.status, version: found.version },
-    }
+  'group.info': (caller, { group_id: id }) => {
+    const { name, status, version } = groupOf(caller, id)
+    return { data: { group_id: id, name, status, version } }
+  },
+  'group.member_list': (caller, { group_id: id, cursor }) =>
+    pageOf(
+      [...groupOf(caller, id).members.keys()].map((user_id) => ({ user_id })),
+      cursor,
+    ),
+  'group.members.info': (caller, { group_id: id, user_list: list }) => {
+    const { members } = groupOf(caller, id)
+    const found = list.filter((userId: number) => members.has(userId))
+    return { data: found.map((user_id: number) => ({ user_id, role: 0 })) }
   },
   'presence.subscribe': (_caller, { user_ids: ids }) => ({
     data: ids.map((id: number) => ({ user_id: id, online: false })),
   }),
+}
+
+/** Entries of a page, so that lists have several. */
+const pageLength = 2
+
+function pageOf(list: readonly unknown[], cursor = ''): Json {
+  const start = Number(cursor)
+  const end = start + pageLength
+  return {
+    data: list.slice(start, end),
+    version: 1,
+    ...(end < list.length && { cursor: `${end}` }),
+  }
+}
+
+function groupOf({ server, userId }: Caller, id: number): ModelGroup {
+  const found = server.database.groups.get(id) ?? refuse('group_not_found')
+  return found.members.has(userId) ? found : refuse('member_required')
 }
 
 function requireReader({ database }: ServerAccess, name: LogName, userId: number): void {

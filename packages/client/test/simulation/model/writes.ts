@@ -144,9 +144,8 @@ export function store(
     if (muteMode === notReceived) (muted.at(-1) as { to: number }).to = seq
   if (!isSystem && name.low_id !== broadcastLowId) {
     readUpTo(log, senderId, seq)
-    const stream = name.is_group
-      ? undefined
-      : database.logs.get(keyOf(broadcasts(peerOf(name, senderId))))
+    const pair = name.is_group ? undefined : broadcasts(peerOf(name, senderId))
+    const stream = pair && database.logs.get(keyOf(pair))
     if (stream) readUpTo(stream, senderId, stream.messages.length)
   }
   const dataFor = (userId: number) => messageFor(log, message, userId)
