@@ -62,6 +62,7 @@ class Bench extends CoreBench {
       })
       const sync: Sync = new Sync(context, logs, {
         changed: (kind, ref) => heard.push(`${kind}.${ref}`),
+        allChanged: () => undefined,
         groupVersion: (groupId, version) => heard.push(`group ${groupId} ${version}`),
       })
       const history = new History(context, logs, (key, done) => sync.needHead(key, done))
@@ -261,12 +262,21 @@ describe('heads', () => {
     expect(bench.take('message.sync').data.have).toEqual([{ log: other, change: 0 }])
   })
 
+  it('are requested before the position passes the event of such a log', () => {
+    const bench = Bench.current()
+    const { pos } = bench
+    bench.event('message.stored', message(50, { conversation: other }), 60)
+    bench.frame({ pos: 'later' })
+    expect(bench.pos).toBe(pos)
+  })
+
   it('name at most 100 logs in one call', () => {
     const bench = Bench.current()
     for (let peer = 100; peer < 220; peer++) {
       const conversation = { low_id: me, high_id: peer, is_group: false }
       bench.event('message.stored', message(50, { conversation }), 60)
     }
+    bench.answer(bench.take('message.sync'), page())
     bench.advance(1_000)
     const call = bench.take('message.sync')
     expect(call.data.have).toHaveLength(100)

@@ -118,12 +118,11 @@ export class Sync implements Part {
     }
     const result = applyEvent(this.#logs, frame, this.#context.me)
     if (result.type === 'gap') this.#gaps.add(result.key, result.change)
-    else if (result.type === 'noLog') {
-      // A callback says that the answer to a call in flight is not enough.
-      if (this.#isIncomplete) this.needHead(result.key, () => undefined)
-    }
+    // A callback says that the answer to a call in flight is not enough.
+    else if (result.type === 'unknownLog' || (result.type === 'noLog' && this.#isIncomplete))
+      this.needHead(result.key, () => undefined)
     // Nothing stored says that the log is missing, so the position must not pass the event.
-    else if (result.type !== 'applied') this.#require()
+    if (result.type === 'unknownLog' || result.type === 'nonsense') this.#require()
   }
 
   pos(pos: string): void {
