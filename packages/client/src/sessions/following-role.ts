@@ -17,7 +17,7 @@ export interface FollowingOptions {
 const answerMs = 5_000
 /** A timer that fires so much later was held up, as the leader may have been. */
 const lateMs = 2_000
-/** Messages that wait for a reload. When more come, the tab reloads once more. */
+/** Messages that wait for a reload. When more come, all are dropped and the leader is asked again. */
 const maxInbox = 1_000
 
 /** Follows the tab that leads: applies its batches in order, and hands commands over to it. */
@@ -29,6 +29,7 @@ export class FollowingRole implements Role {
   #isReloading = false
   /** Messages of leaders that came during a reload. */
   #inbox: ChannelMessage[] = []
+  #isOverflown = false
   /** When the question was asked that has no answer; undefined: none is open. */
   #askedAt: number | undefined
   #cancelTimer = () => {}
@@ -44,13 +45,7 @@ export class FollowingRole implements Role {
   }
 
   execute(command: PendingCommand): void {
-    try {
-      this.#context.post({ type: 'command', ...command })
-    } catch (error) {
-      const message = `the command cannot be sent to another tab: ${String(error)}`
-      this.#context.commands.fail(command.id, 'invalid_argument', message)
-      return
-    }
+    this.#send(command)
     if (this.#askedAt === undefined) this.#ask()
   }
 
@@ -74,7 +69,10 @@ export class FollowingRole implements Role {
     if (!('generation' in message) || message.generation < this.#generation) return
     this.#heard()
     if (this.#isReloading) {
-      if (this.#inbox.push(message) > maxInbox) this.#inbox = []
+      if (this.#inbox.push(message) > maxInbox) {
+        this.#inbox = []
+        this.#isOverflown = true
+      }
       return
     }
     try {
@@ -106,7 +104,7 @@ export class FollowingRole implements Role {
       case 'here':
         if (isOther(message.commit)) void this.#reload()
         state.setLive(message.live)
-        for (const command of commands.of(message.missing)) this.execute(command)
+        for (const command of commands.of(message.missing)) this.#send(command)
         break
       case 'taken':
         commands.taken(message.id)
@@ -116,14 +114,23 @@ export class FollowingRole implements Role {
     }
   }
 
+  #send({ id, command }: PendingCommand): void {
+    try {
+      this.#context.post({ type: 'command', id, command })
+    } catch (error) {
+      const message = `the command cannot be sent to another tab: ${String(error)}`
+      this.#context.commands.fail(id, 'invalid_argument', message)
+    }
+  }
+
   /** Another tab leads from now on. */
   #follow(generation: number): void {
     this.#generation = generation
-    for (const command of this.#context.commands.forNewLeader()) this.execute(command)
+    for (const command of this.#context.commands.forNewLeader()) this.#send(command)
     this.#ask()
   }
 
-  /** Reads the store, then the messages that came in that time. The next answer tells of one that was dropped. */
+  /** Reads the store, then the messages that came in that time. */
   async #reload(): Promise<void> {
     if (this.#isReloading) return
     this.#isReloading = true
@@ -137,7 +144,8 @@ export class FollowingRole implements Role {
     }
     this.#isReloading = false
     for (const message of this.#inbox.splice(0)) this.receive(message)
-    this.#ask()
+    if (this.#isOverflown) this.#ask()
+    this.#isOverflown = false
   }
 
   #heard(): void {
@@ -153,9 +161,9 @@ export class FollowingRole implements Role {
     this.#cancelTimer()
     this.#cancelTimer = clock.after(answerMs, () => {
       const isLate = clock.now() - now > answerMs + lateMs
-      const isNeeded = tabs.isVisible() || commands.ids.length > 0
-      if (this.#askedAt !== undefined && tabs.isVisible() && !isLate) this.#options.steal()
-      else if (isNeeded) this.#ask()
+      const isUnanswered = this.#askedAt !== undefined
+      if (isUnanswered && tabs.isVisible() && !isLate) this.#options.steal()
+      else if (isUnanswered || tabs.isVisible() || commands.ids.length > 0) this.#ask()
     })
   }
 }
