@@ -9,7 +9,7 @@ const changeKinds: readonly ((ref: number, me: number) => readonly string[])[] =
   (ref) => [`joinRequests.${ref}`],
   (ref) => [`group.${ref}`, 'invitations'],
   (_, me) => ['profile', `user.${me}`],
-  () => ['settings'],
+  (_, me) => ['settings', `user.${me}`],
   () => ['devices'],
   () => ['pins'],
 ]
@@ -27,7 +27,6 @@ interface Payload {
 }
 
 const own: Readonly<Record<string, readonly string[]>> = {
-  'user.settings_updated': ['settings'],
   'user.device_added': ['devices'],
   'user.device_removed': ['devices'],
   'user.device_logged_in': ['devices'],
@@ -51,6 +50,7 @@ export function keysOfEvent(
 ): readonly string[] {
   const { actor_id: actor, user_ids: userIds, group_id: group, version } = data as Payload
   if (event === 'user.info_updated') return ['profile', `user.${me}`]
+  if (event === 'user.settings_updated') return ['settings', `user.${me}`]
   const ownKeys = own[event]
   if (ownKeys || !Array.isArray(userIds)) return ownKeys ?? []
   if (event.startsWith('contact.')) {
