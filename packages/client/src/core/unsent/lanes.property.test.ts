@@ -151,8 +151,13 @@ class ModelLogs implements Part, LogAccess {
   }
 }
 
+const blob = new Blob(['file'])
+
+type UploadEnd = 'stored' | 'lost' | 'expired' | 'tooLarge'
+
 type Action =
-  | { readonly type: 'send'; readonly to: number }
+  | { readonly type: 'send'; readonly to: number; readonly hasFile: boolean }
+  | { readonly type: 'upload'; readonly how: UploadEnd }
   | { readonly type: 'run'; readonly call: number; readonly isEventFirst: boolean }
   | {
       readonly type: 'refuse'
@@ -168,7 +173,21 @@ type Action =
 const any = fc.nat({ max: 5 })
 const one = <T extends string>(...types: T[]) => fc.constantFrom(...types)
 const actions: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ type: one('send'), to: fc.nat({ max: 2 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: one('send'),
+      to: fc.nat({ max: 2 }),
+      hasFile: fc.nat({ max: 4 }).map((number) => number === 0),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: one('upload'),
+      how: one('stored', 'stored', 'lost', 'expired', 'tooLarge'),
+    }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({ type: one('run'), call: any, isEventFirst: fc.boolean() }),
@@ -233,7 +252,10 @@ class World {
     const { bench } = this
     switch (action.type) {
       case 'send':
-        this.#send(action.to)
+        this.#send(action.to, action.hasFile)
+        break
+      case 'upload':
+        this.#endUpload(action.how)
         break
       case 'run':
         this.#run(bench.calls[action.call % bench.calls.length], action.isEventFirst)
@@ -263,6 +285,7 @@ class World {
       case 'reload':
         if (action.isCommitted) bench.commitLast()
         this.frames = []
+        bench.effects = []
         bench.restart()
         break
       case 'wait':
@@ -274,7 +297,7 @@ class World {
     }
   }
 
-  #send(to: number): void {
+  #send(to: number, hasFile: boolean): void {
     const target = conversations[to] ?? { conversationId: 8, isGroup: false }
     const transactionId = this.#nextId++
     const content = { contentType: 0, content: '', attachment: '', config: '', ext: '' }
@@ -284,7 +307,10 @@ class World {
       ...target,
       content,
       createdAt: 1,
+      ...(hasFile && { file: { blob, name: 'a', fileType: 100 } }),
     })
+    // It is sent when its file is uploaded.
+    if (hasFile) this.displaced.add(transactionId)
     this.commands.set(transactionId, id)
     this.expected.add(transactionId)
   }
@@ -296,6 +322,11 @@ class World {
     if (call.op === 'message.changes') {
       const page = server.changes(call)
       this.frames.push(() => bench.answer(call, page))
+      return
+    }
+    if (call.op === 'file.upload.chat') {
+      const ticket = { upload_url: 'u', upload_method: 'POST', download_url: 'd' }
+      this.frames.push(() => bench.answer(call, ticket))
       return
     }
     const { msgId, change } = server.send(call, bench.now)
@@ -321,6 +352,24 @@ class World {
       else if (how === 'refused') bench.refuse(call, 13004, 'blocked_by_recipient')
       else bench.refuse(call, 20000, 'storage_failed', { retry: true })
     })
+  }
+
+  #endUpload(how: UploadEnd): boolean {
+    const { bench } = this
+    const effect = bench.effects.shift()
+    if (effect?.type !== 'upload') return effect !== undefined
+    const { transactionId } = effect
+    const isCancelled = bench.effects.some(
+      (each) => each.type === 'cancelUpload' && each.transactionId === transactionId,
+    )
+    if (isCancelled) return true
+    const bodies = { stored: { data: true }, expired: { code: 14008 }, tooLarge: { code: 14003 } }
+    if (how === 'lost') bench.step({ type: 'uploadFailed', transactionId })
+    else {
+      const answer = { status: 200, body: JSON.stringify(bodies[how]) }
+      bench.step({ type: 'uploaded', transactionId, answer })
+    }
+    return true
   }
 
   #cut(): void {
@@ -351,6 +400,7 @@ class World {
     for (let round = 0; round < 300; round++) {
       bench.open()
       while (bench.calls.length > 0) this.#run(bench.calls[0], round % 2 === 0)
+      while (this.#endUpload('stored'));
       for (const frame of this.frames.splice(0)) frame()
       bench.advance(round < 200 ? 700 : 10_000)
       const isQuiet = [...bench.stored.unsent.values()].every(({ state }) => state === 'failed')
