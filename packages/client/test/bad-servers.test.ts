@@ -23,7 +23,8 @@ async function listening(server: Server): Promise<string> {
 describe('a client on the ports of Node', () => {
   it('opens a session and ends it without leaving anything behind', async () => {
     const opens: Record<string, unknown>[] = []
-    await using server = await BadServer.start(({ data }, socket) => {
+    await using server = await BadServer.start(({ op, data }, socket) => {
+      if (op !== 'session.open') return
       opens.push(data)
       socket.send(openAnswer())
     })
@@ -203,7 +204,8 @@ describe('a client on the ports of Node', () => {
   })
 
   it('survives listeners and ports that throw', async () => {
-    await using server = await BadServer.start((_, socket) => {
+    await using server = await BadServer.start(({ op }, socket) => {
+      if (op !== 'session.open') return
       socket.send(openAnswer())
       socket.send('{"event":"future.event","data":{}}')
     })

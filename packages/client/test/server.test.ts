@@ -12,9 +12,11 @@ async function until<T>(view: View<T>, isReached: (value: T) => boolean): Promis
   const unsubscribe = view.subscribe(() => {})
   try {
     return await waitFor(() => isReached(view.getSnapshot()) && view.getSnapshot(), {
-      what: `a state of ${JSON.stringify(view.getSnapshot())}`,
+      what: 'a state of a view',
       timeoutMs,
     })
+  } catch (error) {
+    throw new Error(`the view is ${JSON.stringify(view.getSnapshot())}`, { cause: error })
   } finally {
     unsubscribe()
   }
