@@ -179,7 +179,7 @@ describe('clients in Node and a real server', () => {
   it('end up with everything when events are lost, repeated and mixed with unknown ones', async () => {
     const { alice, bob } = await twoContacts()
     let stored = 0
-    const isStored = (text: string) => text.includes('"event":"message.stored"')
+    const isStored = (text: string) => text.startsWith('{"event":"message.stored"')
     await using proxy = await FaultyProxy.start(server.url, (text) => {
       if (!isStored(text)) return [text, '{"event":"future","data":{}}']
       const isLost = ++stored % 3 === 1 && !text.includes('the end')
