@@ -92,7 +92,7 @@ it('message list: what the store lacks comes from the server', async () => {
   session.apply({ logs: [session.fill(direct, 130, { ranges: [[121, 130]] })] })
   conversation.messages.subscribe(() => {})
   await settled()
-  expect(seqs()).toEqual(range(71, 130))
+  expect(seqs()).toEqual(range(81, 130))
   await conversation.loadOlder({ limit: 100 })
   expect(seqs()).toEqual(range(1, 130))
   expect(snapshot().hasOlder).toBe(false)

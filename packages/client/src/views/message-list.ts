@@ -86,14 +86,18 @@ export function createMessageList(
       .sort((a, b) => a.record.msgId - b.record.msgId)
   }
 
-  const loadPage = async (limit: number) => {
-    const goal = shown().length + limit
-    for (let loads = 0; loads < maxLoads && shown().length < goal; loads++) {
-      const [next] = currentWindows()
-        .filter((window) => window.lower === undefined || window.hasOlder)
+  /** Loads until so many messages are shown, or all. */
+  const loadUpTo = async (goal: number) => {
+    const all = currentWindows()
+    for (const window of all) if (window.lower === undefined) await window.loadOlder(pageSize)
+    for (let loads = 0; loads < maxLoads; loads++) {
+      const missing = goal - shown().length
+      // The log that hides older messages of the other one.
+      const [next] = all
+        .filter(({ hasOlder }) => hasOlder)
         .sort((a, b) => b.completeFrom - a.completeFrom)
-      if (next === undefined) return
-      await next.loadOlder(limit)
+      if (missing <= 0 || next === undefined) return
+      await next.loadOlder(missing)
     }
   }
   const loadAgain = async () => {
@@ -106,12 +110,17 @@ export function createMessageList(
     windows = fresh
     fresh = []
   }
+  const isUnloaded = () => currentWindows().some(({ lower }) => lower === undefined)
+  /** True: what was loaded is gone. */
+  const isEmpty = () => shown().length === 0 && currentWindows().some(({ hasOlder }) => hasOlder)
   const isIncomplete = () =>
     isStale ||
-    currentWindows().some((window) => window.lower === undefined || (isOnline() && window.hasHole))
+    isUnloaded() ||
+    isEmpty() ||
+    (isOnline() && currentWindows().some(({ hasHole }) => hasHole))
   const complete = async () => {
     if (isStale) await loadAgain()
-    if (currentWindows().some(({ lower }) => lower === undefined)) await loadPage(pageSize)
+    if (isUnloaded() || isEmpty()) await loadUpTo(pageSize)
     for (const window of currentWindows())
       for (let fills = 0; fills < maxLoads && isOnline() && window.hasHole; fills++)
         await window.fillHole()
@@ -133,8 +142,8 @@ export function createMessageList(
       const isFollowed = changes !== before
       changes++
       view.refresh()
-      // What came during the load may have to be loaded too.
-      if (isFollowed) ensure()
+      // Something may be incomplete still, or again; but a load that changed nothing is not repeated.
+      if (isFollowed || task !== complete) ensure()
     }
     const result = queue.then(task).then(
       () => finish(),
@@ -217,7 +226,7 @@ export function createMessageList(
       run(async () => {
         room += limit
         if (isStale) await loadAgain()
-        await loadPage(limit)
+        await loadUpTo(shown().length + limit)
       }),
   }
 }

@@ -21,7 +21,7 @@ export class LogWindow {
   lower: number | undefined
   readonly #session: Session
   readonly #former: ReadonlyMap<number, MessageRecord> | undefined
-  /** Batches since a read of the store began, which are newer than its answer; undefined: no read. */
+  /** Batches since a load began, which are newer than its answer; undefined: no load. */
   #journal: Batch[] | undefined
 
   /** @param former the window that this one replaces: its records are kept where they are the same */
@@ -74,8 +74,8 @@ export class LogWindow {
       return
     }
     const range = record.ranges.find(([from, to]) => from < before && before <= to + 1)
-    const from = range?.[0] ?? (await this.#history(before, Math.min(limit, maxPage)))
-    await this.#read(from, before, limit)
+    const from = range?.[0] ?? (() => this.#history(before, Math.min(limit, maxPage)))
+    await this.#load(from, before, limit)
   }
 
   /** Fills the uppermost hole of the loaded part, or a part of it. @throws ClientError */
@@ -87,8 +87,8 @@ export class LogWindow {
       for (const seq of this.rows.keys()) if (seq <= to) this.rows.delete(seq)
       this.lower = to + 1
     } else {
-      const filled = await this.#history(to + 1, Math.min(to + 1 - from, maxPage))
-      await this.#read(Math.max(filled, from), to + 1, maxHole)
+      const fill = () => this.#history(to + 1, Math.min(to + 1 - from, maxPage))
+      await this.#load(async () => Math.max(await fill(), from), to + 1, maxHole)
     }
   }
 
@@ -112,18 +112,28 @@ export class LogWindow {
     return fromSeq
   }
 
-  /** Reads messages of the store below a position into the loaded part. */
-  async #read(from: number, before: number, limit: number): Promise<void> {
+  /**
+   * Takes messages below a position from the store.
+   * @param from the lowest position, or its promise when the store has to be filled first
+   */
+  async #load(
+    from: number | (() => Promise<number>),
+    before: number,
+    limit: number,
+  ): Promise<void> {
     const journal: Batch[] = []
     this.#journal = journal
-    const query = { log: this.key, fromSeq: from, toSeq: before - 1, limit }
-    const messages = await this.#session.messages(query).finally(() => {
+    try {
+      const fromSeq = typeof from === 'number' ? from : await from()
+      const query = { log: this.key, fromSeq, toSeq: before - 1, limit }
+      const messages = await this.#session.messages(query)
+      for (const message of messages) this.#put(message)
+      const oldest = messages.length < limit ? fromSeq : (messages.at(-1)?.seq ?? fromSeq)
+      this.lower = Math.min(oldest, this.lower ?? oldest)
+      for (const batch of journal) this.#apply(batch)
+    } finally {
       this.#journal = undefined
-    })
-    for (const message of messages) this.#put(message)
-    const oldest = messages.length < limit ? from : (messages.at(-1)?.seq ?? from)
-    this.lower = Math.min(oldest, this.lower ?? oldest)
-    for (const batch of journal) this.#apply(batch)
+    }
   }
 
   #put(message: MessageRecord): void {

@@ -6,12 +6,12 @@ import {
   aUser,
   FakeSession,
   settled,
-} from '../test/support/fake-session.js'
-import type { ClientOptions } from './api.js'
-import type { Command } from './core/inputs.js'
-import { createClientOn, createClientWith } from './create-client.js'
-import { ClientError, failureOf } from './errors.js'
-import type { CallParams, OperationId } from './protocol-types.js'
+} from '../../test/support/fake-session.js'
+import type { ClientOptions } from '../api.js'
+import type { Command } from '../core/inputs.js'
+import { createClientOn, createClientWith } from '../create-client.js'
+import { ClientError, failureOf } from '../errors.js'
+import type { CallParams, OperationId } from '../protocol-types.js'
 
 const options: ClientOptions = {
   url: 'https://chat.example',
