@@ -219,9 +219,13 @@ export class Things implements Part, ThingsListener {
       this.#reading.delete(key)
       if (!failure || (failure !== 'lost' && !isTried && isEmpty(failure))) {
         const list = byRef ? byRef.get(refs[index]) : kind.empty === null ? entries[0] : entries
-        const value = failure ? kind.empty : (list ?? kind.empty)
+        const record = this.#records.get(key)
+        const answered = failure ? kind.empty : (list ?? kind.empty)
+        const value = isSame(record?.value, answered) ? record?.value : answered
         this.#freshUsers.add(key)
-        this.#put({ key, value: sameOr(this.#records.get(key)?.value, value), isStale })
+        // What says the same stays the same object, so that views do not change.
+        if (record?.value !== value || record?.isStale !== isStale)
+          this.#put({ key, value, isStale })
       } else if (!isTried) this.#failed.add(key)
       this.#offer(key)
     }
@@ -238,7 +242,6 @@ export class Things implements Part, ThingsListener {
 
 const noList = (op: string) => failureOf('bad_answer', `${op} has answered no list`)
 
-/** Returns the former value when the new one says the same, so that views do not change. */
-function sameOr(former: unknown, value: unknown): unknown {
-  return JSON.stringify(former) === JSON.stringify(value) ? former : value
+function isSame(former: unknown, value: unknown): boolean {
+  return JSON.stringify(former) === JSON.stringify(value)
 }
