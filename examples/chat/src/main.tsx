@@ -1,10 +1,14 @@
 /** Starts the page: reads who the two users are, and shows both. */
 import { createRoot } from 'react-dom/client'
+import { forgetEarlierDemos } from './page/forget-earlier-demos.js'
 import { Page } from './page/page.js'
 import { readSession } from './session.js'
 
 const root = createRoot(document.getElementById('root') as HTMLElement)
-readSession().then(
-  (session) => root.render(<Page session={session} />),
-  (error: Error) => root.render(<p className="fatal">The demo cannot start: {error.message}</p>),
-)
+try {
+  const session = await readSession()
+  root.render(<Page session={session} />)
+  await forgetEarlierDemos(session)
+} catch (error) {
+  root.render(<p className="fatal">The demo cannot start: {(error as Error).message}</p>)
+}

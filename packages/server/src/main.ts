@@ -155,18 +155,7 @@ async function simulatePush(options: PushSimulationOptions): Promise<void> {
   await stopped
 }
 
-async function runDemo({ port, scene, started }: DemoOptions): Promise<void> {
-  const { startDemo } = await import('./context/demo/demo.js')
-  const stopped = stopSignal()
-  const demo = await startDemo({ port })
-  try {
-    started(demo.url)
-    if (scene === undefined) await stopped
-    else {
-      const { playScene } = await import('./context/demo/scene/scene.js')
-      await playScene(demo.url, { ...scene, stopped })
-    }
-  } finally {
-    await demo.stop()
-  }
+async function runDemo(options: DemoOptions): Promise<void> {
+  const { runDemo } = await import('./context/demo/run.js')
+  await runDemo(options, stopSignal())
 }

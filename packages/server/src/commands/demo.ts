@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CommandContext } from './runtime/command.js'
+import { CommandFailure } from './runtime/call.js'
+import type { CommandContext, DemoOptions } from './runtime/command.js'
 
 interface DemoCommandOptions {
   readonly port: number
@@ -7,6 +8,7 @@ interface DemoCommandOptions {
   readonly screenshots?: string
 }
 
+const defaultPort = 8347
 const lastPort = 65_535
 
 export function addDemoCommand(program: Command, context: CommandContext): void {
@@ -14,16 +16,19 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
   const demo = program
     .command('demo')
     .description('Runs a server on a temporary folder and a chat page with two users on it.')
-    .option('--port <port>', 'a port of 127.0.0.1; 0: any free one', parsePort, 0)
+    .option('--port <port>', 'a port of 127.0.0.1; 0: any free one', parsePort, defaultPort)
     .option('--headless', 'play a scene in Chromium, print its steps and end')
     .option('--screenshots <folder>', 'with --headless: save pictures of the page there')
   demo.action(async ({ port, headless = false, screenshots }: DemoCommandOptions) => {
     if (screenshots !== undefined && !headless) demo.error('error: --screenshots needs --headless')
     const step = (text: string) => stdout.write(`${text}\n`)
-    await context.dependencies.runDemo({
+    const options: DemoOptions = {
       port,
       started: (url) => step(headless ? `The page is at ${url}` : invitation(url)),
       ...(headless && { scene: { step, ...(screenshots !== undefined && { screenshots }) } }),
+    }
+    await context.dependencies.runDemo(options).catch((error: unknown) => {
+      throw explainPort(error, port)
     })
   })
 }
@@ -32,6 +37,12 @@ function parsePort(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= lastPort) return port
   throw new InvalidArgumentError(`It is a number from 0 to ${lastPort}.`)
+}
+
+function explainPort(error: unknown, port: number): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code !== 'EADDRINUSE' || syscall !== 'listen') return error
+  return new CommandFailure(`port ${port} is in use; choose another one with --port, or 0 for any`)
 }
 
 function invitation(url: string): string {

@@ -431,7 +431,7 @@ describe('hermod demo', () => {
 
   it('prints the steps of the scene', async () => {
     const { code, done, out } = await run('demo --headless --screenshots shots')
-    expect([code, done]).toEqual([0, ['demo 0 shots']])
+    expect([code, done]).toEqual([0, ['demo 8347 shots']])
     expect(out).toBe('The page is at http://127.0.0.1:4000/demo\nAda writes\n')
   })
 

@@ -37,6 +37,13 @@ describe('the server of the demo', () => {
     expect(await response.json()).toMatchObject({ users: [{ name: 'Ada' }, { name: 'Ben' }] })
     expect(await statusUnder(address, 'example.org')).toBe(403)
   })
+
+  it('refuses a port in use in a sentence', async () => {
+    const { port } = new URL(demo.url)
+    const { code, err } = await runHermod(['demo', '--port', port])
+    const sentence = `hermod: port ${port} is in use; choose another one with --port, or 0 for any\n`
+    expect([code, err]).toEqual([1, sentence])
+  })
 })
 
 describe.runIf(executablePath !== null)('the page of the demo', () => {
@@ -107,13 +114,15 @@ describe('hermod demo --headless', () => {
     const settings = { PATH: folder.path, TMPDIR: folder.path }
     const { code, err } = await runHermod(['demo', '--headless'], settings)
     expect(code).toBe(1)
-    expect(err).toMatch(/^hermod: .* needs Chromium or Chrome, and none was found in PATH/)
+    expect(err).toMatch(
+      /^hermod: demo --headless needs Chromium or Chrome, and none was found in PATH/,
+    )
     expect(readdirSync(folder.path)).toEqual([])
   })
 
   if (isFullRun && executablePath !== null)
     it('plays every step, and shows no token', async () => {
-      const { code, out, err } = await runHermod(['demo', '--headless'])
+      const { code, out, err } = await runHermod(['demo', '--headless', '--port', '0'])
       expect([code, err]).toEqual([0, ''])
       expect(out).not.toContain('hmu_')
       expect(out.trim().split('\n').slice(1, -1)).toEqual(steps.map(({ text }) => text))

@@ -66,16 +66,19 @@ export interface PushSimulationOptions {
   received(call: SimulatedCall): void
 }
 
+/** What a browser plays on the page of the demo. */
+export interface DemoScene {
+  /** The folder for screenshots; absent: none. */
+  readonly screenshots?: string
+  /** Called with each step as it begins. */
+  step(text: string): void
+}
+
 export interface DemoOptions {
   /** 0: any free port. */
   readonly port: number
   /** Absent: the page is for people, until a signal. */
-  readonly scene?: {
-    /** Where screenshots go; absent: none. */
-    readonly screenshots?: string
-    /** Called with each step as it begins. */
-    step(text: string): void
-  }
+  readonly scene?: DemoScene
   /** Called with the address of the page. */
   started(url: string): void
 }

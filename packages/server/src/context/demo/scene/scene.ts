@@ -2,59 +2,41 @@
 import { mkdir } from 'node:fs/promises'
 import { findChromium } from '@hermod/testkit'
 import type { Browser } from 'playwright-core'
+import type { DemoScene } from '../../../commands/runtime/command.js'
 import { Stage } from './stage.js'
 import { steps } from './steps.js'
 
-export interface SceneOptions {
-  /** Where screenshots go; absent: none. */
-  readonly screenshots?: string
-  /** Called with each step as it begins. */
-  step(text: string): void
-  /** Resolves to end the scene early. */
-  readonly stopped: Promise<void>
-}
-
 /**
  * Plays all steps on the page of a demo.
- * @throws Error when there is no browser, or when the page does not show what a step expects
+ * @throws Error when the page does not show what a step expects
  */
 export async function playScene(
+  browser: Browser,
   url: string,
-  { screenshots, step, stopped }: SceneOptions,
+  { screenshots, step }: DemoScene,
 ): Promise<void> {
   if (screenshots !== undefined) await mkdir(screenshots, { recursive: true })
-  const browser = await launchBrowser()
-  let isStopped = false
-  void stopped.then(() => {
-    isStopped = true
-    return browser.close()
-  })
-  try {
-    const stage = await Stage.open(browser, url, screenshots)
-    for (const { text, play } of steps) {
-      step(text)
-      await play(stage).catch(async (error: unknown) => {
-        await stage.shoot('failure').catch(() => {})
-        throw error
-      })
-    }
-    step(`Done: ${steps.length} steps, as expected.`)
-  } catch (error) {
-    if (!isStopped) throw error
-  } finally {
-    await browser.close()
+  const stage = await Stage.open(browser, url, screenshots)
+  for (const { text, play } of steps) {
+    step(text)
+    await play(stage).catch(async (error: unknown) => {
+      await stage.shoot('failure').catch(() => {})
+      throw error
+    })
   }
+  step(`Done: ${steps.length} steps, as expected.`)
 }
 
-async function launchBrowser(): Promise<Browser> {
+/** @throws Error when there is no browser, or no playwright-core */
+export async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium()
   if (executablePath === null)
     throw new Error(
-      'hermod demo --headless needs Chromium or Chrome, and none was found in PATH; without --headless the page opens in any browser',
+      'demo --headless needs Chromium or Chrome, and none was found in PATH; without --headless the page opens in any browser',
     )
   const { chromium } = await import('playwright-core').catch(() => {
     throw new Error(
-      'hermod demo --headless needs the package playwright-core, which is not installed: npm install playwright-core',
+      'demo --headless needs the package playwright-core, which is not installed: npm install playwright-core',
     )
   })
   // Root has no sandbox of its own.

@@ -18,7 +18,8 @@ export const steps: readonly Step[] = [
     text: 'Ada and Ben connect, and open their conversation.',
     async play({ ada, ben }) {
       await Promise.all([ada.seesConnection('online'), ben.seesConnection('online')])
-      await Promise.all([ada.open('Ben'), ben.open('Ada')])
+      await ada.open('Ben')
+      await ben.open('Ada')
       await ada.sees('Platform 4')
       await ada.side.locator('.picture[data-loaded="true"]').waitFor()
     },

@@ -1,0 +1,23 @@
+import type { DemoOptions } from '../../commands/runtime/command.js'
+import { startDemo } from './demo.js'
+import { launchBrowser, playScene } from './scene/scene.js'
+
+/**
+ * Runs the demo until its scene has been played, or without a scene until it is stopped.
+ * @param stopped resolves to end it
+ */
+export async function runDemo(
+  { port, scene, started }: DemoOptions,
+  stopped: Promise<void>,
+): Promise<void> {
+  await using browser = scene && (await launchBrowser())
+  const demo = await startDemo({ port })
+  try {
+    started(demo.url)
+    if (scene && browser) await Promise.race([stopped, playScene(browser, demo.url, scene)])
+    else await stopped
+  } finally {
+    await browser?.close()
+    await demo.stop()
+  }
+}
