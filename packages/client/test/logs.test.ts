@@ -23,7 +23,9 @@ import { LogDevice } from './support/log-device.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const rounds = isFullRun ? 12 : 2
-const stepsOfRound = 60
+/** The store is compared after each of them. */
+const spansOfRound = 4
+const stepsOfSpan = 20
 const silent = 2
 
 interface User {
@@ -176,6 +178,28 @@ async function differences(device: LogDevice, { api, id: me }: User): Promise<st
   return found
 }
 
+/** Waits until a store equals the server. */
+async function expectEqual(device: LogDevice, me: User, ofSeed: number): Promise<void> {
+  let faults: readonly string[] = ['offline']
+  try {
+    await waitFor(
+      async () => {
+        if (!device.isOnline) return false
+        const isSilent = ({ muteMode }: { readonly muteMode?: number }) => muteMode === silent
+        const logs = [...(await device.logs()).values()].filter(isSilent).map(({ key }) => key)
+        // No event of their messages comes: they are read when they are opened.
+        await device.execute({ type: 'onScreen', caller: 'test', logs: [] })
+        await device.execute({ type: 'onScreen', caller: 'test', logs })
+        faults = await differences(device, me)
+        return faults.length === 0
+      },
+      { what: 'a store that equals the server', timeoutMs: 10_000 },
+    )
+  } catch {
+    expect.fail(`seed ${ofSeed}: ${faults.join('\n')}`)
+  }
+}
+
 it('the logs of a client equal the answers of the server after random work and cuts', {
   timeout: 300_000,
 }, async () => {
@@ -193,24 +217,9 @@ it('the logs of a client equal the answers of the server after random work and c
     const random = new Random(seed + round)
     using device = await LogDevice.start({ url: server.url, appId: server.appId, token: me.token })
     const work = new Work(random, me, others, groups)
-    for (let step = 0; step < stepsOfRound; step++) await work.step(device)
-    let faults: readonly string[] = []
-    try {
-      await waitFor(
-        async () => {
-          if (!device.isOnline) return false
-          const isSilent = ({ muteMode }: { readonly muteMode?: number }) => muteMode === silent
-          const logs = [...(await device.logs()).values()].filter(isSilent).map(({ key }) => key)
-          // No event of their messages comes: they are read when they are opened.
-          await device.execute({ type: 'onScreen', caller: 'test', logs: [] })
-          await device.execute({ type: 'onScreen', caller: 'test', logs })
-          faults = await differences(device, me)
-          return faults.length === 0
-        },
-        { what: 'a store that equals the server', timeoutMs: 10_000 },
-      )
-    } catch {
-      expect.fail(`seed ${random.seed}: ${faults.join('\n')}`)
+    for (let span = 0; span < spansOfRound; span++) {
+      for (let step = 0; step < stepsOfSpan; step++) await work.step(device)
+      await expectEqual(device, me, random.seed)
     }
     expect(device.errors).toEqual([])
   }
