@@ -90,12 +90,10 @@ class Work {
       [3, () => device.cut()],
       [2, () => device.restart()],
     ]
-    let place = random.integer(
-      1,
-      steps.reduce((sum, [weight]) => sum + weight, 0),
+    const chosen = random.pick(
+      steps.flatMap(([weight, run]) => Array<() => unknown>(weight).fill(run)),
     )
-    const chosen = steps.find(([weight]) => (place -= weight) <= 0)
-    await Promise.resolve(chosen?.[1]()).catch(() => undefined)
+    await Promise.resolve(chosen()).catch(() => undefined)
   }
 
   async #note(user: User, peer: number, sent: Promise<number>): Promise<void> {
