@@ -311,18 +311,28 @@ describe('heads', () => {
     expect(counts[2]).toBeLessThan(30)
   })
 
-  it('of a group without events of its messages are requested when it is opened', () => {
+  it('of a group without events of its messages are requested when it is opened, and while it is open', () => {
     const bench = Bench.current()
     const silent = head({ log: group, kind: 'group', status: 0, version: 3, msg_mute_mode: 2 })
     bench.event('sync.needed', {})
     bench.answer(bench.take('message.sync'), page({ heads: [silent] }))
     expect(bench.heard).toEqual(['group 7 3'])
     const command = { type: 'onScreen', caller: 'tab', logs: ['g7'] } as const
+    const named = [{ log: group, change: 2 }]
+    const answer = (call: ReceivedCall) => {
+      expect(call.data.have).toEqual(named)
+      bench.answer(call, page({ heads: [{ ...silent, from: 2 }] }))
+    }
     bench.command(command)
     bench.advance(1_000)
-    expect(bench.take('message.sync').data.have).toEqual([{ log: group, change: 2 }])
+    answer(bench.take('message.sync'))
     bench.command(command)
     bench.advance(1_000)
+    expect(bench.calls).toEqual([])
+    bench.advance(10_000)
+    answer(bench.take('message.sync'))
+    bench.command({ ...command, logs: [] })
+    bench.advance(60_000)
     expect(bench.calls).toEqual([])
   })
 })

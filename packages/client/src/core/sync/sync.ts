@@ -37,6 +37,10 @@ const maxCollectMs = 30_000
 /** Longer texts are no position. */
 const maxPosLength = 128
 const notReceived = 2
+/** Groups without events are read again while they are on screen. */
+const refreshMs = 10_000
+/** Callers that show conversations, and conversations of one caller. */
+const maxShown = 100
 
 /**
  * Keeps the logs equal to the server's: decides when message.sync is called and when the position
@@ -134,12 +138,22 @@ export class Sync implements Part {
     if (command.type !== 'onScreen') return false
     const before = new Set([...this.#onScreen.values()].flat())
     this.#onScreen.delete(command.caller)
-    if (command.logs.length > 0) this.#onScreen.set(command.caller, command.logs)
-    // No event of the messages of such a group comes.
-    for (const key of command.logs)
-      if (!before.has(key) && this.#logs.get(key)?.muteMode === notReceived) this.needHead(key)
+    if (command.logs.length > 0) this.#onScreen.set(command.caller, command.logs.slice(0, maxShown))
+    const [oldest] = this.#onScreen.keys()
+    if (this.#onScreen.size > maxShown && oldest !== undefined) this.#onScreen.delete(oldest)
+    this.#refresh(command.logs.filter((key) => !before.has(key)))
     this.#context.emit({ type: 'result', id, value: undefined })
     return true
+  }
+
+  /** Reads groups on screen whose messages are not sent as events, now and again. */
+  #refresh(keys: Iterable<LogKey>): void {
+    for (const key of keys) if (this.#logs.get(key)?.muteMode === notReceived) this.needHead(key)
+    if (this.#onScreen.size === 0) this.#context.cancel('onScreen')
+    else
+      this.#context.after('onScreen', refreshMs, () =>
+        this.#refresh(new Set([...this.#onScreen.values()].flat())),
+      )
   }
 
   #require(): void {
