@@ -36,7 +36,9 @@ export interface ClientOptions {
   readonly appId: string
   /**
    * Returns an access token. Called before the first connection, and again when the server refuses
-   * the token: it must then return another one, or reject.
+   * the token: it must then return another one, or reject. A function that rejects, or does not settle
+   * for 30 s, is called again after a pause; one that rejects with a {@link ClientError} without
+   * `retry`, such as a wrong password of {@link logIn}, ends the connection with that failure.
    */
   readonly token: (request: TokenRequest) => string | Promise<string>
   /**

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { freePort, type ServerProcess, startServer, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client, ClientOptions, Message, View } from '../src/api.js'
-import { createClient } from '../src/node.js'
+import { createClient, logIn } from '../src/node.js'
 import { FaultyProxy } from './support/bad-server.js'
 
 const timeoutMs = 20_000
@@ -126,6 +126,18 @@ describe('clients in Node and a real server', () => {
     current = token
     await client.connect()
     expect(client.connection.getSnapshot()).toEqual({ state: 'online' })
+  })
+
+  it('end when the token function cannot log in, and not when it cannot reach the service', async () => {
+    const { username } = await server.api.register()
+    const service = { url: server.url, appId: server.appId }
+    const wrong = { username, password: 'not the password' }
+    const client = newClient(async () => (await logIn(service, wrong)).token)
+    await expect(client.connect()).rejects.toMatchObject({ name: 'password_incorrect' })
+    const offline = newClient(() => Promise.reject(new Error('no network')))
+    offline.connect().catch(() => {})
+    const { failure } = await until(offline.connection, ({ state }) => state === 'offline')
+    expect(failure).toMatchObject({ name: 'token_failed', message: 'no network', retry: true })
   })
 
   it('end as wrong_user when the token is of another user than the app has named', async () => {

@@ -203,7 +203,7 @@ export class Core implements CoreMachine, CoreContext {
         this.#link.token(input.token)
         break
       case 'tokenFailed':
-        this.#link.tokenFailed(input.message)
+        this.#link.tokenFailed(input.message, input.failure)
         break
       case 'opened':
         if (this.#link.isCurrent(input.connection)) this.#link.handshaken()

@@ -74,7 +74,8 @@ export type Input = { readonly now: number } & (
   | { readonly type: 'connect' }
   | { readonly type: 'disconnect' }
   | { readonly type: 'token'; readonly token: string }
-  | { readonly type: 'tokenFailed'; readonly message: string }
+  /** `failure`: of a function that knows the reason; without `retry` it is not asked again by itself. */
+  | { readonly type: 'tokenFailed'; readonly message: string; readonly failure?: Failure }
   | { readonly type: 'opened'; readonly connection: number }
   | { readonly type: 'frame'; readonly connection: number; readonly text: string }
   | {

@@ -2,7 +2,8 @@ import type { ClientOptions } from '../api.js'
 import type { ClientPorts } from '../client-ports.js'
 import { Core } from '../core/core.js'
 import type { Effect } from '../core/effects.js'
-import type { Command, InputBody } from '../core/inputs.js'
+import type { Command, Failure, InputBody } from '../core/inputs.js'
+import { ClientError } from '../errors.js'
 import { type StoreFailure, StoreError } from '../ports/store.js'
 import type { Connection } from '../ports/transport.js'
 import { gatewayUrl } from './gateway-url.js'
@@ -224,7 +225,8 @@ class LeaderRuntime implements Leader {
     try {
       input = { type: 'token', token: await this.#options.token({ isRefused, signal }) }
     } catch (error) {
-      input = { type: 'tokenFailed', message: textOf(error) }
+      const failure = error instanceof ClientError && { failure: plainFailure(error) }
+      input = { type: 'tokenFailed', message: textOf(error), ...failure }
     }
     if (!signal.aborted) this.#input(input)
   }
@@ -281,6 +283,11 @@ class LeaderRuntime implements Leader {
       // The app's own report has failed; there is no other way to tell it.
     }
   }
+}
+
+/** Returns a failure that can be posted to other tabs. */
+function plainFailure({ code, name, message, retry, retryAfterMs }: ClientError): Failure {
+  return { code, name, message, retry, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
 function textOf(error: unknown): string {

@@ -302,6 +302,16 @@ describe('tokens', () => {
     expect(bench.take('token').length).toBeGreaterThan(1)
   })
 
+  it('a function that fails for good ends the client with its failure', () => {
+    const bench = new LinkBench()
+    bench.step({ type: 'connect' })
+    const failure = { code: 10_004, name: 'password_incorrect', message: 'x', retry: false }
+    bench.step({ type: 'tokenFailed', message: 'x', failure })
+    expect(bench.status).toEqual({ state: 'ended', end: failure })
+    bench.pass(1_000_000)
+    expect(bench.take('token')).toHaveLength(1)
+  })
+
   it('a function that never settles is asked again after 30 s, and its request is aborted', () => {
     const bench = new LinkBench()
     bench.step({ type: 'connect' })

@@ -135,10 +135,12 @@ export class Link {
     }
   }
 
-  tokenFailed(message: string): void {
+  /** @param failure absent: only the message is known, and a later try may succeed */
+  tokenFailed(message: string, failure = failureOf('token_failed', message, true)): void {
     if (this.#phase !== 'token') return
     this.#context.emit({ type: 'cancelToken' })
-    this.#retry(failureOf('token_failed', message, true))
+    if (failure.retry) this.#retry(failure)
+    else this.#end(failure)
   }
 
   /** The handshake of the connection is done. */
