@@ -99,17 +99,20 @@ function createChanges(hub: Hub, parts: ConversationParts) {
   let ids: Set<number> | 'all' = 'all'
   let isWatched = false
   let me = 0
-  /** Conversations whose part in the live state or in the unsent messages may end without being named. */
+  let online: readonly number[] = []
+  /** Conversations with typing users, uploads or unsent messages, which may end without being named. */
   let fleeting: readonly number[] = []
 
   const takeFleeting = (): readonly number[] => {
     const { live, unsent } = session.state
-    const uploads = Object.keys(live.uploads).map((id) => unsent.get(Number(id))?.conversationId)
+    const uploads = Object.keys(live.uploads).flatMap(
+      (id) => unsent.get(Number(id))?.conversationId ?? [],
+    )
     const typing = live.typing.map(({ conversationId }) => conversationId)
-    const now = [...typing, ...live.online, ...uploads, ...parts.unsentIds()]
-    const both = [...fleeting, ...now.filter((id) => id !== undefined)]
-    fleeting = now.filter((id) => id !== undefined)
-    return both
+    const taken = [...fleeting, ...(online === live.online ? [] : [...online, ...live.online])]
+    online = live.online
+    fleeting = [...typing, ...uploads, ...parts.unsentIds()]
+    return [...taken, ...fleeting]
   }
   const note = (change: StateChange) => {
     if (ids === 'all') return

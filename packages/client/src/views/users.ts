@@ -1,7 +1,7 @@
 import type { User } from '../api.js'
 import type { RosterEntry } from '../protocol-types.js'
 import type { ClientState } from '../session.js'
-import { type Hub, memoized, shareObject } from './hub.js'
+import { type Hub, memoized } from './hub.js'
 
 /** Values of `relation` of the contract. */
 const relations = { contact: 0, blocked: 3 }
@@ -32,7 +32,9 @@ export function createUsers(hub: Hub): Users {
         users.delete(id)
         return undefined
       }
-      const user = shareObject(users.get(id), userOf(raw, isOnline))
+      const former = users.get(id)
+      if (former?.raw === raw && former.isOnline === isOnline(id)) return former
+      const user = userOf(raw, isOnline)
       users.set(id, user)
       return user
     },
