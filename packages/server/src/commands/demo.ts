@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { CommandFailure } from './runtime/call.js'
-import type { CommandContext, DemoOptions } from './runtime/command.js'
+import { type CommandContext, type DemoOptions, portParser } from './runtime/command.js'
 
 interface DemoCommandOptions {
   readonly port: number
@@ -16,7 +16,12 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
   const demo = program
     .command('demo')
     .description('Runs a server on a temporary folder and a chat page with two users on it.')
-    .option('--port <port>', 'a port of 127.0.0.1; 0: any free one', parsePort, defaultPort)
+    .option(
+      '--port <port>',
+      'a port of 127.0.0.1; 0: any free one',
+      portParser(lastPort),
+      defaultPort,
+    )
     .option('--headless', 'play a scene in Chromium, print its steps and end')
     .option('--screenshots <folder>', 'with --headless: save pictures of the page there')
   demo.action(async ({ port, headless = false, screenshots }: DemoCommandOptions) => {
@@ -31,12 +36,6 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
       throw explainPort(error, port)
     })
   })
-}
-
-function parsePort(text: string): number {
-  const port = Number(text)
-  if (/^\d+$/.test(text) && port <= lastPort) return port
-  throw new InvalidArgumentError(`It is a number from 0 to ${lastPort}.`)
 }
 
 function explainPort(error: unknown, port: number): unknown {

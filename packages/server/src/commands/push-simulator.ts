@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import {
   type CommandContext,
   type CommonOptions,
   type PushSimulation,
+  portParser,
   printingCommand,
   type SimulatedCall,
 } from './runtime/command.js'
@@ -25,7 +26,7 @@ export function addPushSimulatorCommand(program: Command, context: CommandContex
     'push-simulator',
     'Runs simulated push gateways of all channels on loopback ports and prints what they get.',
   )
-    .option('--port <port>', 'the first of eight ports; 0: any free ones', parsePort, 0)
+    .option('--port <port>', 'the first of eight ports; 0: any free ones', portParser(lastPort), 0)
     .option('--receipts <url>', 'where the gateways of vendor_h and vendor_n send their receipts')
     .option('--out <folder>', 'write the certificate of each channel there as JSON, and ca.pem')
     .action(async (options: SimulatorCommandOptions) => {
@@ -42,12 +43,6 @@ export function addPushSimulatorCommand(program: Command, context: CommandContex
         },
       })
     })
-}
-
-function parsePort(text: string): number {
-  const port = Number(text)
-  if (/^\d+$/.test(text) && port <= lastPort) return port
-  throw new InvalidArgumentError(`It is a number from 0 to ${lastPort}.`)
 }
 
 /** The keys are readable by this user only, although just the simulator uses them. */

@@ -212,6 +212,18 @@ export function parseId(input: string): number {
   return Number(input)
 }
 
+/**
+ * Returns the reader of a port in an option; 0 is any free one.
+ * @param last the greatest port
+ */
+export function portParser(last: number): (text: string) => number {
+  return (text) => {
+    const port = Number(text)
+    if (/^\d+$/.test(text) && port <= last) return port
+    throw new InvalidArgumentError(`It is a number from 0 to ${last}.`)
+  }
+}
+
 /** --url: the server that operator operations are called at. */
 export function urlOption(): Option {
   return new Option(

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 
 /** One user: the half of the page, and what the user does there. */
-export class Actor {
+export class DemoActor {
   readonly side: Locator
   readonly #page: Page
 

@@ -1,10 +1,10 @@
-import type { Actor } from './actor.js'
+import type { DemoActor } from './actor.js'
 
 /**
  * Scrolls to the oldest loaded message and waits until older ones are above it.
  * @throws Error when it does not stay where it was
  */
-export async function readBack({ messages, side }: Actor): Promise<void> {
+export async function readBack({ messages, side }: DemoActor): Promise<void> {
   const oldest = messages.first()
   const key = (await oldest.getAttribute('data-message')) ?? ''
   await oldest.evaluate((element) => element.scrollIntoView({ block: 'start' }))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import sharp from 'sharp'
-import { Actor } from './actor.js'
+import { DemoActor } from './actor.js'
 
 const windowSize = { width: 1360, height: 820 }
 /** The longest wait for something to appear. */
@@ -9,16 +9,16 @@ const patienceMs = 15_000
 
 /** The page in a browser, and the two users who play on it. */
 export class Stage {
-  readonly ada: Actor
-  readonly ben: Actor
+  readonly ada: DemoActor
+  readonly ben: DemoActor
   readonly #shots: string | undefined
 
   private constructor(
     readonly page: Page,
     shots: string | undefined,
   ) {
-    this.ada = new Actor(page, 'Ada')
-    this.ben = new Actor(page, 'Ben')
+    this.ada = new DemoActor(page, 'Ada')
+    this.ben = new DemoActor(page, 'Ben')
     this.#shots = shots
   }
 

@@ -4,7 +4,7 @@ import type { Stage } from './stage.js'
 import { holdUploads } from './uploads.js'
 
 /** A part of the scene. */
-interface Step {
+interface SceneStep {
   readonly text: string
   /** True: it takes more than a second. */
   readonly isSlow?: boolean
@@ -13,7 +13,7 @@ interface Step {
 }
 
 /** The whole scene; each step begins where the one before has ended. */
-export const steps: readonly Step[] = [
+export const steps: readonly SceneStep[] = [
   {
     text: 'Ada and Ben connect, and open their conversation.',
     async play({ ada, ben }) {

@@ -1,5 +1,5 @@
 /** A message of the history. */
-export interface Line {
+export interface HistoryLine {
   readonly minutesAgo: number
   readonly from: 'Ada' | 'Ben' | 'Cleo' | 'Dario'
   readonly text: string
@@ -10,8 +10,8 @@ const dayMinutes = 24 * 60
 /** Days of short messages that come before the conversation, so that there is something to scroll. */
 const walkDays = 75
 
-/** What Ada and Ben wrote each other, oldest first. */
-export const directHistory: readonly [Line, ...Line[]] = [
+/** The conversation of Ada and Ben, oldest first. */
+export const directHistory: readonly [HistoryLine, ...HistoryLine[]] = [
   {
     minutesAgo: (walkDays + 3) * dayMinutes,
     from: 'Ada',
@@ -38,7 +38,7 @@ export const directHistory: readonly [Line, ...Line[]] = [
 ]
 
 /** Two messages of one day. */
-function walks(index: number): Line[] {
+function walks(index: number): HistoryLine[] {
   const start = (walkDays + 2 - index) * dayMinutes
   const kilometres = (seed: number) => (4 + ((index * seed) % 53) / 10).toFixed(1)
   return [
@@ -47,7 +47,7 @@ function walks(index: number): Line[] {
   ]
 }
 
-export const groupHistory: readonly Line[] = [
+export const groupHistory: readonly HistoryLine[] = [
   { minutesAgo: 1500, from: 'Ben', text: 'Here we are, all three.' },
   { minutesAgo: 1490, from: 'Cleo', text: 'Hello! Who has a map?' },
   { minutesAgo: 1482, from: 'Ada', text: 'I have one, on paper even.' },
@@ -55,7 +55,7 @@ export const groupHistory: readonly Line[] = [
   { minutesAgo: 58, from: 'Cleo', text: 'Is 8:12 early enough for the ferry?' },
 ]
 
-/** What Ada has not read. */
-export const unreadHistory: readonly Line[] = [
+/** Messages that Ada has not read. */
+export const unreadHistory: readonly HistoryLine[] = [
   { minutesAgo: 40, from: 'Dario', text: 'Are you in the office on Monday?' },
 ]

@@ -1,8 +1,8 @@
-/** What the demo begins with: users, contacts, a request, a group and a history. */
+/** The state at the start of the demo: users, contacts, a request, a group and a history. */
 import { randomBytes } from 'node:crypto'
 import type { DemoClock } from '../demo-clock.js'
 import type { DemoServer } from '../demo-server.js'
-import { directHistory, groupHistory, type Line, unreadHistory } from './history.js'
+import { directHistory, groupHistory, type HistoryLine, unreadHistory } from './history.js'
 import { drawLake } from './pictures.js'
 
 /** A user of the page. */
@@ -24,7 +24,12 @@ const minuteMs = 60_000
  */
 export async function createWorld(server: DemoServer, clock: DemoClock): Promise<DemoUser[]> {
   clock.setLate(directHistory[0].minutesAgo * minuteMs)
-  const passwords = { Ada: password(), Ben: password(), Cleo: password(), Dario: password() }
+  const passwords = {
+    Ada: newPassword(),
+    Ben: newPassword(),
+    Cleo: newPassword(),
+    Dario: newPassword(),
+  }
   const ids = await createUsers(server, passwords)
   const groupId = await createContacts(server, ids)
   const lines = [
@@ -54,8 +59,8 @@ export async function createWorld(server: DemoServer, clock: DemoClock): Promise
   return Promise.all([user('Ada'), user('Ben')])
 }
 
-/** No password is known to anything but this run. */
-function password(): string {
+/** Only this run knows the passwords. */
+function newPassword(): string {
   return randomBytes(18).toString('base64url')
 }
 
@@ -89,7 +94,7 @@ async function createContacts(server: DemoServer, ids: Ids): Promise<number> {
 async function send(
   server: DemoServer,
   ids: Ids,
-  line: Line & { readonly type: number; readonly to: number },
+  line: HistoryLine & { readonly type: number; readonly to: number },
 ): Promise<void> {
   const { from, text, type, to } = line
   const body = { type, targets: [to], content_type: 0, content: text }
