@@ -16,7 +16,7 @@ export function hasRun(outcome: CallOutcome, failure: Failure | undefined): bool
 }
 
 /** Returns why the outcome of a send is no success; undefined for one, and for no answer. */
-export function failureIn(outcome: CallOutcome): Failure | undefined {
+export function refusalOf(outcome: CallOutcome): Failure | undefined {
   if (outcome.type === 'lost') return undefined
   if (outcome.type === 'failure') return outcome.failure
   const { data, fails } = outcome.answer

@@ -1,4 +1,4 @@
-/** What the parts of the core ask of one another. */
+/** Interfaces between the parts of the core. */
 import type { LogKey, LogRecord, MessageRecord } from './records.js'
 
 /** Logs, as other parts see it. */
@@ -15,7 +15,7 @@ export interface LogAccess {
   setDelivered(key: LogKey, seq: number): void
 }
 
-/** What Logs tells Unsent, in the batch that has the change. */
+/** Calls of Logs to Unsent, in the batch that has the change. */
 export interface UnsentListener {
   /** An own message with a transaction ID is in the log. */
   stored(message: MessageRecord): void
@@ -27,13 +27,13 @@ export interface UnsentListener {
   dropped(log: LogKey): void
 }
 
-/** What Logs tells Receipts. */
+/** Calls of Logs to Receipts. */
 export interface ReceiptsListener {
   /** A message of the other user of a direct conversation, at this position, is in the pending batch. */
   received(log: LogKey, seq: number): void
 }
 
-/** What Sync tells Things, in the batch that moves `pos`. */
+/** Calls of Sync to Things, in the batch that moves `pos`. */
 export interface ThingsListener {
   /** An entry of `user` of a page: a number of the enumeration userChangeKind, and its ref. */
   changed(kind: number, ref: number): void

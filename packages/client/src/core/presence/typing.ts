@@ -43,7 +43,7 @@ export class Typing implements Part {
     const conversationId = conversationOf(log, this.#context.me)
     if (userId === this.#context.me) {
       // The message ended what the others see, so the next key is signalled.
-      if (!isSignal) this.#signalled.delete(nameOf(conversationId, log.startsWith('g')))
+      if (!isSignal) this.#signalled.delete(keyOfTyping(conversationId, log.startsWith('g')))
       return
     }
     const key = `typing ${conversationId} ${userId}`
@@ -75,7 +75,7 @@ export class Typing implements Part {
 
   #signal(conversationId: number, isGroup: boolean): void {
     const { now, isOpen, me } = this.#context
-    const key = nameOf(conversationId, isGroup)
+    const key = keyOfTyping(conversationId, isGroup)
     const last = this.#signalled.get(key)
     if (!isOpen || (last !== undefined && now < last + pauseMs)) return
     if (this.#signalled.size >= maxPauses) this.#signalled.clear()
@@ -93,6 +93,6 @@ export class Typing implements Part {
 }
 
 /** Names a conversation in maps. */
-function nameOf(conversationId: number, isGroup: boolean): string {
+function keyOfTyping(conversationId: number, isGroup: boolean): string {
   return `${isGroup} ${conversationId}`
 }

@@ -1,6 +1,6 @@
 /** The kinds of things and how each is read. */
 
-/** How things of one kind are read. */
+/** The operation that reads things of one kind, and the form of its answer. */
 export interface ThingKind {
   readonly op: string
   /** Parameters of a page; `refs` has more than one entry with `batch` only. */

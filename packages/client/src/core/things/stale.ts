@@ -19,7 +19,7 @@ export function keysOfChange(kind: number, ref: number, me: number): readonly st
   return changeKinds[kind]?.(ref, me) ?? []
 }
 
-interface Payload {
+interface EventMembers {
   readonly actor_id: number
   readonly user_ids: readonly number[]
   readonly group_id: number
@@ -48,7 +48,7 @@ export function keysOfEvent(
   me: number,
   versionOf: (groupId: number) => number,
 ): readonly string[] {
-  const { actor_id: actor, user_ids: userIds, group_id: group, version } = data as Payload
+  const { actor_id: actor, user_ids: userIds, group_id: group, version } = data as EventMembers
   if (event === 'user.info_updated') return ['profile', `user.${me}`]
   if (event === 'user.settings_updated') return ['settings', `user.${me}`]
   const ownKeys = own[event]

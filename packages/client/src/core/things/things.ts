@@ -25,7 +25,7 @@ const isEmpty = ({ name }: Failure) =>
   /^(.*_not_found|user_deleted|no_permission|.*_required|not_group_member)$/.test(name)
 
 /** One read of one thing, or of a batch. */
-interface Read {
+interface ThingRead {
   readonly kind: ThingKind
   readonly keys: readonly string[]
   readonly refs: readonly number[]
@@ -173,7 +173,7 @@ export class Things implements Part, ThingsListener {
     }
   }
 
-  #page(read: Read, cursor: string): void {
+  #page(read: ThingRead, cursor: string): void {
     const { kind, refs, entries } = read
     const params = { ...kind.params?.(refs), ...(cursor && { cursor }) }
     this.#call(read, kind.op, params, ({ data, cursor: next }) => {
@@ -197,7 +197,7 @@ export class Things implements Part, ThingsListener {
     })
   }
 
-  #call(read: Read, op: string, params: object, answered: (answer: Answer) => void): void {
+  #call(read: ThingRead, op: string, params: object, answered: (answer: Answer) => void): void {
     this.#context.call(op, params, (outcome: CallOutcome) => {
       if (outcome.type === 'answer') answered(outcome.answer)
       else this.#end(read, outcome.type === 'failure' ? outcome.failure : 'lost')
@@ -205,7 +205,7 @@ export class Things implements Part, ThingsListener {
   }
 
   /** Ends a read: with its entries, or without them. */
-  #end(read: Read, failure?: Failure | 'lost'): void {
+  #end(read: ThingRead, failure?: Failure | 'lost'): void {
     this.#reads--
     const { kind, keys, refs, entries } = read
     const isTried = failure === 'lost' || (failure && isRepeated(failure))

@@ -6,7 +6,7 @@ import { isRepeated } from '../outcomes.js'
 /** Pages of 100 changes that are read before the search gives up. */
 const maxPages = 1_000
 
-interface Page {
+interface ChangePage {
   readonly from?: number
   readonly changes: readonly {
     readonly data: { readonly msg_id?: number; readonly transaction_id?: string }
@@ -36,7 +36,7 @@ export function searchChanges(context: Pick<CoreContext, 'call'>, search: Search
       const { failure } = outcome
       return done(isRepeated(failure) ? failure : 'missing')
     }
-    const { from, changes, next, change } = outcome.answer.data as Page
+    const { from, changes, next, change } = outcome.answer.data as ChangePage
     if (!Array.isArray(changes)) return done(failureOf('bad_answer', 'no list of changes', true))
     const found = changes.find((each) => each?.data?.transaction_id === String(transactionId))
     if (found?.data.msg_id) done(found.data.msg_id)

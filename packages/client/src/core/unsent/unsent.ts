@@ -3,7 +3,7 @@ import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { directKey, groupKey, wireLog } from '../log-key.js'
-import { failureIn, hasRun, isRepeated } from '../outcomes.js'
+import { hasRun, isRepeated, refusalOf } from '../outcomes.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../records.js'
 import type { LogAccess, UnsentListener } from '../seams.js'
@@ -12,7 +12,7 @@ import { Lane } from './lane.js'
 import { searchChanges } from './search-changes.js'
 import { Uploads } from './uploads.js'
 
-type Send = Extract<Command, { type: 'send' }>
+type SendCommand = Extract<Command, { type: 'send' }>
 
 const maxUnsent = 10_000
 /** Lanes that wait for an answer at once; other calls of the connection go between. */
@@ -125,7 +125,7 @@ export class Unsent implements Part, UnsentListener {
     this.#dropSent(log, () => true)
   }
 
-  #send(command: Send): Failure | undefined {
+  #send(command: SendCommand): Failure | undefined {
     const { transactionId, conversationId, isGroup, content, file, createdAt } = command
     if (this.#entries.has(transactionId)) return undefined
     if (this.#entries.size >= maxUnsent)
@@ -219,7 +219,7 @@ export class Unsent implements Part, UnsentListener {
       triedAt: entry.triedAt ?? this.#context.serverTime,
     }
     this.#put(tried)
-    const body = bodyOf(entry, this.#context.me)
+    const body = sendBody(entry, this.#context.me)
     this.#context.afterCommit(() => {
       if (lane.current !== transactionId) return
       // The machine may have slept during the commit.
@@ -234,7 +234,7 @@ export class Unsent implements Part, UnsentListener {
     const { transactionId } = before
     const entry = this.#entries.get(transactionId)
     if (!entry || lane.current !== transactionId) return
-    const failure = failureIn(outcome)
+    const failure = refusalOf(outcome)
     if (outcome.type === 'answer' && !failure) {
       const [msgId] = (outcome.answer.msg_ids as number[] | undefined) ?? []
       this.#take(entry, Number(msgId) || 0)
@@ -384,7 +384,7 @@ export class Unsent implements Part, UnsentListener {
 }
 
 /** The call that sends an entry. The sender is named for sessions of Admin tokens. */
-function bodyOf(entry: UnsentRecord, me: number) {
+function sendBody(entry: UnsentRecord, me: number) {
   return {
     content_type: entry.contentType,
     type: entry.isGroup ? 2 : 1,

@@ -6,7 +6,7 @@ import type { Failure } from '../inputs.js'
 import { isRepeated } from '../outcomes.js'
 import type { UnsentRecord } from '../records.js'
 
-/** What happens with an entry after its upload. */
+/** Takes the outcomes of uploads. */
 export interface UploadsListener {
   uploaded(transactionId: number, attachment: string): void
   failed(transactionId: number, failure: Failure): void
@@ -27,14 +27,14 @@ const finalFailures = new Map([
   [14007, 'file_quota_reached'],
 ])
 
-interface Ticket {
+interface UploadTicket {
   readonly upload_url: string
   readonly upload_method: string
   readonly oss_body_param?: Readonly<Record<string, string>>
   readonly download_url: string
 }
 
-interface Upload {
+interface FileUpload {
   readonly entry: UnsentRecord
   /** `waiting` for a place, the session or the next try; else it takes a place. */
   state: 'waiting' | 'paused' | 'ticket' | 'running'
@@ -49,7 +49,7 @@ interface Upload {
 export class Uploads {
   readonly #context: CoreContext
   readonly #listener: UploadsListener
-  readonly #uploads = new Map<number, Upload>()
+  readonly #uploads = new Map<number, FileUpload>()
 
   constructor(context: CoreContext, listener: UploadsListener) {
     this.#context = context
@@ -122,10 +122,11 @@ export class Uploads {
     }
   }
 
-  #ticketCame(transactionId: number, upload: Upload, outcome: CallOutcome): void {
+  #ticketCame(transactionId: number, upload: FileUpload, outcome: CallOutcome): void {
     const { file } = upload.entry
     const failure = outcome.type === 'failure' ? outcome.failure : undefined
-    const ticket = outcome.type === 'answer' ? (outcome.answer.data as Ticket | null) : undefined
+    const ticket =
+      outcome.type === 'answer' ? (outcome.answer.data as UploadTicket | null) : undefined
     if (outcome.type === 'lost') upload.state = 'waiting'
     else if (failure && !isRepeated(failure)) this.#fail(transactionId, failure)
     else if (!file || typeof ticket?.upload_url !== 'string')
@@ -145,7 +146,7 @@ export class Uploads {
     }
   }
 
-  #pause(transactionId: number, upload: Upload, ms: number | undefined): void {
+  #pause(transactionId: number, upload: FileUpload, ms: number | undefined): void {
     upload.state = 'paused'
     const pauseMs = ms ?? backOffMs(this.#context, upload.tries)
     this.#context.after(`upload ${transactionId}`, pauseMs, () => {
