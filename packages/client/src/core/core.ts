@@ -4,8 +4,8 @@ import type { CallOptions, CallOutcome, CoreContext } from './core-context.js'
 import type { Effect } from './effects.js'
 import type { Command, Input } from './inputs.js'
 import { CallCommands } from './link/call-commands.js'
-import { type AnswerFrame, Calls } from './link/calls.js'
-import { Link, type LinkOptions } from './link/link.js'
+import { type AnswerFrame, Calls, type CallsHost } from './link/calls.js'
+import { Link, type LinkHost, type LinkOptions } from './link/link.js'
 import type { LiveState } from './live-state.js'
 import type { EventFrame, OpenedSession, Part } from './part.js'
 import { createParts } from './parts.js'
@@ -36,7 +36,7 @@ const maxCallbacks = 100_000
 const emptyMeta = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
 
 /** The core: gives each input to the parts, and collects their effects. */
-export class Core implements CoreMachine, CoreContext {
+export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
   readonly random: () => number
   readonly #options: CoreOptions
   readonly #link: Link
@@ -70,17 +70,7 @@ export class Core implements CoreMachine, CoreContext {
       isDurable: options.isDurable,
     }
     this.#link = new Link(this, this, options)
-    const core = this
-    this.#calls = new Calls({
-      get now() {
-        return core.#now
-      },
-      later: (run) => this.#later.push(run),
-      after: (key, ms, run) => this.after(key, ms, run),
-      cancel: (key) => this.cancel(key),
-      send: (text) => this.#link.send(text),
-      unanswered: () => this.#link.wakeup(),
-    })
+    this.#calls = new Calls(this)
   }
 
   get now(): number {
@@ -161,6 +151,19 @@ export class Core implements CoreMachine, CoreContext {
     this.#batch.reset()
     this.#batch.setMeta({ pos: '', listCursor: '' })
     for (const part of this.#parts) part.reset?.()
+  }
+
+  /** Runs a callback later in this step. */
+  later(run: () => void): void {
+    this.#later.push(run)
+  }
+
+  send(text: string): void {
+    this.#link.send(text)
+  }
+
+  unanswered(): void {
+    this.#link.wakeup()
   }
 
   /** Link has opened a session. */

@@ -184,6 +184,22 @@ describe('close codes', () => {
     expect(bench.take('abandon')).toHaveLength(1)
   })
 
+  it('keeps to an announced end, whatever the connection does after it', () => {
+    const closing = { event: 'session.closing', data: { code: 4501, reason: 'kicked' } }
+    const silent = online()
+    silent.step({ type: 'wakeup' })
+    silent.pass(3_000)
+    silent.frame(closing)
+    silent.pass(2_000)
+    const nonsense = online()
+    nonsense.frame(closing)
+    nonsense.frame('nonsense')
+    for (const bench of [silent, nonsense]) {
+      expect(bench.status).toMatchObject({ state: 'ended', end: { name: 'kicked' } })
+      expect(bench.connection).toBe(1)
+    }
+  })
+
   it('comes back after the time that the server has named, and no wakeup shortens it', () => {
     const bench = online()
     const data = { code: 4000, reason: 'shutdown', retry_after_ms: 1_700 }
@@ -238,6 +254,18 @@ describe('back-off', () => {
     bench.open()
     bench.pass(10_000)
     bench.end(4005)
+    expect(bench.status.retryInMs).toBe(250)
+  })
+
+  it('begins anew after a session that lasted and fell silent', () => {
+    const bench = connecting()
+    for (let i = 0; i < 8; i++) {
+      bench.end(1006)
+      bench.retry()
+    }
+    bench.open()
+    bench.pass(35_000)
+    bench.end(1006)
     expect(bench.status.retryInMs).toBe(250)
   })
 

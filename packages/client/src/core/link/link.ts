@@ -147,7 +147,7 @@ export class Link {
   handshaken(): void {
     const { appId, userId, deviceGuid, platform, userAgent, sdk } = this.#options
     const { meta } = this.#context.batch
-    this.#heard()
+    this.heard()
     this.#send({
       id: 'open',
       op: 'session.open',
@@ -166,7 +166,7 @@ export class Link {
 
   /** Any frame is a sign of life. */
   heard(): void {
-    this.#heard()
+    this.#heardAt = this.#context.now
   }
 
   /** Takes an answer whose id is text: to session.open, or to a probe. */
@@ -182,20 +182,16 @@ export class Link {
     const text = typeof reason === 'string' ? reason : ''
     this.#closing = { code, reason: text }
     if (isTime(retryAfterMs)) this.#waitFor(retryAfterMs)
-    this.#context.after('link.closing', closingLimitMs, () => {
-      if (this.#closing) this.#replace(code, text)
-    })
+    this.#context.after('link.closing', closingLimitMs, () => this.#replace(text))
   }
 
   /** The connection has ended. */
   ended(code: number, reason: string): void {
-    const { closing, refusal } = { closing: this.#closing, refusal: this.#refusal }
-    const wasStable = this.isOpen && this.#context.now - this.#openedAt >= stableMs
+    const closing = this.#closing
     this.#leave()
-    if (wasStable) this.#failures = 0
     // A cut connection may lose the close frame, not what was announced before.
     const end = isOurs(code) || !closing ? { code, reason } : closing
-    const failure = refusal ?? closeFailure(end.code, end.reason || (closing?.reason ?? ''))
+    const failure = this.#refusal ?? closeFailure(end.code, end.reason || (closing?.reason ?? ''))
     const isRefused = end.code === tokenExpired || end.code === invalidToken
     if (isRefused || endOfToken.includes(end.code)) this.#refuseToken()
     if (isRefused && this.#refusals < maxRefusals) {
@@ -208,9 +204,11 @@ export class Link {
 
   /** What the server sends, or its silence, breaks the contract: connects anew after a time. */
   broken(failure: Failure): void {
-    if (this.#phase !== 'open' && this.#phase !== 'connecting') return
-    this.#abandon()
-    this.#retry(failure)
+    if (this.#closing) this.#replace(failure.message)
+    else if (this.isOpen || this.#phase === 'connecting') {
+      this.#abandon()
+      this.#retry(failure)
+    }
   }
 
   /** The machine was asleep, the network is back, or an answer is missing. */
@@ -245,9 +243,7 @@ export class Link {
     this.#refusal = undefined
     this.#notBefore = 0
     this.#context.emit({ type: 'connect', connection: ++this.#connection })
-    this.#context.after('link.open', openLimitMs, () => {
-      if (this.#phase === 'connecting') this.#replace(1006, 'no session in time')
-    })
+    this.#context.after('link.open', openLimitMs, () => this.#replace('no session in time'))
   }
 
   #opened(frame: AnswerFrame): void {
@@ -299,9 +295,7 @@ export class Link {
     this.#isProbing = true
     // Costs the server no query: it answers that the list is empty.
     this.#send({ id: 'probe', op: 'message.delivered', data: { conversations: [] } })
-    this.#context.after('link.probe', probeLimitMs, () => {
-      if (this.#isProbing) this.#replace(1006, 'no answer to a probe')
-    })
+    this.#context.after('link.probe', probeLimitMs, () => this.#replace('no answer to a probe'))
   }
 
   #endProbe(): void {
@@ -309,27 +303,22 @@ export class Link {
     this.#context.cancel('link.probe')
   }
 
-  #heard(): void {
-    this.#heardAt = this.#context.now
-  }
-
   /** Ends a connection on which no frame came for too long. */
   #watch(ms: number): void {
     this.#context.after('link.silence', ms, () => {
-      if (!this.isOpen) return
       const leftMs = this.#pingMs + silenceMs - (this.#context.now - this.#heardAt)
       if (leftMs > 0) this.#watch(leftMs)
       // A timer that fired far too late has begun a probe, which decides.
       else if (this.#isProbing) this.#watch(this.#pingMs + silenceMs)
-      else this.#replace(1006, 'no heartbeat')
+      else this.#replace('no heartbeat')
     })
   }
 
-  /** Ends the connection without waiting for its close. A session that was open is replaced at once. */
-  #replace(code: number, reason: string): void {
-    const isLost = this.isOpen && code === 1006
+  /** Ends the connection without waiting for its close. A session that was not to end is replaced at once. */
+  #replace(reason: string): void {
+    const isLost = this.isOpen && !this.#closing
     this.#context.emit({ type: 'abandon', connection: this.#connection })
-    if (!isLost) this.ended(code, reason)
+    if (!isLost) this.ended(1006, reason)
     else {
       this.#leave()
       this.#try()
@@ -349,6 +338,7 @@ export class Link {
   /** Forgets everything about the connection. */
   #leave(): void {
     const wasOpen = this.isOpen
+    if (wasOpen && this.#context.now - this.#openedAt >= stableMs) this.#failures = 0
     this.#phase = 'waiting'
     this.#isProbing = false
     this.#closing = undefined
@@ -401,11 +391,7 @@ export class Link {
 
   /** Sends a text on the connection. */
   send(text: string): void {
-    this.#context.emit({
-      type: 'send',
-      connection: this.#connection,
-      text,
-    })
+    this.#context.emit({ type: 'send', connection: this.#connection, text })
   }
 }
 
