@@ -1,7 +1,7 @@
 import type { ConnectionStatus } from '@hermod/client'
 
 /** Returns the state of the connection in words. */
-export function connectionText({ state, retryInMs, end }: ConnectionStatus): string {
+export function connectionText({ state, end }: ConnectionStatus): string {
   switch (state) {
     case 'online':
       return 'Online'
@@ -10,9 +10,7 @@ export function connectionText({ state, retryInMs, end }: ConnectionStatus): str
     case 'connecting':
       return 'Connecting …'
     case 'offline':
-      return retryInMs === undefined
-        ? 'No connection'
-        : `No connection, next try in ${Math.ceil(retryInMs / 1000)} s`
+      return 'No connection, trying again …'
     case 'idle':
       return 'Offline'
     case 'ended':
