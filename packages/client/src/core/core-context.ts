@@ -15,7 +15,7 @@ export interface CallOptions {
   readonly groupId?: number | undefined
 }
 
-/** What every part of the core may use. It lives as long as the core. */
+/** The core, as its parts see it. It lives as long as the client leads. */
 export interface CoreContext {
   /** The time of the current input, milliseconds that only grow. */
   readonly now: number

@@ -17,7 +17,10 @@ export interface ConnectionStatus {
   readonly retryInMs?: number
   /** When offline: why the last try failed, if it is known. */
   readonly failure?: Failure
-  /** When ended: the close code and reason, such as 4501 kicked, or the failure of the token. */
+  /**
+   * When ended: the close code, its name in snake case, such as `kicked` or `replaced`, and the reason;
+   * or why the session or the token was refused.
+   */
   readonly end?: Failure
 }
 

@@ -22,7 +22,7 @@ export interface OpenedSession {
 export interface EventFrame {
   readonly event: string
   readonly data: unknown
-  /** Of numbered events: an integer. */
+  /** An integer; only numbered events have it. */
   readonly change?: number
 }
 

@@ -8,7 +8,7 @@ import { connectNodeSocket } from './node-socket.js'
 /** The number of an unknown platform. */
 const unknownPlatform = 0
 
-/** What Node offers a client: everything is in memory, and each client is alone. */
+/** The ports of Node: everything is in memory, and each client is alone. */
 export const nodePorts: ClientPorts = {
   clock: systemClock,
   connect: connectNodeSocket,

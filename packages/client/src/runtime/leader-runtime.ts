@@ -16,7 +16,7 @@ import type {
 } from './leader.js'
 import { sdk, userAgent } from './sdk.js'
 
-/** What the runtime uses of the ports. */
+/** The ports that the runtime uses. */
 export type LeaderPorts = Pick<ClientPorts, 'clock' | 'connect' | 'upload' | 'wakeups' | 'platform'>
 
 /** Returns the start of leaders for a client. */
@@ -211,7 +211,7 @@ class LeaderRuntime implements Leader {
       this.#connection = this.#ports.connect(gatewayUrl(this.#options.url), listener)
     } catch (error) {
       this.#connection = undefined
-      listener.end({ code: 1006, reason: textOf(error) })
+      listener.end({ code: 1006, reason: errorText(error) })
     }
   }
 
@@ -226,7 +226,7 @@ class LeaderRuntime implements Leader {
       input = { type: 'token', token: await this.#options.token({ isRefused, signal }) }
     } catch (error) {
       const failure = error instanceof ClientError && { failure: plainFailure(error) }
-      input = { type: 'tokenFailed', message: textOf(error), ...failure }
+      input = { type: 'tokenFailed', message: errorText(error), ...failure }
     }
     if (!signal.aborted) this.#input(input)
   }
@@ -290,6 +290,6 @@ function plainFailure({ code, name, message, retry, retryAfterMs }: ClientError)
   return { code, name, message, retry, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-function textOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -20,7 +20,7 @@ export interface LeaderListener {
   failed(failure: StoreFailure): void
 }
 
-/** What a leader starts with. */
+/** Settings of a leader. */
 export interface LeaderOptions {
   /** Everything that is stored. */
   readonly state: StoredState

@@ -13,7 +13,7 @@ export const maxPauseMs = 30_000
 const maxRepeats = 5
 const tooManyRequests = 42_900
 
-/** What Calls needs of the core. */
+/** The core, as Calls sees it. */
 export interface CallsHost {
   readonly now: number
   /** Runs after the current work, in the same step. */

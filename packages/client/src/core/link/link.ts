@@ -78,7 +78,7 @@ export class Link {
   #pingMs = 25_000
   /** The time before which the server does not want this client back. */
   #notBefore = 0
-  /** What `session.closing` has announced. */
+  /** The end that `session.closing` has announced. */
   #closing: { readonly code: number; readonly reason: string } | undefined
   /** The answer to a session.open that failed. */
   #refusal: Failure | undefined
@@ -202,7 +202,7 @@ export class Link {
     else this.#retry(failure)
   }
 
-  /** What the server sends, or its silence, breaks the contract: connects anew after a time. */
+  /** Connects anew after a time, because a frame of the server breaks the contract. */
   broken(failure: Failure): void {
     if (this.#closing) this.#replace(failure.message)
     else if (this.isOpen || this.#phase === 'connecting') {
