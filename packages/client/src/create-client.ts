@@ -87,7 +87,7 @@ export function createClientOn(
     hasToken: liveView(() => live().token !== ''),
     conversations: createConversationList(hub, { parts, summaries, interests }),
     contacts: createContacts(hub, { users, interests, call }),
-    groups: createGroups(hub, { interests, call }),
+    groups: createGroups(hub, { parts, interests, call }),
     profile: deriveView(
       hub,
       () => [thingOf<UserProfile>(session.state, 'profile')],

@@ -169,12 +169,24 @@ it('groups: create, write, receipts, rename, mute, pin, leave', async () => {
   const [a, b] = [await aUser(), await aUser()]
   const [alice, bob] = [await a.connect(), await b.connect()]
   const id = await alice.groups.create({ name: 'Team', userIds: [b.id] })
+  await alice.call('group.settings.enable_read_ack', { group_id: id, value: true })
+  const config = JSON.stringify({ groupMemberList: [b.id] })
+  await alice.conversation(id).send({ text: 'Who reads this?', config })
   const listed = await when(bob.conversations, ({ conversations }) =>
     conversations.some(({ title }) => title === 'Team'),
   )
   expect(listed.conversations).toMatchObject([{ id, kind: 'group', isWritable: true }])
   const group = bob.conversation(id)
   expect(group.kind).toBe('group')
+  const asked = await when(alice.conversation(id).messages, (list) => last(list)?.status === 'sent')
+  const question = last(asked) as Message
+  await expect(alice.conversation(id).receipts(question)).resolves.toEqual({
+    read: [],
+    unread: [b.id],
+  })
+  await when(group.messages, (list) => last(list)?.text === 'Who reads this?')
+  await group.markRead()
+  await when(group.summary, ({ unread }) => unread === 0)
   await group.send('Hi all')
   await when(alice.conversation(id).messages, (list) => last(list)?.text === 'Hi all')
   const members = await when(alice.groups.group(id).members, (list) => list?.length === 2)

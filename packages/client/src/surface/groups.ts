@@ -1,5 +1,6 @@
 import type { Group, Groups, NotDone } from '../api.js'
 import type { GroupMemberInfo, GroupRecord } from '../protocol-types.js'
+import type { ConversationParts } from '../views/conversation-parts.js'
 import { type Hub, shareList } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
 import { thingOf } from '../views/users.js'
@@ -9,13 +10,14 @@ import type { Caller } from './caller.js'
 
 /** What the groups of a client are made of. */
 interface Sources {
+  readonly parts: ConversationParts
   readonly interests: Interests
   readonly call: Caller
 }
 
 /** Makes the groups of a client. */
 export function createGroups(hub: Hub, sources: Sources): Groups {
-  const { interests, call } = sources
+  const { parts, interests, call } = sources
   const handles = new Map<number, Group>()
   const ids = () => thingOf<readonly number[]>(hub.session.state, 'groups')
   const groupOf = (id: number) => thingOf<GroupRecord | null>(hub.session.state, `group.${id}`)
@@ -60,7 +62,9 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
         },
         options,
       )
-      return (data as GroupRecord).group_id
+      const { group_id: id } = data as GroupRecord
+      parts.noteGroup(id)
+      return id
     },
   }
 }

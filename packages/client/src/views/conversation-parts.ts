@@ -10,8 +10,10 @@ export interface ConversationParts {
   keys(id: number, kind: ConversationKind): readonly LogKey[]
   /** The logs that it has. */
   logs(id: number, kind: ConversationKind): readonly LogRecord[]
-  /** The kind, from what is stored. */
+  /** The kind, from what is stored and what the server has answered. */
   kind(id: number): ConversationKind | undefined
+  /** Notes that an ID is that of a group, before its log has arrived. */
+  noteGroup(id: number): void
   /** In the order in which they are sent. */
   unsent(id: number): readonly UnsentRecord[]
   /** Conversations with unsent messages. */
@@ -25,6 +27,7 @@ const none: readonly never[] = []
 /** Makes the parts of the conversations of one client. */
 export function createConversationParts(hub: Hub): ConversationParts {
   const { session } = hub
+  const groups = new Set<number>()
   let unsent: Lists<UnsentRecord> = new Map()
   let isUnsentCurrent = false
   let typing: Lists<number> = new Map()
@@ -61,12 +64,13 @@ export function createConversationParts(hub: Hub): ConversationParts {
     keys,
     logs: (id, kind) => keys(id, kind).flatMap((key) => session.state.logs.get(key) ?? none),
     kind(id) {
-      const { logs } = session.state
-      if (logs.has(`g${id}`)) return 'group'
+      const { logs, things } = session.state
+      if (logs.has(`g${id}`) || groups.has(id) || things.get(`group.${id}`)?.value) return 'group'
       if (keys(id, 'direct').some((key) => logs.has(key))) return 'direct'
       const entry = unsentLists().get(id)?.[0]
       return entry && (entry.isGroup ? 'group' : 'direct')
     },
+    noteGroup: (id) => groups.add(id),
     unsent: (id) => unsentLists().get(id) ?? none,
     unsentIds: () => unsentLists().keys(),
     typing: (id) => typingLists(session.state.live.typing, hub.me).get(id) ?? none,

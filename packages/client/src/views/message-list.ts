@@ -65,8 +65,11 @@ export function createMessageList(
   const isOnline = () => session.state.live.connection.state === 'online'
   const currentWindows = () => {
     const keys = parts.keys(id, kind())
-    if (keys.join() !== windows.map(({ key }) => key).join())
+    if (keys.join() !== windows.map(({ key }) => key).join()) {
       windows = keys.map((key) => new LogWindow(session, key))
+      changes++
+      interests.changed()
+    }
     return windows
   }
   /** The lowest ID from which on the messages of all logs are loaded. */
