@@ -203,7 +203,11 @@ export interface Conversation {
   readonly summary: View<ConversationSummary>
   /** While it has subscribers the messages are kept current and the newest ones are loaded. */
   readonly messages: View<MessageList>
-  /** Loads older messages, from the store or from the server. */
+  /**
+   * Loads older messages, from the store or from the server. A call while another one loads waits
+   * for that one.
+   * @param options.limit how many, 1 to 1,000; default 50
+   */
   loadOlder(options?: CallOptions & { readonly limit?: number }): Promise<void>
   /**
    * Queues a message: it is kept and sent as soon as possible, also after a reload.

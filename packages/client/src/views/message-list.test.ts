@@ -86,6 +86,17 @@ it('message list: older pages are loaded to the beginning', async () => {
   expect(snapshot().hasOlder).toBe(false)
 })
 
+it('message list: two requests for older messages at once load one page', async () => {
+  const { session, conversation, seqs } = aClient()
+  session.apply({ logs: [session.fill(direct, 120)] })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  await Promise.all([conversation.loadOlder({ limit: 10 }), conversation.loadOlder({ limit: 10 })])
+  expect(seqs()).toEqual(range(61, 120))
+  await conversation.loadOlder({ limit: 10 })
+  expect(seqs()).toEqual(range(51, 120))
+})
+
 it('message list: what the store lacks comes from the server', async () => {
   const { session, conversation, seqs, snapshot } = aClient()
   serveHistory(session, 130)

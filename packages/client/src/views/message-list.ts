@@ -223,14 +223,20 @@ export function createMessageList(
       }
     },
   )
+  /** The request in progress; an app that scrolls asks more than once for the same page. */
+  let older: Promise<void> | undefined
   return {
     view,
-    loadOlder: (limit) =>
-      run(async () => {
+    loadOlder(limit) {
+      older ??= run(async () => {
         room += limit
         if (isStale) await loadAgain()
         await loadUpTo(shown().length + limit)
-      }),
+      }).finally(() => {
+        older = undefined
+      })
+      return older
+    },
   }
 }
 
