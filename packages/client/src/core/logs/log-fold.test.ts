@@ -49,7 +49,7 @@ function folded(record: LogRecord, run: (fold: Fold) => void): LogRecord {
 }
 
 const empty = emptyLog(key, me)
-const two = after(empty, stored(1, 1), stored(2, 2))
+const two = { ...after(empty, stored(1, 1), stored(2, 2)), isHeadNeeded: false }
 
 describe('changes of a log', () => {
   it('apply in the order of their numbers, once', () => {
@@ -58,6 +58,10 @@ describe('changes of a log', () => {
     expect(foldChange(fold, stored(4, 4), reader)).toBe('gap')
     expect(foldChange(fold, { change: 3, kind: 'unknown' }, reader)).toBe('gap')
     expect(fold.record).toBe(two)
+  })
+
+  it('that begin a log need its head', () => {
+    expect(after(empty, stored(1, 1)).isHeadNeeded).toBe(true)
   })
 
   it('count messages of others as unread, and have the newest one', () => {
@@ -387,7 +391,8 @@ describe('a log', () => {
             if (found) messages.set(seq, found)
             else messages.delete(seq)
           }
-          record = each.record
+          // A first change needs the head, for the other log of the peer only.
+          record = each.record.change === 1 ? { ...each.record, isHeadNeeded: false } : each.record
         }
         const takeHead = (isNamed: boolean) =>
           run((fold) => {

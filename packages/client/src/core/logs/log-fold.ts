@@ -117,10 +117,13 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
   return 'applied'
 }
 
-/** Tests whether a log that began with its first change has more than its changes say. */
+/**
+ * Tests whether a log that begins with its first change needs its head. The first broadcasts may be
+ * older than the user, and then are hidden; the other log of a peer comes with the head; of a group
+ * more is needed.
+ */
 function isIncomplete({ kind, status }: LogRecord): boolean {
-  // The first broadcasts may be older than the user, and then are hidden.
-  return kind === 'broadcast' || (kind === 'group' && status === undefined)
+  return kind !== 'group' || status === undefined
 }
 
 /** Applies a mark, as a maximum. */
@@ -149,11 +152,16 @@ export function foldMark(
 }
 
 /** The user has read up to a position. */
-export function readUpTo(fold: Fold, seq: number): void {
+function readUpTo(fold: Fold, seq: number): void {
   const { record } = fold
   set(fold, { readSeq: Math.max(seq, record.readSeq) })
   if (seq >= record.seq) set(fold, { unread: 0 })
   else if (record.unread > 0) needHead(fold)
+}
+
+/** The user has read the newest message that is left, and so everything. */
+export function readLast(fold: Fold, { seq }: MessageRecord): void {
+  set(fold, { readSeq: Math.max(seq, fold.record.readSeq), unread: 0 })
 }
 
 /** The server has the position up to which the user has read. */

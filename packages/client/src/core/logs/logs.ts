@@ -10,7 +10,7 @@ import {
   type Fold,
   needHead,
   type Reader,
-  readUpTo,
+  readLast,
   showRead,
 } from './log-fold.js'
 
@@ -189,8 +189,8 @@ export class Logs implements Part {
     this.fold(
       pair,
       (fold) => {
-        const isBefore = record.last && record.last.msgId < msgId
-        if (isBefore && record.unread > 0) readUpTo(fold, record.seq)
+        const { last, unread } = record
+        if (last && last.msgId < msgId && unread > 0) readLast(fold, last)
         else needHead(fold)
       },
       'numbers',

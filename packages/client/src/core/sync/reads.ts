@@ -1,7 +1,7 @@
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
 import { groupKey, keysOf } from '../log-key.js'
-import { confirmRead, foldRead, needHead, readUpTo } from '../logs/log-fold.js'
+import { confirmRead, foldRead, needHead, readLast } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import type { Part } from '../part.js'
 import type { LogKey, LogRecord } from '../records.js'
@@ -73,13 +73,13 @@ export class Reads implements Part {
   }
 
   /** @param isRead false: the server refuses, so it has to say what is unread */
-  #confirm({ key, last, seq, pendingReadMsgId }: LogRecord, msgId: number, isRead: boolean): void {
+  #confirm({ key, last, pendingReadMsgId }: LogRecord, msgId: number, isRead: boolean): void {
     if (pendingReadMsgId === undefined || pendingReadMsgId > msgId) return
     this.#logs.fold(
       key,
       (fold) => {
         confirmRead(fold)
-        if (isRead && last && last.msgId <= msgId) readUpTo(fold, seq)
+        if (isRead && last && last.msgId <= msgId) readLast(fold, last)
         else needHead(fold)
       },
       'numbers',

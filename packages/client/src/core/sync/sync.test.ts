@@ -163,6 +163,14 @@ describe('sync', () => {
     expect(bench.texts).toEqual([])
   })
 
+  it('asks for the head of a log that an event began: the other log of the peer comes with it', () => {
+    const bench = Bench.current()
+    bench.event('message.stored', message(1, { conversation: other }), 1)
+    expect(bench.record('d5.8')).toMatchObject({ change: 1, unread: 1, isHeadNeeded: true })
+    bench.advance(1_000)
+    expect(bench.take('message.sync').data.have).toEqual([{ log: other, change: 1 }])
+  })
+
   it('stores each page with its position, until there is no more', () => {
     const bench = Bench.current()
     bench.event('sync.needed', {})
