@@ -71,12 +71,12 @@ export function MessageList({ conversation, list, unread, scroller, onEdit }: Me
   )
 }
 
-/** Messages of one sender within two minutes stand close together. */
+/** Messages of one sender within five minutes stand close together. */
 function isSameBlock(one: Message, other: Message): boolean {
   return (
     one.senderId === other.senderId &&
     !one.isSystem &&
     !other.isSystem &&
-    other.timestamp - one.timestamp < 120_000
+    other.timestamp - one.timestamp < 300_000
   )
 }
