@@ -39,6 +39,6 @@ export interface ThingsListener {
   changed(kind: number, ref: number): void
   /** Anything may have changed. */
   allChanged(): void
-  /** The version of a group in a head. */
+  /** A head has a new version of a group. */
   groupVersion(groupId: number, version: number): void
 }

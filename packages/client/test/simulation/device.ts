@@ -21,13 +21,18 @@ interface DeviceOptions {
   readonly userId: number
   readonly guid: string | null
   readonly store?: VirtualStore
+  /** Keys of things that its pages show. */
+  readonly wanted: readonly string[]
 }
 
-/** What the pages show all the time. */
-export const wantedThings = [
-  ...['contacts', 'user.1', 'user.2', 'user.3', 'groups', 'pins', 'profile'],
-  ...['group.101', 'members.101', 'group.102', 'members.102'],
-]
+/** What pages may show all the time: little, or everything. */
+export const things = {
+  few: ['pins', 'user.3', 'members.102'],
+  all: [
+    ...['contacts', 'user.1', 'user.2', 'user.3', 'groups', 'pins', 'profile'],
+    ...['group.101', 'members.101', 'group.102', 'members.102'],
+  ],
+} as const
 
 /** The outcome of a command; absent: not yet. */
 export interface Commanded {
@@ -39,7 +44,10 @@ export class Device {
   readonly name: string
   readonly userId: number
   guid: string | null
+  readonly wanted: readonly string[]
   store: VirtualStore
+  /** Stores that have failed. */
+  readonly formerStores: VirtualStore[] = []
   leader!: Tab
   readonly frozen: Tab[] = []
   isOffline = false
@@ -58,12 +66,13 @@ export class Device {
 
   constructor(
     readonly world: Surroundings,
-    { name, userId, guid, store = new VirtualStore() }: DeviceOptions,
+    { name, userId, guid, store = new VirtualStore(), wanted }: DeviceOptions,
   ) {
     this.name = name
     this.userId = userId
     this.guid = guid
     this.store = store
+    this.wanted = wanted
     this.#lead()
   }
 
@@ -107,6 +116,7 @@ export class Device {
   /** The store has failed: everything goes on in memory, with the unsent messages of before, without a device. */
   leaveStore(): void {
     const { unsent } = this.store
+    this.formerStores.push(this.store)
     this.store = new VirtualStore()
     this.store.unsent = new Map(unsent)
     this.guid = null
@@ -127,7 +137,7 @@ export class Device {
     tab.input({
       type: 'command',
       id: `${this.name} things`,
-      command: { type: 'want', caller: 'pages', keys: wantedThings },
+      command: { type: 'want', caller: 'pages', keys: this.wanted },
     })
     for (const [id, { command, outcome }] of this.commands)
       if (!outcome) tab.input({ type: 'command', id, command })

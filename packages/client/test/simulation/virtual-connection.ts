@@ -80,9 +80,9 @@ export class VirtualConnection implements SessionLink {
     this.#down(() => this.#end(code, reason))
   }
 
-  cut(): void {
+  /** @param isNoticed the client notices; default: unless nothing arrives any more */
+  cut(isNoticed = !this.isSilent): void {
     if (this.#isEnded) return
-    const isNoticed = !this.isSilent
     this.isSilent = true
     const session = this.#session
     this.network.agenda.after(this.#delay(), () => session?.end())

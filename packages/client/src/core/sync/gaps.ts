@@ -37,6 +37,11 @@ export class Gaps {
     return this.#targets.has(key)
   }
 
+  /** Tests whether changes are missing that the log has not got since. */
+  isMissing(key: LogKey): boolean {
+    return (this.#targets.get(key) ?? 0) > (this.#logs.get(key)?.change ?? 0)
+  }
+
   /** @param isUrgent the server has said so; else the missing changes may be on their way */
   add(key: LogKey, change: number, isUrgent = false): void {
     const isOpen = this.#targets.has(key)

@@ -270,6 +270,7 @@ export class Sync implements Part {
 
   #takeHead(head: Head, { isList }: SyncPage, { named, stamp, window }: Request): boolean {
     const { key } = head
+    const knownVersion = this.#logs.get(key)?.version ?? 0
     const result = this.#logs.fold(key, (fold, reader) =>
       foldHead(fold, head, {
         ...reader,
@@ -281,10 +282,12 @@ export class Sync implements Part {
       }),
     )
     const { version } = head.state
-    if (version !== undefined && this.#logs.get(key)?.kind === 'group')
+    if (version !== undefined && version > knownVersion)
       this.#things.groupVersion(this.#logs.get(key)?.conversationId ?? 0, version)
     if (isList) this.#listed.add(key)
     if (result === 'missing') this.#gaps.add(key, head.change, true)
+    // The flag stands for the gap in the store until the gap is filled.
+    else if (this.#gaps.isMissing(key)) this.#logs.fold(key, needHead)
     return result === 'taken'
   }
 

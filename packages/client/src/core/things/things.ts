@@ -104,9 +104,9 @@ export class Things implements Part, ThingsListener {
   }
 
   groupVersion(groupId: number, version: number): void {
-    if (version <= this.#versionOf(groupId)) return
-    this.#stale(`group.${groupId}`)
+    // The members may be older than the answer about the group.
     this.#stale(`members.${groupId}`)
+    if (version > this.#versionOf(groupId)) this.#stale(`group.${groupId}`)
   }
 
   #versionOf(groupId: number): number {
@@ -212,8 +212,9 @@ export class Things implements Part, ThingsListener {
     const byRef = kind.batch
       ? new Map(entries.map((entry) => [Object(entry)[kind.batch ?? ''], entry]))
       : undefined
-    if (!failure) this.#failures = 0
-    else if (failure !== 'lost' && isTried) this.#failures++
+    // A refusal is an answer too: it ends the back-off.
+    if (!isTried) this.#failures = 0
+    else if (failure !== 'lost') this.#failures++
     for (const [index, key] of keys.entries()) {
       const isStale = this.#reading.get(key) === true
       this.#reading.delete(key)

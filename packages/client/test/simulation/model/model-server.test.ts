@@ -234,7 +234,7 @@ describe('sessions', () => {
     }
     const first = send(1)
     expect(send(2)).toEqual(first)
-    agenda.run(60_000)
+    agenda.run(80_000)
     expect(send(3)).not.toEqual(first)
   })
 

@@ -29,6 +29,8 @@ function refuse(error: ErrorName): never {
 }
 
 const groupType = 2
+/** The server forgets transactions later than it promises. */
+const graceMs = 10_000
 
 export const operations: Readonly<Record<string, Operation | undefined>> = {
   'message.sync': ({ server, userId }, data) => {
@@ -129,7 +131,8 @@ function send({ server, session, userId }: Caller, data: Json): Json {
   const [target] = targets
   const key = `${userId} ${transactionId}`
   const known = database.transactions.get(key)
-  const isKnown = known && now - known.time < server.options.transactionTtlMs
+  const { agenda, transactionTtlMs } = server.options
+  const isKnown = known && agenda.now - known.time < transactionTtlMs + graceMs
   if (isKnown && transactionId > 0) return { data: true, msg_ids: known.msgIds }
   if (isTransient || (data.content === '' && data.ext !== '')) return { data: true }
   if (type === groupType) {
@@ -141,7 +144,7 @@ function send({ server, session, userId }: Caller, data: Json): Json {
   const { deviceSn } = session
   const draft = { content, content_type, attachment, config, ext, deviceSn, transactionId }
   const { write, msgId } = store(database, name, { senderId: userId, now, draft })
-  if (transactionId > 0) database.transactions.set(key, { time: now, msgIds: [msgId] })
+  if (transactionId > 0) database.transactions.set(key, { time: agenda.now, msgIds: [msgId] })
   server.commit(write)
   return { data: true, msg_ids: [msgId] }
 }

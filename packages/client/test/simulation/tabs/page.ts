@@ -3,7 +3,7 @@ import type { ClientSession } from '../../../src/client-session.js'
 import type { Command } from '../../../src/core/inputs.js'
 import { openSession } from '../../../src/open-session.js'
 import type { TabChange } from '../../../src/ports/tabs.js'
-import { type Surroundings, wantedThings } from '../device.js'
+import { type Surroundings, things } from '../device.js'
 import type { SessionLink } from '../model/model-session.js'
 import { VirtualConnection } from '../virtual-connection.js'
 import { TabLoop, type VirtualBrowser } from './virtual-browser.js'
@@ -70,7 +70,7 @@ export class Page {
       },
     )
     this.session.connect()
-    this.execute({ type: 'want', caller: 'views', keys: wantedThings }).catch(() => {})
+    this.execute({ type: 'want', caller: 'views', keys: things.few }).catch(() => {})
   }
 
   /** @returns when the outcome is there */

@@ -2,6 +2,7 @@
 import { Random } from '../../../../server/test/support/random.js'
 import { Agenda } from '../agenda.js'
 import { differences, logKeyOf } from '../comparison.js'
+import { things } from '../device.js'
 import { ModelServer } from '../model/model-server.js'
 import { direct, group, keyOf, type LogName } from '../model/state.js'
 import { edit, pin, read, recall, store, type Write } from '../model/writes.js'
@@ -84,9 +85,9 @@ export class TabsWorld {
     }
     this.isOffline = false
     this.browser.slowMs = 0
+    for (const page of this.pages) page.loop.thaw()
     if (this.pages.length === 0) this.open()
     for (const page of this.pages) {
-      page.loop.thaw()
       page.tell('resumed')
       page.show(true)
     }
@@ -150,7 +151,8 @@ export class TabsWorld {
   #differences(): string[] {
     const { store: stored } = this.browser
     const connection = this.pages[0]?.session.state.live.connection.state
-    const compared = { name: 'browser', userId: me, store: stored, connection, pending: [] }
+    const wanted = things.few
+    const compared = { name: 'browser', userId: me, store: stored, wanted, connection, pending: [] }
     return [
       ...differences(compared, this.server),
       ...this.pages.flatMap((page) => page.differences()),
