@@ -6,7 +6,7 @@ import { type RolldownOptions, rolldown } from 'rolldown'
 
 /** An entry of the package, bundled and minified as an app does. */
 export interface EntrySize {
-  /** As apps import it. */
+  /** As apps import it; `@hermod/client/core`: the core alone, which no app imports. */
   readonly entry: string
   readonly gzippedBytes: number
   readonly minifiedBytes: number
@@ -17,12 +17,15 @@ export interface EntrySize {
 const checkout = resolve(import.meta.dirname, '../../..')
 const clientFolder = join(checkout, 'packages/client')
 
-/** Measures each entry. What apps have anyway (React, ws, the entry for browsers) is left out. */
+/**
+ * Measures each entry, and the core alone. What apps have anyway (React, ws, the entry for browsers) is
+ * left out.
+ */
 export async function entrySizes(): Promise<EntrySize[]> {
   const { exports } = JSON.parse(readFileSync(join(clientFolder, 'package.json'), 'utf8')) as {
     readonly exports: Readonly<Record<string, { readonly default?: string }>>
   }
-  const sizes: EntrySize[] = []
+  const sizes = [await sizeOf('core', './dist/core/core.js')]
   for (const [entry, { default: file }] of Object.entries(exports))
     if (file?.endsWith('.js')) sizes.push(await sizeOf(entry, file))
   return sizes

@@ -18,6 +18,8 @@ export interface ClientOptions {
 /** Figures of a page, each with its spread over the rounds. */
 export interface BrowserFigures {
   readonly version: string
+  /** Milliseconds from the navigation to the first frame of a page without a client. */
+  readonly barePageMs: Ratio
   /** Milliseconds from the navigation to the first message on the screen. */
   readonly screenFromStoreMs: Ratio
   readonly screenFromNothingMs: Ratio
@@ -77,8 +79,9 @@ export async function measureClient(
     ...figures,
     browser: {
       version: pages.version,
-      screenFromNothingMs: spread(screens, 0),
-      screenFromStoreMs: spread(screens, 1),
+      barePageMs: spread(screens, 0),
+      screenFromNothingMs: spread(screens, 1),
+      screenFromStoreMs: spread(screens, 2),
       appliedInMemoryMs: spread(applied, 0),
       appliedInIndexedDbMs: spread(applied, 1),
       listMs: spread(listed, 0),
@@ -118,16 +121,17 @@ async function makeUsers({ process }: StoredServer, conversations: number): Prom
   return { none: await optionsOf(none), some: await optionsOf(some), many: await optionsOf(many) }
 }
 
-/** @returns milliseconds from nothing, and from the store without a connection */
+/** @returns milliseconds of a bare page, from nothing, and from the store without a connection */
 async function measureScreens(pages: BenchPages, user: PageOptions): Promise<number[]> {
   const profile = await pages.newProfile()
   try {
+    const bare = await (await pages.open(profile, 'bare')).call('firstScreenMs')
     const first = await pages.open(profile, user)
     const fromNothing = await first.call('firstScreenMs')
     await first.call('close')
     await first.close()
     const second = await pages.open(profile, { ...user, token: '' })
-    return [fromNothing, await second.call('firstScreenMs')]
+    return [bare, fromNothing, await second.call('firstScreenMs')]
   } finally {
     await profile.close()
   }
@@ -138,7 +142,7 @@ async function measureApplied(
   { messages, ...options }: Pick<PageOptions, 'appId' | 'storage'> & { readonly messages: number },
 ): Promise<number> {
   const frames = messageFrames(messages, replayUsers, textBytes)
-  await using gateway = await ReplayGateway.start()
+  await using gateway = await ReplayGateway.start(replayUsers)
   const profile = await pages.newProfile()
   try {
     const page = await pages.open(profile)

@@ -13,6 +13,7 @@ export interface PageOptions {
 
 /** Functions of the page, as the global `bench`. */
 export interface BenchPage {
+  /** NaN for a page without options. */
   firstScreenMs(): Promise<number>
   connect(options: PageOptions): Promise<number>
   unread(messages: number): Promise<number>

@@ -2,14 +2,22 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { bundlePage } from './bundles.js'
 import type { BenchPage, PageOptions } from './page.js'
 
 type Method = keyof BenchPage
 
+const callLimitMs = 120_000
 const html =
   '<!doctype html><meta charset="utf-8"><ul id="list"></ul><ul id="messages"></ul><script type="module" src="/page.js"></script>'
+
+/** Shows a frame and says when, without a client. */
+const bare = `<!doctype html><meta charset="utf-8"><p>bare</p><script type="module">
+const shown = new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(performance.now()))))
+globalThis.bench = { firstScreenMs: () => shown }
+</script>`
 
 export class BenchPages implements AsyncDisposable {
   readonly version: string
@@ -25,7 +33,10 @@ export class BenchPages implements AsyncDisposable {
   static async start(executablePath: string): Promise<BenchPages> {
     const script = await bundlePage()
     const site = createServer(({ url }, response) => {
-      const [type, body] = url === '/page.js' ? ['text/javascript', script] : ['text/html', html]
+      const [type, body] =
+        url === '/page.js'
+          ? ['text/javascript', script]
+          : ['text/html', url === '/bare' ? bare : html]
       response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body)
     })
     site.listen(0, '127.0.0.1')
@@ -40,13 +51,14 @@ export class BenchPages implements AsyncDisposable {
     return this.#browser.newContext()
   }
 
-  /** @param screen makes the page show its first screen at once */
-  async open(profile: BrowserContext, screen?: PageOptions): Promise<OpenPage> {
+  /** @param screen makes the page show its first screen at once; `bare`: a page without a client */
+  async open(profile: BrowserContext, screen?: PageOptions | 'bare'): Promise<OpenPage> {
     const page = await profile.newPage()
     // localhost is a secure context, as https is.
     const address = `http://localhost:${(this.#site.address() as AddressInfo).port}/`
-    const hash = screen ? `#${encodeURIComponent(JSON.stringify(screen))}` : ''
-    await page.goto(address + hash)
+    const rest =
+      screen === 'bare' ? screen : screen ? `#${encodeURIComponent(JSON.stringify(screen))}` : ''
+    await page.goto(address + rest)
     return new OpenPage(page)
   }
 
@@ -64,12 +76,20 @@ export class OpenPage {
     this.#page = page
   }
 
-  /** Calls a function of the page. */
+  /** Calls a function of the page. @throws Error when it takes minutes */
   call<Name extends Method>(
     name: Name,
     ...args: Parameters<BenchPage[Name]>
   ): Promise<Awaited<ReturnType<BenchPage[Name]>>> {
-    return this.#page.evaluate(`bench.${name}(...${JSON.stringify(args)})`)
+    const called = this.#page.evaluate<Awaited<ReturnType<BenchPage[Name]>>>(
+      `bench.${name}(...${JSON.stringify(args)})`,
+    )
+    return Promise.race([called, this.#expiry(name)])
+  }
+
+  async #expiry(name: string): Promise<never> {
+    await sleep(callLimitMs, undefined, { ref: false })
+    throw new Error(`${name} of the page has not ended after ${callLimitMs} ms`)
   }
 
   /** Bytes of JavaScript that are in use after a garbage collection. */

@@ -20,7 +20,30 @@ const opened = {
   transaction_ttl_ms: 86_400_000,
   sync: 'needed',
 }
-const synced = { pos: 'start', list: true, more: false, heads: [], user: [], gone: [] }
+
+/** The end of the list of logs: one direct conversation with each of some users, all empty. */
+function synced(users: number) {
+  const heads = Array.from({ length: users }, (_, index) => ({
+    log: conversationOf(index),
+    kind: 'direct',
+    change: 0,
+    seq: 0,
+    unread: 0,
+    read_seq: 0,
+    delivered_seq: 0,
+    peer_read_seq: 0,
+    peer_delivered_seq: 0,
+    latest_msg_id: 0,
+    hidden_msg_id: 0,
+    changes: [],
+    messages: [],
+  }))
+  return { epoch, pos: 'start', list: true, more: false, heads, user: [], gone: [] }
+}
+
+function conversationOf(user: number) {
+  return { low_id: replayUserId, high_id: replayUserId + 1 + user, is_group: false }
+}
 
 export class ReplayGateway implements AsyncDisposable {
   readonly url: string
@@ -33,11 +56,12 @@ export class ReplayGateway implements AsyncDisposable {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  static async start(): Promise<ReplayGateway> {
+  /** @param users other users, each with a conversation */
+  static async start(users: number): Promise<ReplayGateway> {
     const http = createServer((_, response) => response.writeHead(404).end())
     const server = new WebSocketServer({ server: http, path: '/gateway' })
     server.on('connection', (socket) => {
-      socket.on('message', (text) => answer(socket, JSON.parse(String(text))))
+      socket.on('message', (text) => answer(socket, JSON.parse(String(text)), synced(users)))
     })
     http.listen(0, '127.0.0.1')
     await once(http, 'listening')
@@ -63,8 +87,9 @@ export class ReplayGateway implements AsyncDisposable {
 function answer(
   socket: WebSocket,
   { id, op }: { readonly id: unknown; readonly op: string },
+  page: object,
 ): void {
-  const known = { 'session.open': opened, 'message.sync': synced }[op]
+  const known = { 'session.open': opened, 'message.sync': page }[op]
   const envelope = known
     ? { code: 200, data: known, message: null }
     : { code: 50100, data: null, message: 'not a part of the replay', retry: false }
@@ -78,13 +103,13 @@ function answer(
 export function messageFrames(messages: number, users: number, bytes: number): string[] {
   const begun = Date.now()
   return Array.from({ length: messages }, (_, index) => {
-    const peer = replayUserId + 1 + (index % users)
+    const conversation = conversationOf(index % users)
     const seq = 1 + Math.floor(index / users)
     const data = {
-      conversation: { low_id: replayUserId, high_id: peer, is_group: false },
+      conversation,
       msg_id: 2_000_000 + index,
       seq,
-      sender_id: peer,
+      sender_id: conversation.high_id,
       sender_device_sn: 1,
       content_type: 0,
       content: `${index} `.padEnd(bytes, 'x'),

@@ -17,6 +17,7 @@ const figures: ClientFigures = {
   ],
   browser: {
     version: '1.2',
+    barePageMs: same(20),
     screenFromStoreMs: same(100),
     screenFromNothingMs: same(500),
     appliedInMemoryMs: same(700),

@@ -13,6 +13,7 @@ interface Row {
 
 /** Entries with an aim, in bytes gzipped. */
 const sizeAims: Readonly<Record<string, number>> = {
+  '@hermod/client/core': 30_000,
   '@hermod/client': 30_000,
   '@hermod/client/react': 1_500,
 }
@@ -48,6 +49,7 @@ function browserRows(
   const { screenFromStoreMs, screenFromNothingMs, appliedInMemoryMs, appliedInIndexedDbMs } =
     browser
   return [
+    timeRow('page without a client, on screen', browser.barePageMs),
     timeRow('first message on screen, from the store', screenFromStoreMs, 150),
     timeRow('first message on screen, from nothing', screenFromNothingMs, 400),
     timeRow(`${messages} messages applied, in memory`, appliedInMemoryMs),
