@@ -66,7 +66,7 @@ export async function measureClient(
   for (let round = 0; round < rounds; round++) {
     tell(`client: round ${round + 1} of ${rounds}`)
     screens.push(await measureScreens(pages, users.some))
-    const gateway = { messages, appId: users.some.appId }
+    const gateway = { messages, appId: server.process.appId }
     applied.push([
       await measureApplied(pages, { ...gateway, storage: 'memory' }),
       await measureApplied(pages, { ...gateway, storage: 'durable' }),
@@ -90,10 +90,13 @@ export async function measureClient(
   }
 }
 
+/** Returns a user with a new token, since a token belongs to the first device that uses it. */
+type LogIn = () => Promise<PageOptions>
+
 interface Users {
-  readonly none: PageOptions
-  readonly some: PageOptions
-  readonly many: PageOptions
+  readonly none: LogIn
+  readonly some: LogIn
+  readonly many: LogIn
 }
 
 /** Users without conversations, with some long ones, and with many of one message. */
@@ -114,15 +117,16 @@ async function makeUsers({ process }: StoredServer, conversations: number): Prom
       await sender.succeed('POST', '/message/send', { body })
     }
   }
-  const optionsOf = async (userId: number): Promise<PageOptions> => {
+  const logInOf = (userId: number) => async (): Promise<PageOptions> => {
     const token = (await api.options.issueToken?.(appId, userId)) ?? ''
     return { url, appId, userId, token, storage: 'durable' }
   }
-  return { none: await optionsOf(none), some: await optionsOf(some), many: await optionsOf(many) }
+  return { none: logInOf(none), some: logInOf(some), many: logInOf(many) }
 }
 
 /** @returns milliseconds of a bare page, from nothing, and from the store without a connection */
-async function measureScreens(pages: BenchPages, user: PageOptions): Promise<number[]> {
+async function measureScreens(pages: BenchPages, logIn: LogIn): Promise<number[]> {
+  const user = await logIn()
   const profile = await pages.newProfile()
   try {
     const bare = await (await pages.open(profile, 'bare')).call('firstScreenMs')
@@ -148,9 +152,9 @@ async function measureApplied(
     const page = await pages.open(profile)
     const { url } = gateway
     await page.call('connect', { ...options, url, userId: replayUserId, token: 'replay' })
-    const applied = page.call('unread', messages)
+    await page.call('watch', messages)
     gateway.play(frames)
-    return await applied
+    return await page.call('appliedMs')
   } finally {
     await profile.close()
   }
@@ -167,11 +171,11 @@ async function measureList(
   return [full.ms, full.bytes - empty.bytes]
 }
 
-async function listOf(pages: BenchPages, user: PageOptions, conversations: number) {
+async function listOf(pages: BenchPages, logIn: LogIn, conversations: number) {
   const profile = await pages.newProfile()
   try {
     const page = await pages.open(profile)
-    const connected = await page.call('connect', user)
+    const connected = await page.call('connect', await logIn())
     const listed = await page.call('listed', conversations)
     return { ms: connected + listed, bytes: await page.heapBytes() }
   } finally {

@@ -16,12 +16,16 @@ export interface BenchPage {
   /** NaN for a page without options. */
   firstScreenMs(): Promise<number>
   connect(options: PageOptions): Promise<number>
-  unread(messages: number): Promise<number>
+  /** Watches for the first new message, and for the state with as many unread ones. */
+  watch(messages: number): void
+  /** Returns the time between the two. */
+  appliedMs(): Promise<number>
   listed(conversations: number): Promise<number>
   close(): Promise<void>
 }
 
 let client: Client | undefined
+let applied: Promise<number> | undefined
 
 function makeClient({ token, ...options }: PageOptions): Client {
   // Without a token there is no connection: what the page shows is stored.
@@ -96,11 +100,17 @@ const bench: BenchPage = {
     await makeClient(options).connect()
     return performance.now() - begun
   },
-  async unread(messages) {
-    const begun = performance.now()
-    const reached = await until(current().conversations, ({ unread }) => unread >= messages)
-    return reached - begun
+  watch(messages) {
+    const first = new Promise<number>((resolve) => {
+      const end = current().on('message.stored', () => {
+        end()
+        resolve(performance.now())
+      })
+    })
+    const all = until(current().conversations, ({ unread }) => unread >= messages)
+    applied = Promise.all([first, all]).then(([begun, reached]) => reached - begun)
   },
+  appliedMs: async () => (await applied) ?? Number.NaN,
   async listed(conversations) {
     const begun = performance.now()
     const isListed = (list: { conversations: readonly unknown[]; isComplete: boolean }) =>
