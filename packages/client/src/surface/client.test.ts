@@ -245,7 +245,7 @@ it('conversation: the same handle each time; its kind is what is stored, or what
   expect(client.groups.group(7)).toBe(client.groups.group(7))
 })
 
-it('send: a text is a command with a new transaction ID, whose key is the answer', async () => {
+it('send: a text is a command with a new transaction ID, and answers its key', async () => {
   const { session, client } = aClient()
   session.apply({ logs: [aLog('g7')] })
   const key = await client.conversation(7).send('hello')
@@ -407,7 +407,7 @@ it('findByName: a user, or undefined when there is none', async () => {
   session.answer = () => {
     throw new ClientError({ code: 10_000, name: 'user_not_found', message: '', retry: false })
   }
-  expect(await client.contacts.findByName('nobody')).toBeUndefined()
+  expect(await client.contacts.findByName('no-such-user')).toBeUndefined()
 })
 
 it('groups: list, info, members, and calls', async () => {

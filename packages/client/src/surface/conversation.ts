@@ -4,15 +4,15 @@ import type { Clock } from '../ports/clock.js'
 import type { ConversationKind, ConversationParts } from '../views/conversation-parts.js'
 import type { Hub } from '../views/hub.js'
 import type { Interests } from '../views/interests.js'
-import { keyOfTransaction, transactionOf } from '../views/message.js'
-import { createMessageList, pageSize } from '../views/message-list.js'
+import { keyOfTransaction, transactionOf } from '../views/messages/message.js'
+import { createMessageList, pageSize } from '../views/messages/message-list.js'
 import type { Summaries } from '../views/summaries.js'
 import { createView } from '../views/view.js'
 import { checkOptionalText, checkText, refuse } from './arguments.js'
 import { type Caller, signalOf } from './caller.js'
 import { readDraft } from './draft.js'
 
-/** What the conversations of a client are made of. */
+/** Parts of a client that conversations use. */
 export interface ConversationSources {
   readonly hub: Hub
   readonly parts: ConversationParts

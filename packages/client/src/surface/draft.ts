@@ -14,7 +14,7 @@ const fileKinds: readonly (readonly [media: RegExp, contentType: number, fileTyp
 /** The greatest content type of a message that is no operation on another one: forward. */
 const maxContentType = 7
 
-/** What a draft says, in the form of a command. */
+/** The content of a draft, in the form of a command. */
 export interface ReadDraft {
   readonly content: MessageContent
   readonly file?: UnsentFile

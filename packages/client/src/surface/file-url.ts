@@ -6,7 +6,7 @@ const thumbnailType = 2
 const maxThumbnail = 1_600
 const downloads = '/file/download/'
 
-/** What an address needs. */
+/** Parts of an address. */
 interface FileUrlOptions {
   /** Address of the service. */
   readonly url: string

@@ -8,7 +8,7 @@ import { deriveView } from '../views/view.js'
 import { checkId, checkIds, checkOptionalText, checkText, refuse } from './arguments.js'
 import type { Caller } from './caller.js'
 
-/** What the groups of a client are made of. */
+/** Parts of a client that groups use. */
 interface Sources {
   readonly parts: ConversationParts
   readonly interests: Interests

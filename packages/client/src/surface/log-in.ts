@@ -10,7 +10,7 @@ export interface ServiceAddress {
   readonly appId: string
 }
 
-/** Who logs in: one of `username`, `login` and `userId`, and the password. */
+/** The password and one of `username`, `login` and `userId`. */
 export type Credentials = {
   readonly password: string
   /** Names the installation; with it the answer has `pushToken`. At most 128 characters. */

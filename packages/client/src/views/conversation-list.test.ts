@@ -24,7 +24,7 @@ function pins(...value: number[]) {
   return { things: [{ key: 'pins', value, isStale: false }] }
 }
 
-/** A direct conversation with a user above 1, whose last message is of this time. */
+/** A direct conversation with a user above 1, and the time of its last message. */
 function talk(id: number, timestamp: number, unread = 0) {
   const key = `d1.${id}`
   return aLog(key, { seq: 1, unread, last: aMessage(key, 1, { senderId: id, timestamp }) })

@@ -7,7 +7,7 @@ import type { Interests } from './interests.js'
 import type { Summaries } from './summaries.js'
 import { createView } from './view.js'
 
-/** What the list is made of. */
+/** Parts of a client that the list uses. */
 interface Sources {
   readonly parts: ConversationParts
   readonly summaries: Summaries

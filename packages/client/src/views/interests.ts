@@ -2,11 +2,11 @@ import type { Command } from '../core/inputs.js'
 import type { LogKey } from '../core/records.js'
 import type { Session } from '../session.js'
 
-/** What a view needs while it has listeners; absent: nothing of this kind. */
+/** The needs of a view while it has listeners; absent: nothing of this kind. */
 export interface Interest {
   /** Things to read, and to read again when they turn stale. */
   readonly things?: () => Iterable<string>
-  /** Users whose presence is shown. */
+  /** Users that are shown with their presence. */
   readonly presence?: () => Iterable<number>
   /** Logs on screen. */
   readonly logs?: () => Iterable<LogKey>
@@ -14,11 +14,11 @@ export interface Interest {
   readonly rank: number
 }
 
-/** Collects what the views with listeners need, and tells the session when it has changed. */
+/** Collects the needs of the views with listeners, and sends changes to the session. */
 export interface Interests {
   /** @returns ends the interest */
   add(interest: Interest): () => void
-  /** What an interest returns has changed. */
+  /** Notes that an interest returns something else now. */
   changed(): void
 }
 

@@ -3,7 +3,7 @@ import type { LogRecord, UnsentRecord } from '../core/records.js'
 import type { GroupRecord } from '../protocol-types.js'
 import type { ConversationKind, ConversationParts } from './conversation-parts.js'
 import { type Hub, isSameList, memoized, shareObject } from './hub.js'
-import { statusOf, storedMessage, unsentMessage } from './message.js'
+import { statusOf, storedMessage, unsentMessage } from './messages/message.js'
 import { thingOf, type Users } from './users.js'
 
 /** The conversations of a client, one by one; the same object until one changes. */

@@ -1,7 +1,7 @@
 import type { View } from '../api.js'
 import type { Hub } from './hub.js'
 
-/** A view with a cause of its own to change, such as messages that were loaded. */
+/** A view that also changes for other reasons than the state, such as loaded messages. */
 export interface OwnView<T> extends View<T> {
   /** Computes again, and notifies listeners of another value. */
   refresh(): void

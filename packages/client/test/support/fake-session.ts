@@ -32,7 +32,7 @@ const empty: Omit<Batch, 'meta'> = {
   goneThings: [],
 }
 
-/** A session whose state and answers the test sets: no core, no store, no network. */
+/** A session with state and answers that the test sets: no core, no store, no network. */
 export class FakeSession implements ClientSession {
   readonly state = {
     meta: { userId: me, epoch: 'e', pos: 'p', listCursor: '', commit: 0 } as MetaRecord,

@@ -1,18 +1,18 @@
 import { isFullRun } from '@hermod/testkit'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { aLog, aMessage, FakeSession, settled } from '../../test/support/fake-session.js'
-import type { Batch } from '../core/batch.js'
-import type { Command } from '../core/inputs.js'
-import type { LogKey, MessageRecord, SeqRange } from '../core/records.js'
-import { createClientOn } from '../create-client.js'
-import { ClientError, failureOf } from '../errors.js'
+import { aLog, aMessage, FakeSession, settled } from '../../../test/support/fake-session.js'
+import type { Batch } from '../../core/batch.js'
+import type { Command } from '../../core/inputs.js'
+import type { LogKey, MessageRecord, SeqRange } from '../../core/records.js'
+import { createClientOn } from '../../create-client.js'
+import { ClientError, failureOf } from '../../errors.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const keys = ['d1.9', 'b9'] as const
 type Key = (typeof keys)[number]
 
-/** What happens to the conversation, at the server and in the client. */
+/** A change of the conversation, at the server or in the client. */
 type Action =
   /** Messages that arrive, or of which only the newest arrive, as after an absence. */
   | { readonly type: 'write'; readonly key: Key; readonly count: number; readonly arrive: number }
@@ -97,7 +97,7 @@ class World {
     else if (each.type !== 'wait') session.setLive({ connection: { state: each.type } })
   }
 
-  /** What is shown is true: in order, once, as the server has it. */
+  /** The shown messages are in order, once, and as the server has them. */
   check(): void {
     const shown = this.shown.messages.map(({ id, text }) => `${id} ${text}`)
     const known = this.visible.map(({ msgId, content }) => `${msgId} ${content}`)
@@ -185,7 +185,7 @@ function joined(ranges: readonly SeqRange[], [from, to]: SeqRange): readonly Seq
   return [...apart, merged].toSorted((a, b) => a[0] - b[0])
 }
 
-it('message list: whatever happens meanwhile, it shows what the server has, and all of it in the end', async () => {
+it('message list: changes at any moment of a load leave it equal to the server, and complete in the end', async () => {
   const property = fc.asyncProperty(
     fc.array(action, { maxLength: 25 }),
     fc.array(action, { maxLength: 12 }),

@@ -1,14 +1,14 @@
-import type { Message, MessageList, View } from '../api.js'
-import type { Failure } from '../core/inputs.js'
-import type { MessageRecord, UnsentRecord } from '../core/records.js'
-import { ClientError, failureOf } from '../errors.js'
-import type { StateChange } from '../session.js'
-import type { ConversationKind, ConversationParts } from './conversation-parts.js'
-import { type Hub, isSameList, shareList, shareObject } from './hub.js'
-import type { Interests } from './interests.js'
+import type { Message, MessageList, View } from '../../api.js'
+import type { Failure } from '../../core/inputs.js'
+import type { MessageRecord, UnsentRecord } from '../../core/records.js'
+import { ClientError, failureOf } from '../../errors.js'
+import type { StateChange } from '../../session.js'
+import type { ConversationKind, ConversationParts } from '../conversation-parts.js'
+import { type Hub, isSameList, shareList, shareObject } from '../hub.js'
+import type { Interests } from '../interests.js'
 import { statusOf, storedMessage, unsentMessage } from './message.js'
 import { LogWindow } from './message-window.js'
-import { createView } from './view.js'
+import { createView } from '../view.js'
 
 /** Messages of the first page, and of each further one. */
 export const pageSize = 50
@@ -30,7 +30,7 @@ interface StoredRow {
   readonly window: LogWindow
 }
 
-/** What a list of messages is made of. */
+/** Parts of a client that a list of messages uses. */
 interface Sources {
   readonly id: number
   /** The kind of the conversation, as it is known now. */

@@ -6,11 +6,11 @@ import {
   FakeSession,
   me,
   settled,
-} from '../../test/support/fake-session.js'
-import type { Client } from '../api.js'
-import type { Command } from '../core/inputs.js'
-import { createClientOn } from '../create-client.js'
-import { ClientError, failureOf } from '../errors.js'
+} from '../../../test/support/fake-session.js'
+import type { Client } from '../../api.js'
+import type { Command } from '../../core/inputs.js'
+import { createClientOn } from '../../create-client.js'
+import { ClientError, failureOf } from '../../errors.js'
 
 const direct = 'd1.9'
 const broadcasts = 'b9'
@@ -84,6 +84,21 @@ it('message list: older pages are loaded to the beginning', async () => {
   await conversation.loadOlder()
   expect(seqs()).toEqual(range(1, 120))
   expect(snapshot().hasOlder).toBe(false)
+})
+
+it('message list: a listener that comes, goes and comes again, as in strict mode, loads once', async () => {
+  const { session, conversation, seqs } = aClient()
+  session.apply({ logs: [session.fill(direct, 10)] })
+  conversation.messages.subscribe(() => {})()
+  const unsubscribe = conversation.messages.subscribe(() => {})
+  await settled()
+  expect([seqs(), session.reads]).toEqual([range(1, 10), 1])
+  expect(session.commandsOf('onScreen')).toHaveLength(1)
+  unsubscribe()
+  conversation.messages.subscribe(() => {})
+  await settled()
+  expect(session.reads).toBe(1)
+  expect(session.commandsOf('onScreen')).toHaveLength(1)
 })
 
 it('message list: two requests for older messages at once load one page', async () => {
@@ -217,13 +232,13 @@ it('message list: a change that comes while the store is read is not undone by t
   session.beforeRead = () => {
     session.beforeRead = () => {}
     session.apply({
-      messages: [aMessage(direct, 2, { content: 'edited meanwhile' }), aMessage(direct, 4)],
+      messages: [aMessage(direct, 2, { content: 'edited later' }), aMessage(direct, 4)],
       removed: [{ log: direct, seq: 1 }],
       logs: [aLog(direct, { seq: 4, ranges: [[1, 4]] })],
     })
   }
   await settled()
-  expect(texts()).toEqual(['edited meanwhile', 'message 3', 'message 4'])
+  expect(texts()).toEqual(['edited later', 'message 3', 'message 4'])
 })
 
 it('message list: dropped messages of a log are loaded again', async () => {
