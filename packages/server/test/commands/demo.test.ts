@@ -3,13 +3,13 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { isFullRun, TempFolder, testChromium } from '@hermod/testkit'
+import { Child, isFullRun, TempFolder, testChromium } from '@hermod/testkit'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningDemo, startDemo } from '../../dist/context/demo/demo.js'
 import { Stage } from '../../dist/context/demo/scene/stage.js'
 import { steps } from '../../dist/context/demo/scene/steps.js'
-import { runHermod } from '../support/hermod-command.js'
+import { hermodEnvironment, hermodScript, runHermod } from '../support/hermod-command.js'
 
 const executablePath = testChromium()
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -121,10 +121,12 @@ describe('hermod demo --headless', () => {
 
   if (isFullRun && executablePath !== null)
     it('plays every step, and shows no token', async () => {
-      const { code, out, err } = await runHermod(['demo', '--headless', '--port', '0'])
-      expect([code, err]).toEqual([0, ''])
-      expect(out).not.toContain('hmu_')
-      expect(out.trim().split('\n').slice(1, -1)).toEqual(steps.map(({ text }) => text))
+      const line = [process.execPath, hermodScript, 'demo', '--headless', '--port', '0'] as const
+      const child = new Child(line, { env: hermodEnvironment({}) })
+      const { code } = await child.exited
+      const lines = child.output().trim().split('\n')
+      expect([code, lines.slice(1, -1)]).toEqual([0, steps.map(({ text }) => text)])
+      expect(child.output()).not.toContain('hmu_')
     })
 })
 

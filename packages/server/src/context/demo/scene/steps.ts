@@ -147,6 +147,7 @@ export const steps: readonly SceneStep[] = [
       await ada.message('You get this later.').waitFor()
       await ben.message('Are you in the tunnel?').waitFor()
       await ben.seesStatus('You get this later.', 'read')
+      await ada.side.locator('.conversation-title', { hasText: 'online' }).waitFor()
     },
   },
   { text: 'The window with Ben back.', play: (stage) => stage.shoot('back') },
