@@ -6,6 +6,7 @@ import type { Leadership, TabChange, Tabs } from '../ports/tabs.js'
  */
 export function webLockTabs(name: string): Tabs {
   const channel = new BroadcastChannel(name)
+  const ends: (() => void)[] = []
   return {
     isShared: true,
     lead: ({ steal, signal }) => holdLock(name, steal, signal),
@@ -16,8 +17,16 @@ export function webLockTabs(name: string): Tabs {
       return () => channel.removeEventListener('message', heard)
     },
     isVisible: () => document.visibilityState === 'visible',
-    watch: watchPage,
-    close: () => channel.close(),
+    watch(listener) {
+      const end = watchPage(listener)
+      ends.push(end)
+      return end
+    },
+    close() {
+      // The page outlives its client: it must not wake a closed one.
+      for (const end of ends) end()
+      channel.close()
+    },
   }
 }
 

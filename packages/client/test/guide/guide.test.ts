@@ -229,6 +229,11 @@ describe.runIf(executablePath !== null)('the pages of the guide', () => {
     folder.write('calls.ts', callsOf(bob.id))
     const page = await open(await bundledPage('calls.ts'))
     await page.getByText('Please try again.').waitFor()
+    const errors: string[] = []
+    page.on('pageerror', ({ message }) => errors.push(message))
+    // The client of the page is closed, so the browser's signals do not concern it.
+    await page.evaluate("dispatchEvent(new Event('pagehide'))")
+    expect(errors).toEqual([])
     expect(token.requests.slice(0, 2)).toEqual([
       '/chat-token?renew=false',
       '/chat-token?renew=true',
@@ -278,7 +283,9 @@ const sent = new Promise((resolve) => {
 await conversation.send('Hello')
 const message = await sent
 client.disconnect()
-document.body.textContent = await recall(conversation, message)
+const outcome = await recall(conversation, message)
+await client.close()
+document.body.textContent = outcome
 `
 }
 
