@@ -67,6 +67,7 @@ export function emptyLog(key: LogKey, me: number): LogRecord {
   }
 }
 
+/** Starts the changes of a log; the record stays as it is. */
 export function beginFold(record: LogRecord): Fold {
   return {
     record,
@@ -79,6 +80,7 @@ export function beginFold(record: LogRecord): Fold {
   }
 }
 
+/** Changes fields of the log that is folded. */
 export function set(fold: Fold, changes: Partial<LogRecord>): void {
   fold.record = { ...fold.record, ...changes }
 }

@@ -81,10 +81,12 @@ const changeKinds: Readonly<Record<string, LogChange['kind']>> = {
   'change.skipped': 'skipped',
 }
 
+/** Returns the members of an object; of anything else none. */
 export function membersOf(value: unknown): Members {
   return typeof value === 'object' && value !== null ? (value as Members) : {}
 }
 
+/** Returns a list; for anything else an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
@@ -94,6 +96,7 @@ export function countOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 }
 
+/** Returns a text; for anything else ''. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
