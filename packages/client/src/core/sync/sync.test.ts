@@ -230,6 +230,25 @@ describe('sync', () => {
     expect(bench.take('message.sync').data).toMatchObject({ after: '' })
   })
 
+  it.each([
+    ['a position that does not move', { more: true }, {}],
+    ['a cursor that does not move', { list: true, cursor: 'c' }, { list: true, cursor: 'c' }],
+  ])('asks ever less often while there is more after %s', (_what, first, members) => {
+    const bench = Bench.current()
+    bench.event('sync.needed', {})
+    bench.answer(bench.take('message.sync'), page({ pos: 'p1', ...first, ...members }))
+    let calls = 0
+    for (let second = 0; second < 600; second++) {
+      bench.advance(1_000)
+      for (; bench.calls.length > 0; calls++) {
+        const { pos: _pos, ...stuck } = page({ more: true, ...members })
+        bench.answer(bench.take('message.sync'), stuck)
+      }
+    }
+    expect(calls).toBeGreaterThan(5)
+    expect(calls).toBeLessThan(60)
+  })
+
   it('asks again with the next session when the connection ends first', () => {
     const bench = Bench.current()
     bench.event('sync.needed', {})

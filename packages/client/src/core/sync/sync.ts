@@ -17,7 +17,8 @@ interface Request {
   /** Syncs that were due when it was sent. */
   readonly due: number
   readonly isRest: boolean
-  readonly hasPos: boolean
+  readonly pos: string
+  readonly cursor: string
   readonly named: ReadonlyMap<LogKey, readonly (() => void)[]>
   readonly window: number
   readonly stamp: number
@@ -31,6 +32,8 @@ const pages = {
   rest: { limit: 200, window: 1 },
   delta: { limit: 200, window: 10 },
 } as const
+/** Logs whose heads wait. */
+const maxWanted = 10_000
 /** Time to collect logs whose heads are needed; it doubles while answers do not help. */
 const collectMs = 100
 const maxCollectMs = 30_000
@@ -81,6 +84,8 @@ export class Sync implements Part {
   /** Requests the head of a log soon, as {@link LogAccess} says. */
   needHead(key: LogKey, done?: () => void): void {
     const callbacks = this.#wanted.get(key) ?? []
+    // A flag in the record says the same, and is looked at again.
+    if (!done && this.#wanted.size >= maxWanted) return
     if (done) callbacks.push(done)
     this.#wanted.set(key, callbacks)
     this.#collect()
@@ -187,7 +192,8 @@ export class Sync implements Part {
     const request: Request = {
       due: this.#due,
       isRest,
-      hasPos: pos !== '',
+      pos,
+      cursor: isRest ? listCursor : '',
       named: new Map(names.map((key) => [key, this.#wanted.get(key) ?? []])),
       window: page.window,
       stamp: this.#logs.stamp(),
@@ -226,20 +232,21 @@ export class Sync implements Part {
       this.#context.batch.setMeta({ epoch: page.epoch, pos: '', listCursor: '' })
       this.#due++
       // A server that resets a client without a position would do it for ever.
-      if (request.hasPos) this.#run()
+      if (request.pos !== '') this.#run()
       else this.#retry()
       return
     }
     this.#request = undefined
     this.#take(page, request)
-    if (this.isSyncDue || this.#context.batch.meta.listCursor !== '') this.#run()
+    if (isStuck(page, request)) this.#retry()
+    else if (this.isSyncDue || this.#context.batch.meta.listCursor !== '') this.#run()
     else if (this.#wanted.size > 0) this.#collect()
   }
 
   #take(page: SyncPage, request: Request): void {
     const { batch } = this.#context
     const open = new Map(request.named)
-    let isHelped = request.named.size === 0 || !request.hasPos
+    let isHelped = !isStuck(page, request) && (request.named.size === 0 || request.pos === '')
     for (const head of page.heads) {
       const isTaken = this.#takeHead(head, page, request)
       isHelped ||= isTaken && request.named.has(head.key)
@@ -340,6 +347,13 @@ function take(open: Map<LogKey, readonly (() => void)[]>, key: LogKey): readonly
   const callbacks = open.get(key) ?? []
   open.delete(key)
   return callbacks
+}
+
+/** Tests for a page that says where to continue, and has not moved. */
+function isStuck({ hasMore, isList, ...page }: SyncPage, { pos, cursor }: Request): boolean {
+  return (
+    (hasMore && (page.pos ?? pos) === pos) || (isList && cursor !== '' && page.cursor === cursor)
+  )
 }
 
 function isPos(pos: unknown): pos is string {
