@@ -1,5 +1,5 @@
 import type { View } from '../api.js'
-import type { Hub } from './hub.js'
+import { type Hub, memoized } from './hub.js'
 
 /** A view that also changes for other reasons than the state, such as loaded messages. */
 export interface OwnView<T> extends View<T> {
@@ -78,15 +78,6 @@ export function deriveView<const Inputs extends readonly unknown[], T>(
   derive: (...inputs: Inputs) => T,
   start?: () => () => void,
 ): View<T> {
-  let last: Inputs | undefined
-  return createView<T>(
-    hub,
-    (former) => {
-      const next = inputs()
-      if (last?.every((each, index) => Object.is(each, next[index]))) return former as T
-      last = next
-      return derive(...next)
-    },
-    start,
-  )
+  const memo = memoized(derive)
+  return createView<T>(hub, () => memo(...inputs()), start)
 }

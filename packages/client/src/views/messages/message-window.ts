@@ -2,6 +2,7 @@ import type { Batch } from '../../core/batch.js'
 import type { HistoryResult } from '../../core/inputs.js'
 import type { LogKey, LogRecord, MessageRecord } from '../../core/records.js'
 import type { Session } from '../../session.js'
+import { shareObject } from '../hub.js'
 
 /** The most messages that one call of history answers. */
 const maxPage = 100
@@ -139,8 +140,7 @@ export class LogWindow {
   #put(message: MessageRecord): void {
     const former = this.rows.get(message.seq) ?? this.#former?.get(message.seq)
     // The same message is another object each time that it is read.
-    const isSame = former !== undefined && isSameRecord(former, message)
-    this.rows.set(message.seq, isSame ? former : message)
+    this.rows.set(message.seq, shareObject(former, message))
   }
 
   #apply({ isReset, goneLogs, emptiedLogs, hidden, removed, messages }: Batch): boolean {
@@ -174,9 +174,4 @@ function upperHole({ ranges, seq }: LogRecord, lower: number): [number, number] 
     top = from - 1
   }
   return top < lower ? undefined : [lower, top]
-}
-
-function isSameRecord(a: MessageRecord, b: MessageRecord): boolean {
-  const keys = Object.keys(a) as (keyof MessageRecord)[]
-  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
