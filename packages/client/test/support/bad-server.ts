@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openedSession } from './link-bench.js'
 

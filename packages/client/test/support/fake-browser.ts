@@ -1,15 +1,15 @@
 import type { ClientOptions } from '../../src/api.js'
 import type { ClientPorts } from '../../src/client-ports.js'
-import type { LiveState } from '../../src/core/live-state.js'
 import type { Command } from '../../src/core/inputs.js'
+import type { LiveState } from '../../src/core/live-state.js'
 import type { MetaRecord } from '../../src/core/records.js'
 import { type Store, StoreError } from '../../src/ports/store.js'
 import type { Leadership, TabChange, Tabs } from '../../src/ports/tabs.js'
 import type { Leader, LeaderOptions } from '../../src/runtime/leader.js'
 import { TabSession } from '../../src/sessions/tab-session.js'
 import { memoryStore } from '../../src/stores/memory-store.js'
-import { soloTabs } from '../../src/tabs/solo-tabs.js'
 import { emptyMeta } from '../../src/stores/tables.js'
+import { soloTabs } from '../../src/tabs/solo-tabs.js'
 import { aBatch } from './a-batch.js'
 
 /** Lets everything run that needs no time. */

@@ -1,13 +1,13 @@
 import type { ClientOptions } from '../../src/api.js'
 import type { CoreEvent } from '../../src/core/effects.js'
 import type { LiveState } from '../../src/core/live-state.js'
-import { connectNodeSocket } from '../../src/node/node-socket.js'
 import { fetchUpload } from '../../src/node/fetch-upload.js'
+import { connectNodeSocket } from '../../src/node/node-socket.js'
 import type { Clock } from '../../src/ports/clock.js'
 import type { Store } from '../../src/ports/store.js'
-import type { Leader, CommandOutcome } from '../../src/runtime/leader.js'
-import { memoryStore } from '../../src/stores/memory-store.js'
+import type { CommandOutcome, Leader } from '../../src/runtime/leader.js'
 import { type LeaderPorts, leaderStarter } from '../../src/runtime/leader-runtime.js'
+import { memoryStore } from '../../src/stores/memory-store.js'
 
 /** A clock on which everything takes a part of the time. */
 export function fastClock(speed: number): Clock {
