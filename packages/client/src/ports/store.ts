@@ -48,6 +48,11 @@ export interface Store extends StoreReader {
   apply(batch: Batch, generation: number): Promise<void>
   /** Returns the text that names the installation: made at the first call, and kept. */
   deviceGuid(): Promise<string>
+  /**
+   * Lets other tabs delete the store or change its format while this tab sleeps; the next use opens it
+   * again. Absent: this one is never in the way.
+   */
+  release?(): void
   /** Ends the use of the store; what is stored stays. */
   close(): void
   /** Deletes everything, as after a logout. Works on a closed store too. */

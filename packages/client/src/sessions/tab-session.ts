@@ -353,6 +353,7 @@ export class TabSession implements ClientSession {
     if (change === 'suspended') {
       this.#isSuspended = true
       this.#leave()
+      this.#store?.release?.()
     } else if (change === 'resumed' && this.#isSuspended) {
       this.#isSuspended = false
       this.#follow()

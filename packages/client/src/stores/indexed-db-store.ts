@@ -127,9 +127,14 @@ class IndexedDbStore implements Store {
     })
   }
 
+  release(): void {
+    this.#database?.then((database) => database.close()).catch(() => {})
+    this.#database = undefined
+  }
+
   close(): void {
     this.#end ??= 'unavailable'
-    this.#drop()
+    this.release()
   }
 
   async destroy(): Promise<void> {
@@ -140,7 +145,7 @@ class IndexedDbStore implements Store {
     }
     await this.#run(allTables, 'readwrite', clear, 'strict').catch(() => {})
     this.#end = 'deleted'
-    this.#drop()
+    this.release()
     await new Promise<void>((resolve, reject) => {
       const cancel = this.#clock.after(openMs, resolve)
       const request = this.#idb.indexedDB.deleteDatabase(this.#name)
@@ -172,14 +177,9 @@ class IndexedDbStore implements Store {
         const failure = storeError(error)
         if (this.#end) throw new StoreError(this.#end, { cause: error })
         if (isRepeated || error instanceof StoreError || failure.failure === 'quota') throw failure
-        this.#drop()
+        this.release()
       }
     }
-  }
-
-  #drop(): void {
-    this.#database?.then((database) => database.close()).catch(() => {})
-    this.#database = undefined
   }
 
   #openDatabase(): Promise<IDBDatabase> {

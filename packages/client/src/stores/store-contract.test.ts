@@ -303,6 +303,18 @@ describe('the store in IndexedDB', () => {
     expect(await (await open(name)).load()).toEqual({ logs: [], unsent: [], things: [] })
   })
 
+  it('is out of the way of a deletion while it is released', async () => {
+    const { open, deleteByBrowser } = bench()
+    const store = await open(name)
+    const { generation } = await store.lead()
+    await store.apply(aBatch(1, { logs: [aLog('d1.5')] }), generation)
+    store.release?.()
+    expect((await store.load()).logs).toHaveLength(1)
+    store.release?.()
+    await deleteByBrowser()
+    expect((await store.load()).logs).toEqual([])
+  })
+
   it('fails as unavailable when the browser does not open it', async () => {
     let fire = () => {}
     const clock = {

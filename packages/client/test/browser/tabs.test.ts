@@ -1,9 +1,9 @@
 /** The client in Chromium: tabs that end, crash, hang and go offline, and pages without a store. */
 import { isFullRun, testChromium } from '@hermod/testkit'
-import type { BrowserContext } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ChromiumProcess } from './chromium-process.js'
-import { connected, Lab, run, until, viewOf } from './lab.js'
+import { connected, Lab, type Pair, run, until, viewOf } from './lab.js'
 
 const executablePath = testChromium()
 const offlineMs = isFullRun ? 60_000 : 1_500
@@ -43,6 +43,14 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     const follower = await lab.open(context, pair)
     expect(await connected([leader, follower])).toEqual([leader])
     return { pair, leader, follower }
+  }
+
+  /** Names of the databases of Alice. */
+  async function databasesOf(page: Page, { alice }: Pair): Promise<readonly string[]> {
+    const names: readonly string[] = await page.evaluate(
+      'indexedDB.databases().then((all) => all.map(({ name }) => name))',
+    )
+    return names.filter((name) => name.includes(`,${alice.id}]`))
   }
 
   it('shows in one tab what the server has, and keeps it for the next visit', async () => {
@@ -165,10 +173,20 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     await run(follower, 'logOut')
     for (const page of [leader, follower])
       await until(page, 'has ended', ({ sockets, state }) => sockets === 0 && state === 'idle')
-    const names: string[] = await leader.evaluate(
-      'indexedDB.databases().then((all) => all.map(({ name }) => name))',
-    )
-    expect(names.filter((name) => name.includes(`,${pair.alice.id}]`))).toEqual([])
+    expect(await databasesOf(leader, pair)).toEqual([])
+  })
+
+  it('deletes what is stored at once when another tab is frozen, which ends when it thaws', async () => {
+    const { pair, leader, follower } = await openTwo()
+    const session = await context.newCDPSession(leader)
+    await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+    await run(follower, 'send', 'secret')
+    const start = performance.now()
+    await run(follower, 'logOut')
+    expect(performance.now() - start).toBeLessThan(4_000)
+    expect(await databasesOf(follower, pair)).toEqual([])
+    await session.send('Page.setWebLifecycleState', { state: 'active' })
+    await until(leader, 'has ended', ({ state, texts }) => state === 'idle' && texts.length === 0)
   })
 
   it('goes on in memory when the browser gives no more room, and says so', async () => {
