@@ -41,5 +41,14 @@ export function checkFunction(name: string, value: unknown): void {
 /** Checks the address of a service. */
 export function checkUrl(name: string, value: unknown): void {
   const isUrl = typeof value === 'string' && /^https?:\/\/[^/?#]/i.test(value)
-  if (!isUrl || !URL.canParse(value)) refuse(name, 'an address such as https://chat.example.org')
+  if (!isUrl || !parseUrl(value)) refuse(name, 'an address such as https://chat.example.org')
+}
+
+/** Parses an address; undefined: it is none. URL.canParse is missing in browsers of 2023. */
+export function parseUrl(text: string, base?: string): URL | undefined {
+  try {
+    return new URL(text, base)
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,4 @@
-import { refuse } from './arguments.js'
+import { parseUrl, refuse } from './arguments.js'
 
 /** image_type of the contract: a picture that fits into a square. */
 const thumbnailType = 2
@@ -52,7 +52,6 @@ function addressOf(file: string): URL | undefined {
   if (file === '') return undefined
   // Any base will do: only the part after the host of a download counts.
   const base = 'http://service'
-  if (/^[a-z][a-z0-9+.-]*:|^\//i.test(file))
-    return URL.canParse(file, base) ? new URL(file, base) : undefined
+  if (/^[a-z][a-z0-9+.-]*:|^\//i.test(file)) return parseUrl(file, base)
   return new URL(`${downloads}avatar?object_name=${encodeURIComponent(file)}`, base)
 }

@@ -129,14 +129,19 @@ async function post(
 ): Promise<Readonly<Record<string, unknown>>> {
   checkUrl('url', url)
   checkText('appId', appId)
-  const limit = AbortSignal.timeout(limitMs)
+  // AbortSignal.any is missing in browsers of 2023.
+  const ending = new AbortController()
+  const abort = () => ending.abort()
+  const limit = setTimeout(abort, limitMs)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
   let answer: { code?: unknown; data?: unknown; message?: unknown }
   try {
     const response = await fetch(url.replace(/\/+$/, '') + path, {
       method: 'POST',
       headers: { app_id: appId, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      signal: ending.signal,
     })
     answer = (await response.json()) as typeof answer
   } catch (error) {
@@ -146,6 +151,9 @@ async function post(
       ? failureOf('bad_answer', 'the server answered no JSON', true)
       : failureOf('not_connected', 'the server cannot be reached', true)
     throw new ClientError(failure, { cause: error })
+  } finally {
+    clearTimeout(limit)
+    signal?.removeEventListener('abort', abort)
   }
   const { code, data, message } = answer ?? {}
   if (code === 200 && typeof data === 'object' && data !== null) return data as never
