@@ -251,6 +251,8 @@ function onThisServer(text: string): string {
 }
 
 async function write(page: Page, text: string): Promise<void> {
+  // The page logs in before it takes messages.
+  await page.waitForFunction("document.querySelector('input').onchange !== null")
   const field = page.getByLabel('Message')
   await field.fill(text)
   await field.press('Enter')

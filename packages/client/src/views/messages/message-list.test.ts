@@ -326,6 +326,9 @@ it('message list: unsent messages stand last, in their order, with failure and p
     upload: { sent: 2, total: 6 },
     file: file.blob,
   })
+  session.setLive({ uploads: {} })
+  session.apply({ unsent: [anUnsent(3, { order: 3, state: 'queued', file })] })
+  expect(snapshot().messages[2]).toMatchObject({ upload: { sent: 6, total: 6 } })
 })
 
 it('message list: a page that cannot be loaded says so, and is loaded with the next connection', async () => {

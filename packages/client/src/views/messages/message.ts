@@ -52,6 +52,9 @@ export function statusOf(
 /** Returns the view of an unsent message. */
 export function unsentMessage(entry: UnsentRecord, me: number, upload: Message['upload']): Message {
   const { state, file } = entry
+  const total = file?.blob.size ?? 0
+  // The message waits to be sent when its file is uploaded.
+  const sent = state === 'uploading' || state === 'failed' ? 0 : total
   return {
     key: keyOfTransaction(entry.transactionId),
     id: entry.msgId ?? 0,
@@ -65,7 +68,7 @@ export function unsentMessage(entry: UnsentRecord, me: number, upload: Message['
     isEdited: false,
     status: state === 'failed' || state === 'unknown' || state === 'sent' ? state : 'sending',
     ...(state === 'failed' && entry.failure && { failure: entry.failure }),
-    ...(file && { file: file.blob, upload: upload ?? { sent: 0, total: file.blob.size } }),
+    ...(file && { file: file.blob, upload: upload ?? { sent, total } }),
   }
 }
 
