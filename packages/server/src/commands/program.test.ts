@@ -79,6 +79,7 @@ async function run(
       },
       async runDemo({ port, scene, started }) {
         done.push(`demo ${port} ${scene?.screenshots}`)
+        if (port === 81) throw Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' })
         started('http://127.0.0.1:4000/demo')
         scene?.step('Ada writes')
       },
@@ -439,6 +440,12 @@ describe('hermod demo', () => {
     const { code, err } = await run('demo --screenshots shots')
     expect([code, err]).toEqual([2, 'error: --screenshots needs --headless\n'])
     expect((await run('demo --port 65536')).code).toBe(2)
+  })
+
+  it('refuses a port in use in a sentence', async () => {
+    const { code, err } = await run('demo --port 81')
+    const sentence = 'hermod: port 81 is in use; choose another one with --port, or 0 for any\n'
+    expect([code, err]).toEqual([1, sentence])
   })
 })
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { Child, isFullRun, TempFolder, testChromium } from '@hermod/testkit'
+import { Child, isFullRun, TempFolder, testChromium, waitFor } from '@hermod/testkit'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningDemo, startDemo } from '../../dist/context/demo/demo.js'
@@ -36,13 +36,6 @@ describe('the server of the demo', () => {
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
     expect(await response.json()).toMatchObject({ users: [{ name: 'Ada' }, { name: 'Ben' }] })
     expect(await statusUnder(address, 'example.org')).toBe(403)
-  })
-
-  it('refuses a port in use in a sentence', async () => {
-    const { port } = new URL(demo.url)
-    const { code, err } = await runHermod(['demo', '--port', port])
-    const sentence = `hermod: port ${port} is in use; choose another one with --port, or 0 for any\n`
-    expect([code, err]).toEqual([1, sentence])
   })
 })
 
@@ -104,6 +97,21 @@ describe.runIf(executablePath !== null)('the page of the demo', () => {
     await ben.message('By keyboard').waitFor()
     await ada.keys('Escape')
     expect(await focusText(page)).toContain('Ben')
+  })
+})
+
+describe('hermod demo', () => {
+  it('ends at Ctrl+C without an error and removes its data', async () => {
+    using folder = new TempFolder('demo-end')
+    const line = [process.execPath, hermodScript, 'demo', '--port', '0'] as const
+    const child = new Child(line, { env: hermodEnvironment({ TMPDIR: folder.path }) })
+    const isStarted = () => child.output().includes('Two users in one window: http://127.0.0.1:')
+    await waitFor(isStarted, { what: 'the start of the demo', timeoutMs: 60_000 })
+    expect(readdirSync(folder.path)).toHaveLength(1)
+    child.signal('SIGINT')
+    expect(await child.exited).toMatchObject({ code: 0 })
+    expect(readdirSync(folder.path)).toEqual([])
+    expect(child.output()).not.toMatch(/hm[uao]_/)
   })
 })
 

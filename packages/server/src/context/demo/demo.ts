@@ -1,8 +1,9 @@
 /** The demo: a server on a temporary folder with two users, and a page that shows both. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort, TempFolder } from '@hermod/testkit'
+import { freePort } from '@hermod/testkit'
 import { loadConfig } from '../../config/config.js'
 import { startService } from '../server/server.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
@@ -33,14 +34,14 @@ export function startDemo({ port: given }: { readonly port: number }): Promise<R
   if (!existsSync(join(pageFolder, 'chat.js')))
     throw new Error('the page of the demo is not built; run npm run build in the checkout')
   return Lifecycle.start(async (parts) => {
-    const folder = parts.add(new TempFolder('demo'), (each) => each[Symbol.dispose]())
+    const folder = parts.add(makeFolder(), remove)
     // The origin of the page, the only one that may call the server, has the port.
     const port = given === 0 ? await freePort() : given
     const loaded = loadConfig({
       PATH: process.env.PATH,
       HERMOD_HOST: '127.0.0.1',
       HERMOD_PORT: String(port),
-      HERMOD_DATA_DIR: folder.path,
+      HERMOD_DATA_DIR: folder,
       HERMOD_RATE_LIMIT: 'off',
       HERMOD_CORS_ORIGINS: `http://127.0.0.1:${port},http://localhost:${port}`,
       HERMOD_BOOTSTRAP_APP_ID: appId,
@@ -60,4 +61,15 @@ export function startDemo({ port: given }: { readonly port: number }): Promise<R
     session = JSON.stringify({ appId: first.appId, users })
     return { url: `${service.url}/demo`, stop: () => parts.stop() }
   })
+}
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hermod-demo-'))
+  // An error that ends the process leaves nothing behind either.
+  process.once('exit', () => remove(folder))
+  return folder
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
 }
