@@ -117,6 +117,16 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     expect(await connected([leader, follower])).toEqual([follower])
   })
 
+  it('is current again after a step back in the history, which keeps the page', async () => {
+    const pair = await lab.newPair()
+    const page = await lab.open(context, pair)
+    await page.goto(`${lab.pageUrl()}other`)
+    await lab.bobSends(pair, 'while it was away')
+    // The page is not loaded anew: its client is still there.
+    await page.goBack({ waitUntil: 'commit' })
+    await lab.untilEqual(pair, [page], ['while it was away'])
+  })
+
   // It takes these 5 seconds.
   if (isFullRun)
     it('steals the connection from a leader that hangs for 5 seconds', async () => {
