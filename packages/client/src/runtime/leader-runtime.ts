@@ -71,6 +71,10 @@ class LeaderRuntime implements Leader {
     this.#input({ type: 'disconnect' })
   }
 
+  wakeup(): void {
+    this.#input({ type: 'wakeup' })
+  }
+
   execute(id: string, command: Command): void {
     if (this.#commands.has(id)) return
     this.#commands.add(id)

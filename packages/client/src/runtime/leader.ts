@@ -38,6 +38,8 @@ export interface LeaderOptions {
 export interface Leader {
   connect(): void
   disconnect(): void
+  /** The user sees a tab again: the connection may be dead. */
+  wakeup(): void
   execute(id: string, command: Command): void
   cancel(id: string): void
   /** Ends at once: closes the connection, timers and uploads, and writes no further batch. */

@@ -34,6 +34,8 @@ export type TabMessage =
   | { readonly type: 'starting' }
   | { readonly type: 'command'; readonly id: string; readonly command: Command }
   | { readonly type: 'cancel'; readonly id: string }
+  /** The user sees the tab again. */
+  | { readonly type: 'visible' }
   /** The app has called `connect` in this tab. */
   | { readonly type: 'connect' }
   /** The sender is not among the tabs any more. */
@@ -61,6 +63,7 @@ const members: Readonly<Record<ChannelMessage['type'], Readonly<Record<string, C
   command: { id: isText, command: isObject },
   cancel: { id: isText },
   connect: {},
+  visible: {},
   bye: {},
   destroyed: {},
 }

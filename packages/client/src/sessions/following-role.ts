@@ -39,7 +39,9 @@ export class FollowingRole implements Role {
     this.#context = context
     this.#options = options
     this.#endWatch = options.tabs.watch((change) => {
-      if (change === 'visible') this.#ask()
+      if (change !== 'visible') return
+      context.post({ type: 'visible' })
+      this.#ask()
     })
     this.#ask()
   }

@@ -155,6 +155,9 @@ export function lead(context: RoleContext, options: LeadingOptions): Role {
           running.delete(message.id)
           leader.cancel(message.id)
           break
+        case 'visible':
+          leader.wakeup()
+          break
         case 'connect':
           wanting.add(from)
           connect()

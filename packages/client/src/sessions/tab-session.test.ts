@@ -279,6 +279,15 @@ describe('the connection', () => {
     expect(leaderOf(two).isConnected).toBe(true)
   })
 
+  it('is probed when the user sees another tab again', async () => {
+    const browser = new FakeBrowser()
+    const [one, two] = [await browser.open(), await browser.open()]
+    expect(leaderOf(one).wakeups).toBe(0)
+    two.show()
+    await settle()
+    expect(leaderOf(one).wakeups).toBe(1)
+  })
+
   it('is asked for again only when the app says so, not by questions of the tabs', async () => {
     const browser = new FakeBrowser()
     const [one, two] = [await browser.open(), await browser.open({ isVisible: true })]

@@ -330,6 +330,7 @@ export class FakeLeader implements Leader {
   isStopped = false
   isConnected = false
   connects = 0
+  wakeups = 0
   #meta: MetaRecord
   #queue = Promise.resolve()
   readonly #running = new Set<string>()
@@ -371,6 +372,10 @@ export class FakeLeader implements Leader {
   }
 
   cancel(): void {}
+
+  wakeup(): void {
+    this.wakeups++
+  }
 
   stop(): void {
     this.isStopped = true
