@@ -10,6 +10,20 @@ import type {
 
 const messageKey = (log: LogKey, seq: number) => `${log} ${seq}`
 
+/** The changes of a batch by key. */
+const noChanges = () => ({
+  goneLogs: new Set<LogKey>(),
+  emptiedLogs: new Set<LogKey>(),
+  hidden: new Map<LogKey, number>(),
+  removed: new Map<string, { readonly log: LogKey; readonly seq: number }>(),
+  logs: new Map<LogKey, LogRecord>(),
+  messages: new Map<string, MessageRecord>(),
+  unsent: new Map<number, UnsentRecord>(),
+  sent: new Set<number>(),
+  things: new Map<string, ThingRecord>(),
+  goneThings: new Set<string>(),
+})
+
 /**
  * Collects changes until the batch before is committed. Of several changes to one record the last
  * one counts, so a thousand events of a log write its record once.
@@ -18,16 +32,7 @@ export class BatchBuilder {
   #meta: MetaRecord
   #isChanged = false
   #isReset = false
-  readonly #goneLogs = new Set<LogKey>()
-  readonly #emptiedLogs = new Set<LogKey>()
-  readonly #hidden = new Map<LogKey, number>()
-  readonly #removed = new Map<string, { readonly log: LogKey; readonly seq: number }>()
-  readonly #logs = new Map<LogKey, LogRecord>()
-  readonly #messages = new Map<string, MessageRecord>()
-  readonly #unsent = new Map<number, UnsentRecord>()
-  readonly #sent = new Set<number>()
-  readonly #things = new Map<string, ThingRecord>()
-  readonly #goneThings = new Set<string>()
+  #changes = noChanges()
 
   constructor(meta: MetaRecord) {
     this.#meta = meta
@@ -49,107 +54,117 @@ export class BatchBuilder {
 
   /** Drops everything but unsent messages, in the store and here. */
   reset(): void {
+    const { unsent, sent } = this.#change()
+    this.#changes = { ...noChanges(), unsent, sent }
     this.#isReset = true
-    this.#isChanged = true
-    for (const table of [this.#goneLogs, this.#emptiedLogs, this.#hidden, this.#removed])
-      table.clear()
-    for (const table of [this.#logs, this.#messages, this.#things, this.#goneThings]) table.clear()
   }
 
   putLog(record: LogRecord): void {
-    this.#logs.set(record.key, record)
-    this.#isChanged = true
+    this.#change().logs.set(record.key, record)
   }
 
   dropLog(log: LogKey): void {
     this.#forgetMessages(log)
-    this.#logs.delete(log)
-    this.#goneLogs.add(log)
-    this.#isChanged = true
+    this.#changes.logs.delete(log)
+    this.#changes.goneLogs.add(log)
   }
 
   /** Drops all messages of a log. */
   emptyLog(log: LogKey): void {
     this.#forgetMessages(log)
-    this.#emptiedLogs.add(log)
-    this.#isChanged = true
+    this.#changes.emptiedLogs.add(log)
   }
 
   /** Drops messages of a log up to an ID. */
   hide(log: LogKey, msgId: number): void {
-    for (const [key, message] of this.#messages)
-      if (message.log === log && message.msgId <= msgId) this.#messages.delete(key)
-    this.#hidden.set(log, Math.max(msgId, this.#hidden.get(log) ?? 0))
-    this.#isChanged = true
+    const { messages, hidden } = this.#change()
+    for (const [key, message] of messages)
+      if (message.log === log && message.msgId <= msgId) messages.delete(key)
+    hidden.set(log, Math.max(msgId, hidden.get(log) ?? 0))
   }
 
   putMessage(record: MessageRecord): void {
+    const { removed, messages } = this.#change()
     const key = messageKey(record.log, record.seq)
-    this.#removed.delete(key)
-    this.#messages.set(key, record)
-    this.#isChanged = true
+    removed.delete(key)
+    messages.set(key, record)
   }
 
   removeMessage(log: LogKey, seq: number): void {
+    const { removed, messages } = this.#change()
     const key = messageKey(log, seq)
-    this.#messages.delete(key)
-    this.#removed.set(key, { log, seq })
-    this.#isChanged = true
+    messages.delete(key)
+    removed.set(key, { log, seq })
   }
 
   putUnsent(record: UnsentRecord): void {
-    this.#sent.delete(record.transactionId)
-    this.#unsent.set(record.transactionId, record)
-    this.#isChanged = true
+    const { sent, unsent } = this.#change()
+    sent.delete(record.transactionId)
+    unsent.set(record.transactionId, record)
   }
 
   dropUnsent(transactionId: number): void {
-    this.#unsent.delete(transactionId)
-    this.#sent.add(transactionId)
-    this.#isChanged = true
+    const { sent, unsent } = this.#change()
+    unsent.delete(transactionId)
+    sent.add(transactionId)
   }
 
   putThing(record: ThingRecord): void {
-    this.#goneThings.delete(record.key)
-    this.#things.set(record.key, record)
-    this.#isChanged = true
+    const { things, goneThings } = this.#change()
+    goneThings.delete(record.key)
+    things.set(record.key, record)
   }
 
   dropThing(key: string): void {
-    this.#things.delete(key)
-    this.#goneThings.add(key)
-    this.#isChanged = true
+    const { things, goneThings } = this.#change()
+    things.delete(key)
+    goneThings.add(key)
   }
 
   /** Returns what has been collected, and begins the next batch. */
   take(): Batch {
+    const {
+      goneLogs,
+      emptiedLogs,
+      hidden,
+      removed,
+      logs,
+      messages,
+      unsent,
+      sent,
+      things,
+      goneThings,
+    } = this.#changes
     this.#meta = { ...this.#meta, commit: this.#meta.commit + 1 }
     const batch: Batch = {
       meta: this.#meta,
       isReset: this.#isReset,
-      goneLogs: [...this.#goneLogs],
-      emptiedLogs: [...this.#emptiedLogs],
-      hidden: [...this.#hidden].map(([log, msgId]) => ({ log, msgId })),
-      removed: [...this.#removed.values()],
-      logs: [...this.#logs.values()],
-      messages: [...this.#messages.values()],
-      unsent: [...this.#unsent.values()],
-      sent: [...this.#sent],
-      things: [...this.#things.values()],
-      goneThings: [...this.#goneThings],
+      goneLogs: [...goneLogs],
+      emptiedLogs: [...emptiedLogs],
+      hidden: Array.from(hidden, ([log, msgId]) => ({ log, msgId })),
+      removed: [...removed.values()],
+      logs: [...logs.values()],
+      messages: [...messages.values()],
+      unsent: [...unsent.values()],
+      sent: [...sent],
+      things: [...things.values()],
+      goneThings: [...goneThings],
     }
     this.#isReset = false
     this.#isChanged = false
-    for (const table of [this.#goneLogs, this.#emptiedLogs, this.#hidden, this.#removed])
-      table.clear()
-    for (const table of [this.#logs, this.#messages, this.#unsent, this.#sent]) table.clear()
-    for (const table of [this.#things, this.#goneThings]) table.clear()
+    this.#changes = noChanges()
     return batch
   }
 
+  #change() {
+    this.#isChanged = true
+    return this.#changes
+  }
+
   #forgetMessages(log: LogKey): void {
-    for (const [key, message] of this.#messages) if (message.log === log) this.#messages.delete(key)
-    for (const [key, message] of this.#removed) if (message.log === log) this.#removed.delete(key)
-    this.#hidden.delete(log)
+    const { messages, removed, hidden } = this.#change()
+    for (const table of [messages, removed])
+      for (const [key, message] of table) if (message.log === log) table.delete(key)
+    hidden.delete(log)
   }
 }

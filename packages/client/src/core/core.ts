@@ -7,6 +7,7 @@ import { CallCommands } from './link/call-commands.js'
 import { type AnswerFrame, Calls, type CallsHost } from './link/calls.js'
 import { Link, type LinkHost, type LinkOptions } from './link/link.js'
 import type { LiveState } from './live-state.js'
+import { repeatTimer } from './outcomes.js'
 import type { EventFrame, OpenedSession, Part } from './part.js'
 import { createParts } from './parts.js'
 
@@ -30,8 +31,6 @@ export interface CoreOptions extends LinkOptions {
 const lateMs = 5_000
 /** The longest time of a timer of the platforms. */
 const maxTimerMs = 2 ** 31 - 1
-/** Callbacks of one step; more than these are a loop. */
-const maxCallbacks = 100_000
 
 const emptyMeta = { userId: 0, epoch: '', pos: '', listCursor: '', commit: 0 }
 
@@ -185,6 +184,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
   /** The session of Link has ended. */
   closed(): void {
     this.#calls.closed()
+    for (const key of this.#timers.keys()) if (key.startsWith(repeatTimer)) this.cancel(key)
     for (const part of this.#parts) part.closed?.()
   }
 
@@ -206,7 +206,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
         this.#link.token(input.token)
         break
       case 'tokenFailed':
-        this.#link.tokenFailed(input.message, input.failure)
+        this.#link.tokenFailed(input.failure)
         break
       case 'opened':
         if (this.#link.isCurrent(input.connection)) this.#link.handshaken()
@@ -311,11 +311,10 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
   }
 
   #runLater(): void {
-    for (let count = 0; this.#later.length > 0; count++) {
+    while (this.#later.length > 0) {
       const later = this.#later
       this.#later = []
       for (const run of later) this.#guard(run)
-      if (count > maxCallbacks) throw new Error('callbacks of the core call each other for ever')
     }
   }
 

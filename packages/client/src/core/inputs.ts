@@ -74,8 +74,8 @@ export type Input = { readonly now: number } & (
   | { readonly type: 'connect' }
   | { readonly type: 'disconnect' }
   | { readonly type: 'token'; readonly token: string }
-  /** `failure`: of a function that knows the reason; without `retry` it is not asked again by itself. */
-  | { readonly type: 'tokenFailed'; readonly message: string; readonly failure?: Failure }
+  /** Without `retry` the app is not asked again until it connects. */
+  | { readonly type: 'tokenFailed'; readonly failure: Failure }
   | { readonly type: 'opened'; readonly connection: number }
   | { readonly type: 'frame'; readonly connection: number; readonly text: string }
   | {
@@ -99,8 +99,8 @@ export type Input = { readonly now: number } & (
   /** The app does not wait for the outcome of a command any more. */
   | { readonly type: 'cancel'; readonly id: string }
   | { readonly type: 'uploadProgress'; readonly transactionId: number; readonly sentBytes: number }
-  | { readonly type: 'uploaded'; readonly transactionId: number; readonly answer: UploadAnswer }
-  | { readonly type: 'uploadFailed'; readonly transactionId: number }
+  /** The end of an upload; without `answer` none came. */
+  | { readonly type: 'uploaded'; readonly transactionId: number; readonly answer?: UploadAnswer }
 )
 
 /** An input without its time. */

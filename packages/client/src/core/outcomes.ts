@@ -1,12 +1,25 @@
 import { failureOf } from '../errors.js'
-import type { CallOutcome } from './core-context.js'
-import type { Failure } from './inputs.js'
+import { backOffMs } from './back-off.js'
+import type { CallOutcome, CoreContext } from './core-context.js'
+import type { Answer, Failure } from './inputs.js'
+
+/** Timers with this prefix end with the session. */
+export const repeatTimer = 'repeat '
 
 /** Codes of a login that has ended: the call waits for another token. */
 const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
 
 /** True: the same call may succeed later, or its answer says nothing. */
 export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(failure)
+
+/** Returns the time before a repeat: that of the server, else a random one that grows. */
+export function waitMsOf(
+  context: Pick<CoreContext, 'random'>,
+  { retryAfterMs }: Partial<Failure>,
+  failures: number,
+): number {
+  return retryAfterMs ?? backOffMs(context, failures)
+}
 
 /** False: the call was not sent, or was refused before it began. */
 export function hasRun(outcome: CallOutcome, failure: Failure | undefined): boolean {
@@ -26,4 +39,28 @@ export function refusalOf(outcome: CallOutcome): Failure | undefined {
   return data === true
     ? undefined
     : failureOf('bad_answer', 'the answer to the send is not true', true)
+}
+
+/**
+ * Calls an operation, and repeats it after failures that may pass. When the session ends, the
+ * repeats end with it.
+ * @param done takes the answer; undefined: the server refuses
+ */
+export function callUntilAnswered(
+  context: CoreContext,
+  op: string,
+  data: object,
+  done: (answer: Answer | undefined) => void,
+  failures = 0,
+): void {
+  context.call(op, data, (outcome) => {
+    if (outcome.type === 'answer') done(outcome.answer)
+    else if (outcome.type === 'failure') {
+      const { failure } = outcome
+      const repeat = () => callUntilAnswered(context, op, data, done, failures + 1)
+      if (isRepeated(failure))
+        context.after(`${repeatTimer}${op}`, waitMsOf(context, failure, failures), repeat)
+      else done(undefined)
+    }
+  })
 }

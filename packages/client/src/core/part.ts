@@ -29,7 +29,7 @@ export interface EventFrame {
 /** Inputs about uploads, and messages of the store. */
 export type PartInput = Extract<
   Input,
-  { readonly type: 'uploadProgress' | 'uploaded' | 'uploadFailed' | 'messages' }
+  { readonly type: 'uploadProgress' | 'uploaded' | 'messages' }
 >
 
 /**

@@ -3,9 +3,9 @@ import type { ClientPorts } from '../client-ports.js'
 import { Core } from '../core/core.js'
 import type { Effect } from '../core/effects.js'
 import type { Command, Failure, InputBody } from '../core/inputs.js'
-import { ClientError } from '../errors.js'
+import { ClientError, failureOf } from '../errors.js'
 import { type StoreFailure, StoreError } from '../ports/store.js'
-import type { Connection } from '../ports/transport.js'
+import type { Connection, UploadAnswer } from '../ports/transport.js'
 import { gatewayUrl } from './gateway-url.js'
 import type {
   CommandOutcome,
@@ -157,10 +157,8 @@ class LeaderRuntime implements Leader {
         this.#uploads.delete(effect.transactionId)
         break
       case 'result':
-        this.#done(effect.id, { type: 'result', value: effect.value })
-        break
       case 'failure':
-        this.#done(effect.id, { type: 'failure', failure: effect.failure })
+        this.#done(effect.id, effect)
         break
       case 'live':
         this.#notify(() => this.#listener.live(effect.live))
@@ -229,8 +227,7 @@ class LeaderRuntime implements Leader {
     try {
       input = { type: 'token', token: await this.#options.token({ isRefused, signal }) }
     } catch (error) {
-      const failure = error instanceof ClientError && { failure: plainFailure(error) }
-      input = { type: 'tokenFailed', message: errorText(error), ...failure }
+      input = { type: 'tokenFailed', failure: tokenFailure(error) }
     }
     if (!signal.aborted) this.#input(input)
   }
@@ -253,17 +250,17 @@ class LeaderRuntime implements Leader {
     const progress = (sentBytes: number) => {
       if (!signal.aborted) this.#input({ type: 'uploadProgress', transactionId, sentBytes })
     }
-    let input: InputBody
+    let answer: UploadAnswer | undefined
     try {
       const address = String(new URL(url, this.#options.url))
       const upload = { ...request, url: address, onProgress: progress, signal }
-      input = { type: 'uploaded', transactionId, answer: await this.#ports.upload(upload) }
+      answer = await this.#ports.upload(upload)
     } catch {
-      input = { type: 'uploadFailed', transactionId }
+      // No answer: the core tries again.
     }
     if (signal.aborted) return
     this.#uploads.delete(transactionId)
-    this.#input(input)
+    this.#input({ type: 'uploaded', transactionId, ...(answer && { answer }) })
   }
 
   #done(id: string, outcome: CommandOutcome): void {
@@ -289,8 +286,10 @@ class LeaderRuntime implements Leader {
   }
 }
 
-/** Returns a failure that can be posted to other tabs. */
-function plainFailure({ code, name, message, retry, retryAfterMs }: ClientError): Failure {
+/** Returns why the token function has failed, as a failure that can be posted to other tabs. */
+function tokenFailure(error: unknown): Failure {
+  if (!(error instanceof ClientError)) return failureOf('token_failed', errorText(error), true)
+  const { code, name, message, retry, retryAfterMs } = error
   return { code, name, message, retry, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 

@@ -28,7 +28,6 @@ export interface CallsHost {
 interface Call {
   readonly members: object
   readonly done: (outcome: CallOutcome) => void
-  sentAt: number
   repeats: number
 }
 
@@ -41,14 +40,13 @@ export interface AnswerFrame {
 export class Calls {
   readonly #host: CallsHost
   #waiting: Call[] = []
-  /** By number, in the order of sending. */
+  /** By number. */
   readonly #inFlight = new Map<number, Call>()
   #lastId = 0
   #isOpen = false
   #maxInFlight = 1
   #maxFrame = 0
   #pausedUntil = 0
-  #isWatching = false
 
   constructor(host: CallsHost) {
     this.#host = host
@@ -63,15 +61,9 @@ export class Calls {
 
   closed(): void {
     this.#isOpen = false
-    this.#isWatching = false
-    this.#host.cancel('calls.limit')
     this.#host.cancel('calls.pause')
-    const sent = [...this.#inFlight.values()]
-    const waiting = this.#waiting
-    this.#inFlight.clear()
-    this.#waiting = []
-    for (const call of sent) this.#finish(call, { type: 'lost', isSent: true })
-    for (const call of waiting) this.#finish(call, { type: 'lost', isSent: false })
+    for (const id of this.#inFlight.keys()) this.#lose(id)
+    for (const call of this.#waiting.splice(0)) this.#finish(call, { type: 'lost', isSent: false })
   }
 
   /** @returns cancels the call */
@@ -87,7 +79,6 @@ export class Calls {
       done: (outcome) => {
         if (!isCancelled) done(outcome)
       },
-      sentAt: 0,
       repeats: 0,
     }
     if (!this.#isOpen) this.#finish(call, { type: 'lost', isSent: false })
@@ -106,9 +97,8 @@ export class Calls {
   /** Takes an answer; one to no call is ignored. */
   answer(frame: AnswerFrame): void {
     const id = frame.id as number
-    const call = this.#inFlight.get(id)
+    const call = this.#take(id)
     if (!call) return
-    this.#inFlight.delete(id)
     const failure = failureIn(frame)
     if (!failure) {
       const { id: _id, code: _code, message: _message, data, ...extras } = frame
@@ -150,36 +140,33 @@ export class Calls {
       this.#fail(call, failureOf('invalid_argument', `the call is not JSON: ${error}`))
       return
     }
-    if (isLonger(text, this.#maxFrame)) {
+    if (bytesOf(text) > this.#maxFrame) {
       const message = `the call is longer than the ${this.#maxFrame} bytes that the server takes`
       this.#fail(call, failureOf('invalid_argument', message))
       return
     }
     this.#lastId = id
-    call.sentAt = this.#host.now
     this.#inFlight.set(id, call)
     this.#host.send(text)
-    this.#watch()
+    this.#host.after(limitTimer(id), callLimitMs, () => {
+      this.#lose(id)
+      this.#host.unanswered()
+      this.#sendWaiting()
+    })
   }
 
-  /** Ends calls whose answer does not come; one timer for all. */
-  #watch(): void {
-    const [oldest] = this.#inFlight.values()
-    if (this.#isWatching || !oldest) return
-    this.#isWatching = true
-    const leftMs = Math.max(0, oldest.sentAt + callLimitMs - this.#host.now)
-    this.#host.after('calls.limit', leftMs, () => {
-      this.#isWatching = false
-      const bound = this.#host.now - callLimitMs
-      const late = [...this.#inFlight].filter(([, call]) => call.sentAt <= bound)
-      for (const [id, call] of late) {
-        this.#inFlight.delete(id)
-        this.#finish(call, { type: 'lost', isSent: true })
-      }
-      if (late.length > 0) this.#host.unanswered()
-      this.#sendWaiting()
-      this.#watch()
-    })
+  /** Takes a call out of those in flight. */
+  #take(id: number): Call | undefined {
+    const call = this.#inFlight.get(id)
+    this.#inFlight.delete(id)
+    this.#host.cancel(limitTimer(id))
+    return call
+  }
+
+  /** Ends a sent call without an answer. */
+  #lose(id: number): void {
+    const call = this.#take(id)
+    if (call) this.#finish(call, { type: 'lost', isSent: true })
   }
 
   #fail(call: Call, failure: Failure): void {
@@ -215,9 +202,11 @@ export function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < 2 ** 31
 }
 
+const limitTimer = (id: number) => `call ${id}`
+
 const encoder = new TextEncoder()
 
-function isLonger(text: string, bytes: number): boolean {
-  if (text.length > bytes) return true
-  return text.length * 3 > bytes && encoder.encode(text).length > bytes
+/** Returns the length of a text in UTF-8. */
+export function bytesOf(text: string): number {
+  return encoder.encode(text).length
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { failureOf } from '../../errors.js'
 import { LinkBench, openedSession } from '../../../test/support/link-bench.js'
 
 /** A bench that has asked for a connection and has its token. */
@@ -321,7 +322,7 @@ describe('tokens', () => {
   it('a function that fails is asked again later', () => {
     const bench = new LinkBench()
     bench.step({ type: 'connect' })
-    bench.step({ type: 'tokenFailed', message: 'no network' })
+    bench.step({ type: 'tokenFailed', failure: failureOf('token_failed', 'no network', true) })
     expect(bench.status).toMatchObject({
       state: 'offline',
       failure: { name: 'token_failed', message: 'no network' },
@@ -334,7 +335,7 @@ describe('tokens', () => {
     const bench = new LinkBench()
     bench.step({ type: 'connect' })
     const failure = { code: 10_004, name: 'password_incorrect', message: 'x', retry: false }
-    bench.step({ type: 'tokenFailed', message: 'x', failure })
+    bench.step({ type: 'tokenFailed', failure })
     expect(bench.status).toEqual({ state: 'ended', end: failure })
     bench.pass(1_000_000)
     expect(bench.take('token')).toHaveLength(1)

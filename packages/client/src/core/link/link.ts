@@ -123,7 +123,7 @@ export class Link {
   token(token: unknown): void {
     if (this.#phase !== 'token') return
     if (typeof token !== 'string' || token === '')
-      this.tokenFailed('the token function returned no text')
+      this.tokenFailed(failureOf('token_failed', 'the token function returned no text', true))
     else if (token === this.#refusedToken)
       this.#end(
         this.#refusal ?? failureOf('token_failed', 'the token function returned a refused token'),
@@ -135,8 +135,7 @@ export class Link {
     }
   }
 
-  /** @param failure absent: only the message is known, and a later try may succeed */
-  tokenFailed(message: string, failure = failureOf('token_failed', message, true)): void {
+  tokenFailed(failure: Failure): void {
     if (this.#phase !== 'token') return
     this.#context.emit({ type: 'cancelToken' })
     if (failure.retry) this.#retry(failure)
@@ -171,8 +170,10 @@ export class Link {
 
   /** Takes an answer whose id is text: to session.open, or to a probe. */
   answer(frame: AnswerFrame): void {
-    if (frame.id === 'probe') this.#endProbe()
-    else if (frame.id === 'open' && this.#phase === 'connecting') this.#opened(frame)
+    if (frame.id === 'probe') {
+      this.#isProbing = false
+      this.#watch()
+    } else if (frame.id === 'open' && this.#phase === 'connecting') this.#opened(frame)
   }
 
   /** Takes the event `session.closing`; the close follows, or a time limit ends the connection. */
@@ -231,7 +232,7 @@ export class Link {
     this.#become('token', this.#tryStatus())
     this.#context.emit({ type: 'token', isRefused: this.#refusedToken !== '' })
     this.#context.after('link.token', tokenLimitMs, () =>
-      this.tokenFailed(`the token function has not settled for ${tokenLimitMs} ms`),
+      this.tokenFailed(failureOf('token_failed', 'the token function does not settle', true)),
     )
   }
 
@@ -275,7 +276,7 @@ export class Link {
     this.#pingMs = limitOf(session.ping_ms, 25_000, 600_000)
     this.#refusals = 0
     this.#show({ state: 'syncing' })
-    this.#watch(this.#pingMs + silenceMs)
+    this.#watch()
     this.#host.opened(session)
   }
 
@@ -295,21 +296,15 @@ export class Link {
     this.#isProbing = true
     // Costs the server no query: it answers that the list is empty.
     this.#send({ id: 'probe', op: 'message.delivered', data: { conversations: [] } })
-    this.#context.after('link.probe', probeLimitMs, () => this.#replace('no answer to a probe'))
+    this.#context.after('link.silence', probeLimitMs, () => this.#replace('no answer to a probe'))
   }
 
-  #endProbe(): void {
-    this.#isProbing = false
-    this.#context.cancel('link.probe')
-  }
-
-  /** Ends a connection on which no frame came for too long. */
-  #watch(ms: number): void {
-    this.#context.after('link.silence', ms, () => {
-      const leftMs = this.#pingMs + silenceMs - (this.#context.now - this.#heardAt)
-      if (leftMs > 0) this.#watch(leftMs)
-      // A timer that fired far too late has begun a probe, which decides.
-      else if (this.#isProbing) this.#watch(this.#pingMs + silenceMs)
+  /** Ends a connection on which no frame came for too long. A probe in progress decides sooner. */
+  #watch(): void {
+    const leftMs = this.#heardAt + this.#pingMs + silenceMs - this.#context.now
+    this.#context.after('link.silence', leftMs, () => {
+      if (this.#isProbing) return
+      if (this.#context.now < this.#heardAt + this.#pingMs + silenceMs) this.#watch()
       else this.#replace('no heartbeat')
     })
   }
@@ -342,7 +337,7 @@ export class Link {
     this.#phase = 'waiting'
     this.#isProbing = false
     this.#closing = undefined
-    for (const key of ['open', 'probe', 'silence', 'closing', 'token', 'retry'])
+    for (const key of ['open', 'silence', 'closing', 'token', 'retry'])
       this.#context.cancel(`link.${key}`)
     if (wasOpen) this.#host.closed()
   }

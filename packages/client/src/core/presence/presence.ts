@@ -1,7 +1,6 @@
-import { backOffMs } from '../back-off.js'
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import { isRepeated } from '../outcomes.js'
+import { callUntilAnswered } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
 
 /** Users that a connection can watch. */
@@ -21,16 +20,15 @@ export class Presence implements Part {
   readonly #context: CoreContext
   readonly #lists = new Map<string, readonly number[]>()
   /** The list of this connection, as text. */
-  #subscribed = '[]'
+  #subscribed = ''
   #isCalling = false
-  #failures = 0
 
   constructor(context: CoreContext) {
     this.#context = context
   }
 
   opened(): void {
-    this.#subscribed = '[]'
+    this.#subscribed = ''
     this.#isCalling = false
     this.#context.cancel('presence.shown')
     this.#subscribe()
@@ -68,21 +66,14 @@ export class Presence implements Part {
 
   #subscribe(): void {
     const userIds = this.#union()
-    const text = JSON.stringify(userIds)
+    const text = String(userIds)
     if (!this.#context.isOpen || this.#isCalling || text === this.#subscribed) return
     this.#isCalling = true
-    this.#context.call('presence.subscribe', { user_ids: userIds }, (outcome) => {
+    callUntilAnswered(this.#context, 'presence.subscribe', { user_ids: userIds }, (answer) => {
       this.#isCalling = false
-      if (outcome.type === 'lost') return
-      if (outcome.type === 'failure' && isRepeated(outcome.failure)) {
-        const ms = outcome.failure.retryAfterMs ?? backOffMs(this.#context, this.#failures++)
-        this.#context.after('presence', ms, () => this.#subscribe())
-        return
-      }
-      this.#failures = 0
       this.#subscribed = text
-      const states = outcome.type === 'answer' ? (outcome.answer.data as OnlineState[]) : []
-      this.#show(new Set(states.flatMap(({ user_id: id, online }) => (online ? [id] : []))))
+      const states = (answer?.data ?? []) as OnlineState[]
+      this.#show(new Set(states.filter(({ online }) => online).map(({ user_id: id }) => id)))
       this.#subscribe()
     })
   }

@@ -1,7 +1,6 @@
-import { backOffMs } from '../back-off.js'
 import type { CoreContext } from '../core-context.js'
 import { conversationOf } from '../log-key.js'
-import { isRepeated } from '../outcomes.js'
+import { callUntilAnswered } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
 import type { LogKey, LogRecord } from '../records.js'
 import type { LogAccess, ReceiptsListener } from '../seams.js'
@@ -19,13 +18,11 @@ export class Receipts implements Part, ReceiptsListener {
   readonly #context: CoreContext
   readonly #logs: Pick<LogAccess, 'get' | 'setDelivered'>
   /** Stored positions that the server has not confirmed. */
-  readonly #stored = new Map<LogKey, number>()
-  /** Positions of the batch with this commit number. */
-  #pending = new Map<LogKey, number>()
-  #pendingCommit = -1
+  #stored = new Map<LogKey, number>()
   readonly #pushes = new Set<number>()
   #nextAt = 0
-  #failures = 0
+  /** True while a timer or a call confirms positions. */
+  #isConfirming = false
 
   constructor(context: CoreContext, logs: Pick<LogAccess, 'get' | 'setDelivered'>) {
     this.#context = context
@@ -48,24 +45,21 @@ export class Receipts implements Part, ReceiptsListener {
     this.#confirmPushes()
   }
 
+  closed(): void {
+    this.#isConfirming = false
+  }
+
+  /** The history of the server is another one. Callbacks of the former one fill the former map. */
   reset(): void {
-    this.#stored.clear()
-    this.#pending.clear()
+    this.#stored = new Map()
   }
 
   received(log: LogKey, seq: number): void {
-    const { commit } = this.#context.batch.meta
-    if (this.#pendingCommit !== commit) {
-      const pending = new Map<LogKey, number>()
-      this.#pending = pending
-      this.#pendingCommit = commit
-      this.#context.afterCommit(() => {
-        for (const [key, each] of pending)
-          this.#stored.set(key, Math.max(each, this.#stored.get(key) ?? 0))
-        this.#confirmSoon()
-      })
-    }
-    this.#pending.set(log, Math.max(seq, this.#pending.get(log) ?? 0))
+    const stored = this.#stored
+    this.#context.afterCommit(() => {
+      stored.set(log, Math.max(seq, stored.get(log) ?? 0))
+      this.#confirmSoon()
+    })
   }
 
   event({ event, data }: EventFrame): void {
@@ -76,37 +70,31 @@ export class Receipts implements Part, ReceiptsListener {
   }
 
   #confirmSoon(): void {
-    const ms = Math.max(0, this.#nextAt - this.#context.now)
-    if (this.#stored.size > 0) this.#context.after('delivered', ms, () => this.#confirm())
+    if (this.#isConfirming || this.#stored.size === 0) return
+    this.#isConfirming = true
+    this.#context.after('delivered', this.#nextAt - this.#context.now, () => this.#confirm())
   }
 
   #confirm(): void {
-    if (!this.#context.isOpen) return
-    const batch: [LogKey, number][] = []
-    for (const [key, seq] of this.#stored) {
-      if (batch.length >= maxBatch) break
+    const { isOpen, now, me } = this.#context
+    for (const [key, seq] of this.#stored)
       if ((this.#logs.get(key)?.deliveredSeq ?? 0) >= seq) this.#stored.delete(key)
-      else batch.push([key, seq])
+    const batch = [...this.#stored].slice(0, maxBatch)
+    if (!isOpen || batch.length === 0) {
+      this.#isConfirming = false
+      return
     }
-    if (batch.length === 0) return
-    this.#nextAt = this.#context.now + pauseMs
+    this.#nextAt = now + pauseMs
     const conversations = batch.map(([key, seq]) => ({
-      conversation_id: conversationOf(key, this.#context.me),
+      conversation_id: conversationOf(key, me),
       seq,
     }))
-    this.#context.call('message.delivered', { conversations }, (outcome) => {
-      if (outcome.type === 'lost') return
-      if (outcome.type === 'failure' && isRepeated(outcome.failure)) {
-        const { retryAfterMs } = outcome.failure
-        this.#nextAt =
-          this.#context.now + (retryAfterMs ?? backOffMs(this.#context, this.#failures++))
-      } else {
-        this.#failures = 0
-        for (const [key, seq] of batch) {
-          if (this.#stored.get(key) === seq) this.#stored.delete(key)
-          if (outcome.type === 'answer') this.#logs.setDelivered(key, seq)
-        }
+    callUntilAnswered(this.#context, 'message.delivered', { conversations }, (answer) => {
+      for (const [key, seq] of batch) {
+        if (this.#stored.get(key) === seq) this.#stored.delete(key)
+        if (answer) this.#logs.setDelivered(key, seq)
       }
+      this.#isConfirming = false
       this.#confirmSoon()
     })
   }

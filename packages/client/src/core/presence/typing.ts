@@ -8,13 +8,12 @@ const shownMs = 6_000
 /** Time between two signals of the own user in a conversation. */
 const pauseMs = 3_000
 const maxShown = 200
-const maxPauses = 1_000
 
 /** Shows which users type, and signals that the own user types. */
 export class Typing implements Part {
   readonly #context: CoreContext
-  /** Time of the last own signal by conversation. */
-  readonly #signalled = new Map<string, number>()
+  /** Conversations in which the own user was signalled a moment ago. */
+  readonly #signalled = new Set<string>()
 
   constructor(context: CoreContext) {
     this.#context = context
@@ -46,40 +45,28 @@ export class Typing implements Part {
       if (!isSignal) this.#signalled.delete(keyOfTyping(conversationId, log.startsWith('g')))
       return
     }
+    const isTyping = isSignal && state === 'typing'
     const key = `typing ${conversationId} ${userId}`
+    this.#context.cancel(key)
+    this.#show(conversationId, userId, isTyping)
+    if (isTyping) this.#context.after(key, shownMs, () => this.#show(conversationId, userId, false))
+  }
+
+  #show(conversationId: number, userId: number, isTyping: boolean): void {
     const { typing } = this.#context.live
     const others = typing.filter(
       (each) => each.conversationId !== conversationId || each.userId !== userId,
     )
-    const end = () => {
-      if (others.length < typing.length) this.#hide(conversationId, userId)
-    }
-    if (!isSignal || state !== 'typing') {
-      this.#context.cancel(key)
-      end()
-      return
-    }
-    if (others.length === typing.length) {
-      if (typing.length >= maxShown) return
-      this.#context.setLive({ typing: [...typing, { conversationId, userId }] })
-    }
-    this.#context.after(key, shownMs, () => this.#hide(conversationId, userId))
-  }
-
-  #hide(conversationId: number, userId: number): void {
-    const typing = this.#context.live.typing.filter(
-      (each) => each.conversationId !== conversationId || each.userId !== userId,
-    )
-    this.#context.setLive({ typing })
+    if (isTyping === others.length < typing.length || others.length >= maxShown) return
+    this.#context.setLive({ typing: isTyping ? [...others, { conversationId, userId }] : others })
   }
 
   #signal(conversationId: number, isGroup: boolean): void {
-    const { now, isOpen, me } = this.#context
+    const { isOpen, me } = this.#context
     const key = keyOfTyping(conversationId, isGroup)
-    const last = this.#signalled.get(key)
-    if (!isOpen || (last !== undefined && now < last + pauseMs)) return
-    if (this.#signalled.size >= maxPauses) this.#signalled.clear()
-    this.#signalled.set(key, now)
+    if (!isOpen || this.#signalled.has(key)) return
+    this.#signalled.add(key)
+    this.#context.after(key, pauseMs, () => this.#signalled.delete(key))
     const signal = {
       type: isGroup ? 2 : 1,
       targets: [conversationId],
@@ -92,7 +79,7 @@ export class Typing implements Part {
   }
 }
 
-/** Names a conversation in maps. */
+/** Names the signals of a conversation. */
 function keyOfTyping(conversationId: number, isGroup: boolean): string {
-  return `${isGroup} ${conversationId}`
+  return `signal ${isGroup} ${conversationId}`
 }

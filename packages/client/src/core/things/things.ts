@@ -1,8 +1,7 @@
 import { failureOf } from '../../errors.js'
-import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Answer, Command, Failure } from '../inputs.js'
-import { isRepeated } from '../outcomes.js'
+import { isRepeated, waitMsOf } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
 import type { ThingRecord } from '../records.js'
 import type { ThingsListener } from '../seams.js'
@@ -91,8 +90,7 @@ export class Things implements Part, ThingsListener {
   }
 
   event(frame: EventFrame): void {
-    const versionOf = (groupId: number) => this.#versionOf(groupId)
-    for (const key of keysOfEvent(frame, this.#context.me, versionOf)) this.#stale(key)
+    for (const key of keysOfEvent(frame, this.#context.me)) this.#stale(key)
   }
 
   changed(kind: number, ref: number): void {
@@ -106,12 +104,9 @@ export class Things implements Part, ThingsListener {
   groupVersion(groupId: number, version: number): void {
     // The members may be older than the answer about the group.
     this.#stale(`members.${groupId}`)
-    if (version > this.#versionOf(groupId)) this.#stale(`group.${groupId}`)
-  }
-
-  #versionOf(groupId: number): number {
     const { value } = this.#records.get(`group.${groupId}`) ?? {}
-    return (value as { readonly version?: number } | null | undefined)?.version ?? -1
+    const { version: read = -1 } = (value ?? {}) as { readonly version?: number }
+    if (version > read) this.#stale(`group.${groupId}`)
   }
 
   #stale(key: string): void {
@@ -200,25 +195,24 @@ export class Things implements Part, ThingsListener {
   #call(read: ThingRead, op: string, params: object, answered: (answer: Answer) => void): void {
     this.#context.call(op, params, (outcome: CallOutcome) => {
       if (outcome.type === 'answer') answered(outcome.answer)
-      else this.#end(read, outcome.type === 'failure' ? outcome.failure : 'lost')
+      else this.#end(read, outcome.type === 'failure' ? outcome.failure : noAnswer)
     })
   }
 
   /** Ends a read: with its entries, or without them. */
-  #end(read: ThingRead, failure?: Failure | 'lost'): void {
+  #end(read: ThingRead, failure?: Failure): void {
     this.#reads--
     const { kind, keys, refs, entries } = read
-    const isTried = failure === 'lost' || (failure && isRepeated(failure))
+    const isTried = failure && isRepeated(failure)
     const byRef = kind.batch
       ? new Map(entries.map((entry) => [Object(entry)[kind.batch ?? ''], entry]))
       : undefined
     // A refusal is an answer too: it ends the back-off.
-    if (!isTried) this.#failures = 0
-    else if (failure !== 'lost') this.#failures++
+    this.#failures = isTried ? this.#failures + 1 : 0
     for (const [index, key] of keys.entries()) {
       const isStale = this.#reading.get(key) === true
       this.#reading.delete(key)
-      if (!failure || (failure !== 'lost' && !isTried && isEmpty(failure))) {
+      if (!failure || (!isTried && isEmpty(failure))) {
         const list = byRef ? byRef.get(refs[index]) : kind.empty === null ? entries[0] : entries
         const record = this.#records.get(key)
         const answered = failure ? kind.empty : (list ?? kind.empty)
@@ -230,8 +224,7 @@ export class Things implements Part, ThingsListener {
       } else if (!isTried) this.#failed.add(key)
       this.#offer(key)
     }
-    if (failure && failure !== 'lost' && isTried)
-      this.#readSoon(failure.retryAfterMs ?? backOffMs(this.#context, this.#failures - 1))
+    if (isTried) this.#readSoon(waitMsOf(this.#context, failure, this.#failures - 1))
     else this.#readNext()
   }
 
@@ -241,6 +234,7 @@ export class Things implements Part, ThingsListener {
   }
 }
 
+const noAnswer = failureOf('not_connected', 'no answer', true)
 const noList = (op: string) => failureOf('bad_answer', `${op} has answered no list`)
 
 function isSame(former: unknown, value: unknown): boolean {

@@ -1,5 +1,6 @@
 import { failureOf } from '../../errors.js'
 import type { Command, Failure } from '../inputs.js'
+import { bytesOf } from '../link/calls.js'
 
 /** Bytes of UTF-8 of the four texts together; the default of the server. */
 const maxTextBytes = 65_536
@@ -12,7 +13,7 @@ export function checkSend({
   content,
 }: Extract<Command, { type: 'send' }>): Failure | undefined {
   const { contentType, content: text, attachment, config, ext } = content
-  const { length } = new TextEncoder().encode(text + attachment + config + ext)
+  const length = bytesOf(text + attachment + config + ext)
   const fault = !Number.isSafeInteger(conversationId)
     ? 'the ID of the conversation is an integer'
     : !(contentType >= 0 && contentType <= maxContentType)

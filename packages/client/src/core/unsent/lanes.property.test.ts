@@ -226,7 +226,7 @@ class World {
     )
     if (isCancelled) return true
     const bodies = { stored: { data: true }, expired: { code: 14008 }, tooLarge: { code: 14003 } }
-    if (how === 'lost') bench.step({ type: 'uploadFailed', transactionId })
+    if (how === 'lost') bench.step({ type: 'uploaded', transactionId })
     else {
       const answer = { status: 200, body: JSON.stringify(bodies[how]) }
       bench.step({ type: 'uploaded', transactionId, answer })

@@ -105,7 +105,6 @@ export class Unsent implements Part, UnsentListener {
     if (input.type === 'uploadProgress')
       this.#uploads.progress(input.transactionId, input.sentBytes)
     else if (input.type === 'uploaded') this.#uploads.ended(input.transactionId, input.answer)
-    else if (input.type === 'uploadFailed') this.#uploads.ended(input.transactionId, undefined)
   }
 
   stored({ log, transactionId }: MessageRecord): void {

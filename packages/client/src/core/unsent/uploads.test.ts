@@ -121,7 +121,7 @@ describe('a message with a file', () => {
     ['a page of a proxy', '<html>'],
   ])('is uploaded again with another ticket after %s', (_, body) => {
     const bench = started()
-    if (body === undefined) bench.step({ type: 'uploadFailed', transactionId: 1 })
+    if (body === undefined) bench.step({ type: 'uploaded', transactionId: 1 })
     else bench.end(1, body)
     expect(bench.state(1)).toBe('uploading')
     bench.advance(2_000)
@@ -147,11 +147,11 @@ describe('a message with a file', () => {
 
     const cut = started()
     for (let tries = 1; tries < 8; tries++) {
-      cut.step({ type: 'uploadFailed', transactionId: 1 })
+      cut.step({ type: 'uploaded', transactionId: 1 })
       while (cut.calls.length === 0) cut.advance(1_000)
       cut.giveTicket()
     }
-    cut.step({ type: 'uploadFailed', transactionId: 1 })
+    cut.step({ type: 'uploaded', transactionId: 1 })
     expect(cut.stored.unsent.get(1)?.failure).toMatchObject({ name: 'upload_failed', retry: true })
     cut.command({ type: 'retry', transactionId: 1 })
     expect(cut.state(1)).toBe('uploading')
