@@ -1,6 +1,6 @@
 import { useUser } from '@hermod/client/react'
 
-/** The line that says who types; it keeps its height when nobody does. */
+/** The line that says who types; it keeps its height without a text. */
 export function TypingLine({ userIds }: { readonly userIds: readonly number[] }) {
   const [first] = userIds
   return (

@@ -34,7 +34,7 @@ export function startDemo({ port: given }: { readonly port: number }): Promise<R
   if (!existsSync(join(pageFolder, 'chat.js')))
     throw new Error('the page of the demo is not built; run npm run build in the checkout')
   return Lifecycle.start(async (parts) => {
-    const folder = parts.add(makeFolder(), remove)
+    const folder = parts.add(makeFolder(), removeFolder)
     // The origin of the page, the only one that may call the server, has the port.
     const port = given === 0 ? await freePort() : given
     const loaded = loadConfig({
@@ -66,10 +66,10 @@ export function startDemo({ port: given }: { readonly port: number }): Promise<R
 function makeFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'hermod-demo-'))
   // An error that ends the process leaves nothing behind either.
-  process.once('exit', () => remove(folder))
+  process.once('exit', () => removeFolder(folder))
   return folder
 }
 
-function remove(folder: string): void {
+function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }

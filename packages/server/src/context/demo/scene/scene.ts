@@ -39,7 +39,7 @@ export async function launchBrowser(): Promise<Browser> {
       'demo --headless needs the package playwright-core, which is not installed: npm install playwright-core',
     )
   })
-  // Root has no sandbox of its own.
+  // The sandbox of Chromium does not run as root.
   const args = process.getuid?.() === 0 ? ['--no-sandbox', '--disable-dev-shm-usage'] : []
   return chromium.launch({ executablePath, args })
 }
