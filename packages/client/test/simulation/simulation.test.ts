@@ -52,6 +52,16 @@ const scripts: Readonly<Record<string, readonly [seed: number, steps: readonly S
       ['dissolve', 11, 0, 0, 650],
     ],
   ],
+  'things that were read before the answer with the first position are read again': [
+    20260330,
+    [
+      ...[['post', 7, 10, 4, 13] as const, ['refuse', 7, 4, 9, 3] as const],
+      ...[['backUp', 10, 6, 7, 3] as const, ['edit', 6, 8, 7, 403] as const],
+      ...[['membership', 3, 5, 1, 17] as const, ['send', 8, 0, 9, 12] as const],
+      ...[['send', 9, 9, 0, 8] as const, ['read', 5, 10, 11, 5] as const],
+      ['send', 7, 7, 7, 20],
+    ],
+  ],
   'broadcasts that were hidden are read by an answer to their sender': [
     20260544,
     [

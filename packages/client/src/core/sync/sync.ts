@@ -101,8 +101,6 @@ export class Sync implements Part {
       this.#done = this.#due
       this.#context.batch.setMeta({ pos })
     } else this.#due++
-    // Without a position the sync does not say which things have changed since they were read.
-    if (this.#context.batch.meta.pos === '') this.#things.allChanged()
     this.#context.setSynced(!this.isSyncDue)
     this.#run()
   }
@@ -300,8 +298,9 @@ export class Sync implements Part {
 
   #takeListEnd(page: SyncPage, request: Request): void {
     if (!request.isRest) {
-      // The rest of a list before this one may have had more things that have changed.
-      if (this.#context.batch.meta.listCursor !== '') this.#things.allChanged()
+      // Things that were read before the first position may have changed before it, and the rest of
+      // a list before this one may have had more of them.
+      if (!request.hasPos || this.#context.batch.meta.listCursor !== '') this.#things.allChanged()
       this.#isListDue = false
       this.#listed = new Set(page.heads.map(({ key }) => key))
     }
