@@ -300,7 +300,8 @@ export class Sync implements Part {
     if (!request.isRest) {
       // Things that were read before the first position may have changed before it, and the rest of
       // a list before this one may have had more of them.
-      if (request.pos === '' || this.#context.batch.meta.listCursor !== '') this.#things.allChanged()
+      if (request.pos === '' || this.#context.batch.meta.listCursor !== '')
+        this.#things.allChanged()
       this.#isListDue = false
       this.#listed = new Set(page.heads.map(({ key }) => key))
     }
