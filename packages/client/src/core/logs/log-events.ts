@@ -5,7 +5,7 @@ import { type Fold, foldChange, foldDeletion, foldMark, needHead, set } from './
 import type { Logs } from './logs.js'
 import { changeOf, countOf, idsOf, membersOf, type Members, textOf } from './wire.js'
 
-/** What an event leaves to be requested. */
+/** The outcome of an event: applied, or something has to be requested. */
 export type EventResult =
   | { readonly type: 'applied' }
   /** Changes below this one are missing. */

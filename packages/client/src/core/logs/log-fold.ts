@@ -1,11 +1,11 @@
 /**
- * What happens to a log, as functions on its record. They read and store nothing: a fold collects
- * what they change. The rules are those of docs/guides/realtime.md.
+ * Events of a log, as functions on its record. They read and store nothing: a fold collects what
+ * they change. The rules are those of docs/guides/realtime.md.
  */
 import { conversationOf, kindOf } from '../log-key.js'
-import { addRange, coveredFrom, covers } from '../ranges.js'
+import { addRange, covers } from '../ranges.js'
 import type { LogKey, LogRecord, MessageRecord } from '../records.js'
-import type { ChangesPage, Head, HistoryPage, LogChange } from './wire.js'
+import type { LogChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */
 export interface Fold {
@@ -34,19 +34,9 @@ export interface Reader {
 /** `gap`: changes before it are missing. */
 export type Applied = 'applied' | 'known' | 'gap'
 
-/**
- * - `taken`: the log has all changes of the head
- * - `behind`: it does not; the head must be requested by `have`
- * - `missing`: it does not; `message.changes` has the rest
- */
-export type HeadResult = 'taken' | 'behind' | 'missing'
-
 const chatroom = 2
 const dissolved = 1
 const nothingReceived = 2
-/** As many changes as a head brings. */
-const maxChanges = 100
-
 /** Returns a log without any change. */
 export function emptyLog(key: LogKey, me: number): LogRecord {
   return {
@@ -200,182 +190,6 @@ export function emptyFold(fold: Fold): void {
   fold.record = { ...without(fold.record, 'last'), ranges: [] }
 }
 
-/** What the client knows about the request of a head. */
-export interface HeadRequest extends Reader {
-  /** Nothing but changes has happened to the log since the request, so the server knew the marks. */
-  readonly isCurrent: boolean
-  /** Changes have been applied since the request. */
-  readonly hasMoved: boolean
-  /** The request had the client's number. */
-  readonly isNamed: boolean
-  /** The head is of the list of all logs. */
-  readonly isList: boolean
-  /** How many newest messages were requested. */
-  readonly window: number
-}
-
-/** Applies a head. */
-export function foldHead(fold: Fold, head: Head, request: HeadRequest): HeadResult {
-  const { isCurrent } = request
-  const before = fold.record
-  const kept = isCurrent ? {} : pick(before, ['muteMode', 'pushMode', 'status'])
-  set(fold, { ...head.state, ...kept })
-  if ((before.version ?? 0) > (head.state.version ?? 0)) set(fold, pick(before, ['version']))
-  // The server has lost changes, without a new epoch.
-  const isLost = !request.hasMoved && head.change < before.change
-  // The history of a group has become visible: what was hidden is a hole.
-  const isShown = isCurrent && before.kind === 'group' && head.hiddenMsgId < before.hiddenMsgId
-  if (isLost || isShown) emptyFold(fold)
-  if (isLost) set(fold, { change: 0, seq: 0, ...head.marks })
-  if (isShown) set(fold, { hiddenMsgId: head.hiddenMsgId })
-  hide(fold, head.hiddenMsgId)
-  const result = takeContent(fold, head, request)
-  takeNumbers(fold, head, { before, isCurrent })
-  if (result !== 'taken') needHead(fold)
-  return result
-}
-
-function takeContent(fold: Fold, head: Head, request: HeadRequest): HeadResult {
-  const { record } = fold
-  const { isNamed, isList, isCurrent, window } = request
-  const holdsNothing = record.ranges.length === 0
-  if (head.from !== undefined) {
-    if (holdsNothing && record.change < head.from) {
-      set(fold, { change: head.from })
-      fold.record = without(fold.record, 'last')
-    }
-    if (fold.record.change < head.from) return 'missing'
-    foldAll(fold, head.changes, request)
-    return fold.record.change < head.change ? 'missing' : 'taken'
-  }
-  if (head.change < record.change) return 'taken'
-  if (head.change > record.change) {
-    if (!holdsNothing) {
-      const mayBeFew = head.change - record.change <= maxChanges
-      if (isNamed && !head.messages) return 'missing'
-      if (!isNamed && (!head.messages || (isList && mayBeFew))) return 'behind'
-      emptyFold(fold)
-    }
-    set(fold, { change: head.change, seq: head.seq })
-  } else if (!isCurrent) return 'taken'
-  if (head.messages) putNewest(fold, head.messages, { window, seq: head.seq })
-  return 'taken'
-}
-
-/** Puts the newest messages. Positions between them, and below fewer than were requested, have none. */
-function putNewest(
-  fold: Fold,
-  messages: readonly MessageRecord[],
-  { window, seq }: { readonly window: number; readonly seq: number },
-): void {
-  for (const message of messages) put(fold, message)
-  const first = messages.length < window ? 1 : (messages.at(-1)?.seq ?? seq + 1)
-  set(fold, { ranges: addRange(fold.record.ranges, first, seq) })
-}
-
-function takeNumbers(
-  fold: Fold,
-  head: Head,
-  { before, isCurrent }: { readonly before: LogRecord; readonly isCurrent: boolean },
-): void {
-  const { readSeq, deliveredSeq, peerReadSeq, peerDeliveredSeq } = head.marks
-  const { record } = fold
-  const isSame = head.change === record.change
-  set(fold, {
-    readSeq: isSame && isCurrent ? readSeq : Math.max(record.readSeq, readSeq),
-    deliveredSeq: Math.max(record.deliveredSeq, deliveredSeq),
-    peerReadSeq: Math.max(record.peerReadSeq, peerReadSeq),
-    peerDeliveredSeq: Math.max(record.peerDeliveredSeq, peerDeliveredSeq),
-  })
-  if (isSame) {
-    set(fold, { seq: head.seq })
-    takeLast(fold, head)
-  }
-  if (isSame && isCurrent) {
-    set(fold, { unread: head.unread, isHeadNeeded: false })
-    const { pendingReadMsgId = -1 } = fold.record
-    if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)
-    return
-  }
-  // The numbers are of another moment than the log. When they tell something new, they are needed again.
-  const { muteMode, pushMode, status } = { ...fold.record, ...head.state }
-  const isNew =
-    readSeq > before.readSeq ||
-    head.hiddenMsgId !== before.hiddenMsgId ||
-    (isSame && head.unread !== record.unread) ||
-    muteMode !== record.muteMode ||
-    pushMode !== record.pushMode ||
-    status !== record.status
-  if (isNew) needHead(fold)
-}
-
-/** Takes the newest visible message of a head, which has no change that the log has not. */
-function takeLast(fold: Fold, { latestMsgId }: Head): void {
-  const { last } = fold.record
-  if (latestMsgId === 0) set(fold, { last: null })
-  else if (last?.msgId !== latestMsgId) {
-    const found = [...fold.messages.values()].find((each) => each?.msgId === latestMsgId)
-    fold.record = without(fold.record, 'last')
-    if (found) set(fold, { last: found })
-  }
-}
-
-/**
- * Applies a page of message.changes.
- * @param after the number of the log when the page was requested
- */
-export function foldChangesPage(
-  fold: Fold,
-  page: ChangesPage,
-  { after, ...reader }: Reader & { readonly after: number },
-): void {
-  if (page.from === undefined) {
-    // The log has moved since, by a newer answer.
-    if (fold.record.change !== after) return
-    emptyFold(fold)
-    set(fold, { change: page.next })
-    needHead(fold)
-    return
-  }
-  hide(fold, page.hiddenMsgId)
-  foldAll(fold, page.changes, reader)
-}
-
-/** Applies a page of message.history; alterations that came while it was read are laid over it. */
-export function foldHistory(
-  fold: Fold,
-  page: HistoryPage,
-  altered: ReadonlyMap<number, MessageRecord | null>,
-): void {
-  const { seq, last, ranges, hiddenMsgId } = fold.record
-  const end = Math.min(page.beforeSeq - 1, seq)
-  for (const message of page.messages) {
-    const { seq: at } = message
-    const shown = altered.has(at) ? altered.get(at) : message
-    // A stored message is at least as new.
-    if (at > end || covers(ranges, at, at) || !shown || shown.msgId <= hiddenMsgId) continue
-    fold.messages.set(at, shown)
-  }
-  set(fold, { ranges: addRange(ranges, page.fromSeq, end) })
-  const isNewest = end === seq && coveredFrom(ranges, seq + 1) > seq
-  const newest = page.messages[0]
-  if (last !== undefined || !isNewest) return
-  const found = newest && fold.messages.get(newest.seq)
-  if (found) set(fold, { last: found })
-  else if (!newest && page.fromSeq === 1) set(fold, { last: null })
-}
-
-/** Applies changes of an answer, whose unknown kinds are counted: to ask again would bring the same. */
-function foldAll(fold: Fold, changes: readonly LogChange[], reader: Reader): void {
-  for (const change of changes) {
-    const isUnknown = change.kind === 'unknown' && change.change === fold.record.change + 1
-    if (isUnknown) {
-      set(fold, { change: change.change })
-      needHead(fold)
-    } else if (foldChange(fold, change, reader) === 'gap') return
-  }
-}
-
 function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader): void {
   const { record } = fold
   const { seq, msgId, senderId, isSystem } = message
@@ -414,7 +228,7 @@ function edit(fold: Fold, message: MessageRecord): void {
 }
 
 /** Puts a message that is one of the newest. */
-function put(fold: Fold, message: MessageRecord): void {
+export function put(fold: Fold, message: MessageRecord): void {
   const { ranges, hiddenMsgId, last } = fold.record
   const { seq, msgId } = message
   set(fold, { ranges: addRange(ranges, seq, seq) })
@@ -432,7 +246,8 @@ function remove(fold: Fold, seq: number): void {
   if (last?.seq === seq) fold.record = without(fold.record, 'last')
 }
 
-function hide(fold: Fold, msgId: number): void {
+/** Drops messages up to an ID. */
+export function hide(fold: Fold, msgId: number): void {
   const { record } = fold
   if (msgId <= record.hiddenMsgId) return
   fold.hiddenMsgId = msgId
@@ -443,12 +258,8 @@ function hide(fold: Fold, msgId: number): void {
   if ((record.pendingReadMsgId ?? Number.POSITIVE_INFINITY) <= msgId) confirmRead(fold)
 }
 
-function pick<T extends object, K extends keyof T>(value: T, names: readonly K[]): Partial<T> {
-  const entries = names.flatMap((name) => (value[name] === undefined ? [] : [[name, value[name]]]))
-  return Object.fromEntries(entries) as Partial<T>
-}
-
-function without(record: LogRecord, name: 'last' | 'pendingReadMsgId'): LogRecord {
+/** Returns a record without a member that may be absent. */
+export function without(record: LogRecord, name: 'last' | 'pendingReadMsgId'): LogRecord {
   const { [name]: _left, ...rest } = record
   return rest as LogRecord
 }

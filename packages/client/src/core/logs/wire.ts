@@ -1,6 +1,6 @@
 /**
- * What the server says about logs, as the client understands it. Nothing here throws: what is no
- * such thing becomes undefined, and members that are not understood get their empty value.
+ * Answers and events of the server about logs, as the client understands them. No function throws:
+ * a value of another shape becomes undefined, and a member of another type gets its empty value.
  */
 import { logKeyOf } from '../log-key.js'
 import type { LogKey, LogRecord, MessageRecord } from '../records.js'

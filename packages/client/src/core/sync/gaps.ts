@@ -1,11 +1,11 @@
 import type { CoreContext } from '../core-context.js'
 import { wireLog } from '../log-key.js'
-import { foldChangesPage } from '../logs/log-fold.js'
+import { foldChangesPage } from '../logs/fold-answers.js'
 import type { Logs } from '../logs/logs.js'
 import { changesPageOf } from '../logs/wire.js'
 import type { LogKey } from '../records.js'
 
-/** What Gaps needs of Sync. */
+/** The part of Sync that Gaps uses. */
 export interface GapsHost {
   /** True while a sync is due, which brings what is missing. */
   readonly isSyncDue: boolean

@@ -4,7 +4,8 @@ import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
 import { applyEvent } from '../logs/log-events.js'
-import { foldHead, needHead } from '../logs/log-fold.js'
+import { foldHead } from '../logs/fold-answers.js'
+import { needHead } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
 import type { EventFrame, OpenedSession, Part } from '../part.js'
@@ -334,7 +335,7 @@ export class Sync implements Part {
     this.#context.after('sync', ms, () => this.#run())
   }
 
-  /** What the call has named is needed still. */
+  /** Logs that the call has named are needed still. */
   #abandon(): void {
     const named = this.#request?.named ?? []
     this.#request = undefined
