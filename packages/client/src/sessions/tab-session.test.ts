@@ -375,6 +375,15 @@ describe('a store that fails', () => {
     expect(other.session.state.meta.userId).toBe(5)
   })
 
+  it('together with the channel between tabs: the tab begins in memory and says why', async () => {
+    const browser = new FakeBrowser()
+    browser.tabsError = new Error('no channel here')
+    const page = await browser.open()
+    expect(await page.send(1)).toBe('send')
+    expect(page.errors).toEqual([browser.tabsError])
+    expect(leaderOf(page).options.isDurable).toBe(false)
+  })
+
   it('while a follower reads it: that tab goes on alone, the leader stays', async () => {
     const browser = new FakeBrowser()
     const [one, two] = [await browser.open(), await browser.open()]

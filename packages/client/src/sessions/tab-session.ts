@@ -179,13 +179,13 @@ export class TabSession implements ClientSession {
         return
       }
       this.#store = store
+      this.#tabs = openTabs(this.#name)
       this.#state.reload(stored)
     } catch (error) {
       this.#storeFailed(error, this.#store)
       return
     }
     this.#setReady()
-    this.#tabs = openTabs(this.#name)
     this.#tabs.listen((value) => this.#receive(value))
     this.#tabs.watch((change) => this.#tabChanged(change))
     this.#follow()

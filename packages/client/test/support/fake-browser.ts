@@ -34,6 +34,8 @@ export class FakeBrowser {
   readonly pages: FakePage[] = []
   readonly server = new FakeServer()
   store: Store | undefined = memoryStore()
+  /** The browser has no channel between tabs. */
+  tabsError: Error | undefined
   /** True for messages between tabs that are lost. */
   loss: (type: string) => boolean = () => false
   now = 1_000
@@ -233,7 +235,10 @@ export class FakePage {
       wakeups: { listen: () => () => {} },
       platform: 6,
       ...(browser.store && { openStore: async () => this.#store(browser.store as Store) }),
-      openTabs: () => (browser.store ? this.#tabs() : soloTabs()),
+      openTabs: () => {
+        if (browser.tabsError) throw browser.tabsError
+        return browser.store ? this.#tabs() : soloTabs()
+      },
     }
   }
 
