@@ -63,7 +63,7 @@ describe('a client with a store that fails', () => {
     }
   })
 
-  it('reports an error that no store should throw, and goes on in memory too', async () => {
+  it('reports an error that no store should throw, and continues in memory too', async () => {
     const fault = new Error('a fault of the store')
     const { texts, isDurable, errors } = await play(3, fault)
     expect(texts).toHaveLength(3)

@@ -35,7 +35,7 @@ export interface StoreReader {
 
 /**
  * The durable state of one user. Every method may reject with {@link StoreError}; after that the
- * client goes on in memory and says so.
+ * client continues in memory and says so.
  */
 export interface Store extends StoreReader {
   /**

@@ -50,7 +50,7 @@ const isNumber = Number.isSafeInteger
 const isText = (value: unknown) => typeof value === 'string'
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
 
-/** What each member has to be. */
+/** The members of each message, and the check of each. */
 const members: Readonly<Record<ChannelMessage['type'], Readonly<Record<string, Check>>>> = {
   batch: { generation: isNumber, batch: isBatch },
   live: { generation: isNumber, live: isObject },

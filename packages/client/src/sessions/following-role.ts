@@ -4,7 +4,7 @@ import type { ChannelMessage } from './channel.js'
 import type { PendingCommand } from './pending-commands.js'
 import type { Role, RoleContext } from './role.js'
 
-/** What a follower needs beyond the context of its tab. */
+/** Dependencies of a follower beyond the context of its tab. */
 export interface FollowingOptions {
   readonly tabs: Tabs
   readonly clock: Clock

@@ -6,7 +6,7 @@ import type { ChannelMessage, LeaderMessage } from './channel.js'
 import { isEmptyList, standingKey } from './pending-commands.js'
 import type { Role, RoleContext } from './role.js'
 
-/** What a leader needs beyond the context of its tab. */
+/** Dependencies of a leader beyond the context of its tab. */
 export interface LeadingOptions {
   readonly generation: number
   readonly deviceGuid?: string
@@ -98,7 +98,7 @@ export function lead(context: RoleContext, options: LeadingOptions): Role {
     publish({ type: 'done', generation, to: tabOf(id), id, outcome })
   }
 
-  /** Tells the core only of changes: a connection that the server has ended does not come back by itself. */
+  /** Tells the core only of changes: a connection that the server has ended comes back only when the app says so. */
   function connectOrNot(): void {
     const isNeeded = isWanted() || wanting.size > 0
     if (isNeeded === isConnected) return

@@ -120,7 +120,7 @@ export function standingKey(command: Command): string | undefined {
   return 'caller' in command ? `${command.type} ${command.caller}` : undefined
 }
 
-/** True for a command that ends what its caller has asked for. */
+/** True for a command that ends what its caller wants. */
 export function isEmptyList(command: Command): boolean {
   return Object.values(command).some((value) => Array.isArray(value) && value.length === 0)
 }

@@ -3,7 +3,7 @@ import type { ChannelMessage, LeaderMessage, TabMessage } from './channel.js'
 import type { PendingCommand, PendingCommands } from './pending-commands.js'
 import type { SessionState } from './session-state.js'
 
-/** What both roles of a tab use. */
+/** Dependencies of both roles of a tab. */
 export interface RoleContext {
   readonly tab: string
   readonly state: SessionState
@@ -15,7 +15,7 @@ export interface RoleContext {
   readonly onError: (error: unknown) => void
 }
 
-/** What a tab does: it leads, or it follows the tab that leads. */
+/** The role of a tab: it leads, or it follows the tab that leads. */
 export interface Role {
   execute(command: PendingCommand): void
   cancel(id: string): void

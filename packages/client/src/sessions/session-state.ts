@@ -3,11 +3,11 @@ import type { CoreEvent } from '../core/effects.js'
 import type { LiveState } from '../core/live-state.js'
 import type { StoredState } from '../ports/store.js'
 import type { StateChange } from '../session.js'
-import { applyToTables, emptyTables, fillTables, type Tables } from '../stores/tables.js'
+import { applyToTables, emptyTables, fillTables, type TableMaps } from '../stores/tables.js'
 
 /** The copy of the store in a tab, and its listeners. A listener that throws stops no other one. */
 export class SessionState {
-  readonly state: Tables & { live: LiveState }
+  readonly state: TableMaps & { live: LiveState }
   readonly #onError: (error: unknown) => void
   readonly #listeners = new Set<(change: StateChange) => void>()
   readonly #eventListeners = new Set<(event: CoreEvent) => void>()
@@ -22,7 +22,7 @@ export class SessionState {
   }
 
   subscribe(listener: (change: StateChange) => void): () => void {
-    // An object of its own, so that one function may listen twice.
+    // A new function, so that one function may listen twice.
     const own = (change: StateChange) => listener(change)
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)

@@ -288,7 +288,7 @@ describe('the connection', () => {
     expect(leaderOf(one).wakeups).toBe(1)
   })
 
-  it('is asked for again only when the app says so, not by questions of the tabs', async () => {
+  it('is opened again only when the app says so, not by questions of the tabs', async () => {
     const browser = new FakeBrowser()
     const [one, two] = [await browser.open(), await browser.open({ isVisible: true })]
     two.session.connect()
@@ -339,7 +339,7 @@ describe('a tab that the browser suspends', () => {
 
 describe('a store that fails', () => {
   it.each(['quota', 'unavailable'] as const)(
-    'as %s: the tab goes on alone in memory, with its unsent messages and without a device',
+    'as %s: the tab continues alone in memory, with its unsent messages and without a device',
     async (failure) => {
       const browser = new FakeBrowser()
       const store = memoryStore()
@@ -384,7 +384,7 @@ describe('a store that fails', () => {
     expect(leaderOf(page).options.isDurable).toBe(false)
   })
 
-  it('while a follower reads it: that tab goes on alone, the leader stays', async () => {
+  it('while a follower reads it: that tab continues alone, the leader stays', async () => {
     const browser = new FakeBrowser()
     const [one, two] = [await browser.open(), await browser.open()]
     two.storeFailure = new StoreError('unavailable')
@@ -406,7 +406,7 @@ describe('a store that fails', () => {
     expect(things(one)).toEqual(['sent.1'])
   })
 
-  it('is not asked for in memory mode; then the tab is alone, with the device of its options', async () => {
+  it('is not opened in memory mode; then the tab is alone, with the device of its options', async () => {
     const browser = new FakeBrowser()
     const one = await browser.open({ storage: 'memory', deviceGuid: 'bot' })
     const two = await browser.open({ storage: 'memory' })
@@ -515,7 +515,7 @@ describe('messages of other pages', () => {
     expect(browser.leaders).toEqual([0])
   })
 
-  it('of a newer version make a tab go on alone, so that the newer one leads', async () => {
+  it('of a newer version make a tab continue alone, so that the newer one leads', async () => {
     const browser = new FakeBrowser()
     const one = await browser.open()
     one.hear({ hermod: 2, from: 'x', type: 'anything' })

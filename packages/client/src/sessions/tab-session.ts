@@ -27,7 +27,7 @@ import { SessionState } from './session-state.js'
 
 /**
  * The client of one tab. It opens the store, follows the tab that leads, leads when that one ends or
- * does not answer, and goes on alone in memory when the store fails. The README of this folder has
+ * does not answer, and continues alone in memory when the store fails. The README of this folder has
  * the states.
  */
 export class TabSession implements ClientSession {
@@ -303,7 +303,7 @@ export class TabSession implements ClientSession {
   }
 
   /**
-   * Goes on in memory, without other tabs. A durable store has failed: then unsent messages are
+   * Continues in memory, without other tabs. A durable store has failed: then unsent messages are
    * carried over, and the session has no device, because other tabs may have done the same.
    */
   async #goAlone(): Promise<void> {

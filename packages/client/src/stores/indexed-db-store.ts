@@ -237,7 +237,7 @@ async function write(
     messages.delete(wholeLog(log))
   }
   for (const log of batch.emptiedLogs) messages.delete(wholeLog(log))
-  for (const { log, msgId } of batch.hidden) await hide(messages, wholeLog(log), msgId)
+  for (const { log, msgId } of batch.hidden) await deleteUpTo(messages, wholeLog(log), msgId)
   for (const { log, seq } of batch.removed) messages.delete([log, seq])
   for (const record of batch.logs) logs.put(record)
   for (const record of batch.messages) messages.put(record)
@@ -249,7 +249,7 @@ async function write(
 }
 
 /** Deletes the messages of a log up to an ID, which need not grow with seq. */
-function hide(messages: IDBObjectStore, log: IDBKeyRange, msgId: number): Promise<void> {
+function deleteUpTo(messages: IDBObjectStore, log: IDBKeyRange, msgId: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = messages.openCursor(log)
     request.onerror = () => reject(request.error)

@@ -22,7 +22,7 @@ export function memoryStore(stored: StoredState = emptyState): Store {
       if (batch.isReset) messages.clear()
       for (const log of batch.goneLogs) messages.delete(log)
       for (const log of batch.emptiedLogs) messages.delete(log)
-      for (const { log, msgId } of batch.hidden) hide(messages.get(log), msgId)
+      for (const { log, msgId } of batch.hidden) dropUpTo(messages.get(log), msgId)
       for (const { log, seq } of batch.removed) messages.get(log)?.delete(seq)
       for (const message of batch.messages) {
         const log = messages.get(message.log)
@@ -41,7 +41,7 @@ export function memoryStore(stored: StoredState = emptyState): Store {
   }
 }
 
-function hide(messages: Map<number, MessageRecord> | undefined, msgId: number): void {
+function dropUpTo(messages: Map<number, MessageRecord> | undefined, msgId: number): void {
   for (const [seq, message] of messages ?? []) if (message.msgId <= msgId) messages?.delete(seq)
 }
 

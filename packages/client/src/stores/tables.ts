@@ -3,7 +3,7 @@ import type { LogKey, LogRecord, MetaRecord, ThingRecord, UnsentRecord } from '.
 import type { StoredState } from '../ports/store.js'
 
 /** All tables but messages, in memory. */
-export interface Tables {
+export interface TableMaps {
   meta: MetaRecord
   readonly logs: Map<LogKey, LogRecord>
   readonly unsent: Map<number, UnsentRecord>
@@ -17,12 +17,12 @@ export const emptyMeta: MetaRecord = { userId: 0, epoch: '', pos: '', listCursor
 export const emptyState: StoredState = { logs: [], unsent: [], things: [] }
 
 /** Returns tables without records. */
-export function emptyTables(): Tables {
+export function emptyTables(): TableMaps {
   return { meta: emptyMeta, logs: new Map(), unsent: new Map(), things: new Map() }
 }
 
 /** Replaces the records of tables by those of a store. */
-export function fillTables(tables: Tables, { meta = emptyMeta, ...stored }: StoredState): void {
+export function fillTables(tables: TableMaps, { meta = emptyMeta, ...stored }: StoredState): void {
   for (const table of [tables.logs, tables.unsent, tables.things]) table.clear()
   tables.meta = meta
   for (const log of stored.logs) tables.logs.set(log.key, log)
@@ -31,7 +31,7 @@ export function fillTables(tables: Tables, { meta = emptyMeta, ...stored }: Stor
 }
 
 /** Returns the records of tables as a store returns them. */
-export function storedState({ meta, logs, unsent, things }: Tables): StoredState {
+export function storedState({ meta, logs, unsent, things }: TableMaps): StoredState {
   return {
     ...(meta !== emptyMeta && { meta }),
     logs: [...logs.values()],
@@ -41,7 +41,7 @@ export function storedState({ meta, logs, unsent, things }: Tables): StoredState
 }
 
 /** Applies a batch to all tables but messages. */
-export function applyToTables(tables: Tables, batch: Batch): void {
+export function applyToTables(tables: TableMaps, batch: Batch): void {
   const { logs, unsent, things } = tables
   if (batch.isReset) {
     logs.clear()

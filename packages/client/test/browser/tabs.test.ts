@@ -199,7 +199,7 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     await until(leader, 'has ended', ({ state, texts }) => state === 'idle' && texts.length === 0)
   })
 
-  it('goes on in memory when the browser gives no more room, and says so', async () => {
+  it('continues in memory when the browser gives no more room, and says so', async () => {
     const pair = await lab.newPair()
     const page = await context.newPage()
     // An origin that no other test uses: the browser remembers for 30 s how much room there was.

@@ -172,7 +172,7 @@ export class FakePage {
     this.#tell('resumed')
   }
 
-  /** The page hangs: no event, timer or promise of it goes on. */
+  /** The page hangs: no event, timer or promise of it runs. */
   freeze(): void {
     this.isFrozen = true
   }
