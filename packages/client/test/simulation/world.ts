@@ -68,12 +68,15 @@ export class World {
     this.random = new Random(seed ^ 0x5f37)
     this.#wanted = seed % 3 === 0 ? things.all : things.few
     const { agenda, random } = this
+    // Small pages find faults and cost time.
+    const few = (least: number, most: number, otherwise: number) =>
+      random.chance(0.3) ? random.integer(least, most) : otherwise
     const limits = {
-      maxLogs: random.integer(1, 5),
-      maxItems: random.integer(2, 20),
-      maxRows: random.chance(0.3) ? random.integer(2, 10) : 1_000,
-      maxChanges: random.integer(1, 8),
-      maxUserChanges: random.integer(1, 4),
+      maxLogs: few(1, 4, 20),
+      maxItems: few(2, 12, 100),
+      maxRows: few(2, 10, 1_000),
+      maxChanges: few(1, 5, 100),
+      maxUserChanges: few(1, 4, 100),
     }
     this.server = new ModelServer({ agenda, random, limits, transactionTtlMs, maxInFlight: 4 })
     for (const id of userIds) this.server.addUser(id)
@@ -81,7 +84,7 @@ export class World {
     this.server.addGroup(102, random.chance(0.5) ? userIds : [1, 2], false)
     const [first, second] = [1, 2]
     this.#addDevice('phone', first, 'phone')
-    this.#addDevice('page', first, random.chance(0.5) ? 'page' : null)
+    if (random.chance(0.6)) this.#addDevice('page', first, random.chance(0.5) ? 'page' : null)
     this.#addDevice('other', second, 'other')
     this.server.observe = {
       delivered: (owner, name, seq) => this.#checkDelivered(owner, name, seq),
@@ -91,7 +94,7 @@ export class World {
   #addDevice(name: string, userId: number, guid: string | null): void {
     const device = new Device(this, { name, userId, guid, wanted: this.#wanted })
     // The first commits of a device are the same in most schedules.
-    device.copyAt = this.random.chance(0.5) ? this.random.integer(1, 60) : 0
+    device.copyAt = this.random.chance(0.3) ? this.random.integer(1, 60) : 0
     this.devices.push(device)
   }
 

@@ -165,6 +165,7 @@ export class AppPlayground implements AsyncDisposable {
    * @returns the differences that stay
    */
   async settle(): Promise<string[]> {
+    for (const app of this.apps) app.leaveConversations()
     let found: string[] = []
     const isSettled = async () => {
       found = []
@@ -227,6 +228,7 @@ export class AppPlayground implements AsyncDisposable {
           await App.start({
             name: `${name} of ${person.id}`,
             userId: person.id,
+            isDurable: name !== 'memory',
             port: () => Number(new URL(this.server.url).port),
             create: (url) =>
               create({ url, appId, token, userId: person.id, deviceGuid: `${name}` }),

@@ -14,6 +14,8 @@ export interface AppOptions {
   /** Makes a client; a second one finds what the first has stored. */
   readonly create: (url: string) => Client
   readonly port: () => number
+  /** False: its store is memory. */
+  readonly isDurable: boolean
 }
 
 /** Pages of history that a comparison loads. */
@@ -25,6 +27,8 @@ export class App implements AsyncDisposable {
   starts = 0
   #client: Client
   #endViews: (() => void)[] = []
+  /** Conversations on screen. */
+  #endShown: (() => void)[] = []
 
   private constructor(
     readonly proxy: CutProxy,
@@ -53,9 +57,10 @@ export class App implements AsyncDisposable {
     return this.#client.connection.getSnapshot().state === 'online'
   }
 
-  /** Closes the client and opens another one on its store. */
+  /** Closes the client and opens another one on its store. One in memory forgets what was not sent. */
   async reopen(): Promise<void> {
     await this.#close()
+    if (!this.options.isDurable) this.sent.length = 0
     this.#client = this.#open()
   }
 
@@ -71,8 +76,13 @@ export class App implements AsyncDisposable {
   /** Shows a conversation, and one page of its older messages. */
   show(peer: number, isGroup: boolean): void {
     const conversation = this.#conversation(peer, isGroup)
-    this.#endViews.push(conversation.messages.subscribe(() => {}))
+    this.#endShown.push(conversation.messages.subscribe(() => {}))
     conversation.loadOlder({ limit: 5 }).catch(() => {})
+  }
+
+  /** Shows no conversation. A group whose messages send no events is current when it is shown again. */
+  leaveConversations(): void {
+    for (const end of this.#endShown.splice(0)) end()
   }
 
   /** @returns the differences between what is shown and what the server answers, as sentences */
@@ -142,6 +152,7 @@ export class App implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.leaveConversations()
     for (const end of this.#endViews) end()
     await this.#client.close()
   }

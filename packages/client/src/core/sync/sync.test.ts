@@ -32,6 +32,27 @@ describe('sync', () => {
     expect(bench.calls).toEqual([])
   })
 
+  it('keeps the need for a log that the list does not name, with the position', () => {
+    const bench = Bench.current()
+    bench.event('sync.needed', {})
+    bench.answer(bench.take('message.sync'), page({ pos: 'p2', list: true }))
+    expect(bench.pos).toBe('p2')
+    expect(bench.record()?.isHeadNeeded).toBe(true)
+    bench.restart()
+    bench.open()
+    bench.answer(bench.take('message.sync'), page({ gone: [log] }))
+    expect(bench.record()).toBeUndefined()
+  })
+
+  it('keeps the need for missing changes when a head comes that is older', () => {
+    const bench = Bench.current()
+    bench.event('sync.needed', {})
+    const call = bench.take('message.sync')
+    bench.event('message.stored', message(4), 4)
+    bench.answer(call, page({ heads: [head({ from: 2 })] }))
+    expect(bench.record()).toMatchObject({ change: 2, isHeadNeeded: true })
+  })
+
   it('reads the rest of a list after a restart', () => {
     const bench = SyncBench.create()
     bench.open()

@@ -70,6 +70,23 @@ describe('things', () => {
     expect(bench.value('groups')).toEqual([7])
   })
 
+  it('are read after a refusal has ended a back-off', () => {
+    const bench = opened(['group.7'])
+    bench.refuse(bench.take('group.info'), 50_300, 'unavailable', { retry: true })
+    bench.advance(5_000)
+    bench.refuse(bench.take('group.info'), 20_000, 'group_not_found')
+    bench.want(['group.7', 'profile'])
+    expect(bench.take('user.profile.get')).toBeDefined()
+  })
+
+  it('of a group are read again for a new version, also when the group was read before', () => {
+    const bench = opened(['group.7', 'members.7'])
+    bench.answer(bench.take('group.member_list'), [])
+    bench.answer(bench.take('group.info'), { group_id: 7, version: 3 })
+    bench.event('head', { ref: 7, version: 3 })
+    expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([false, true])
+  })
+
   it('of one kind are read with one call; missing ones are null', () => {
     const bench = opened(['user.1', 'user.2', 'profile', 'user.3'])
     const call = bench.take('contact.find')
