@@ -33,7 +33,7 @@ describe('sync', () => {
   })
 
   it('keeps the need for a log that the list does not name, with the position', () => {
-    const bench = Bench.current()
+    const bench = SyncBench.current()
     bench.event('sync.needed', {})
     bench.answer(bench.take('message.sync'), page({ pos: 'p2', list: true }))
     expect(bench.pos).toBe('p2')
@@ -45,7 +45,7 @@ describe('sync', () => {
   })
 
   it('keeps the need for missing changes when a head comes that is older', () => {
-    const bench = Bench.current()
+    const bench = SyncBench.current()
     bench.event('sync.needed', {})
     const call = bench.take('message.sync')
     bench.event('message.stored', message(4), 4)
