@@ -15,10 +15,10 @@ export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(fai
 /** Returns the time before a repeat: that of the server, else a random one that grows. */
 export function waitMsOf(
   context: Pick<CoreContext, 'random'>,
-  { retryAfterMs }: Partial<Failure>,
+  failure: Failure | undefined,
   failures: number,
 ): number {
-  return retryAfterMs ?? backOffMs(context, failures)
+  return failure?.retryAfterMs ?? backOffMs(context, failures)
 }
 
 /** False: the call was not sent, or was refused before it began. */

@@ -1,22 +1,16 @@
 import { failureOf } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
+import { wireLog } from '../log-key.js'
+import { changesPageOf } from '../logs/wire.js'
 import { isRepeated } from '../outcomes.js'
+import type { LogKey } from '../records.js'
 
 /** Pages of 100 changes that are read before the search gives up. */
 const maxPages = 1_000
 
-interface ChangePage {
-  readonly from?: number
-  readonly changes: readonly {
-    readonly data: { readonly msg_id?: number; readonly transaction_id?: string }
-  }[]
-  readonly next: number
-  readonly change: number
-}
-
 interface Search {
-  readonly log: object
+  readonly log: LogKey
   readonly transactionId: number
   readonly afterChange: number
   /** False: the result does not matter any more. */
@@ -26,9 +20,9 @@ interface Search {
 }
 
 /** Looks for an own message in the changes of a log after a number. */
-export function searchChanges(context: Pick<CoreContext, 'call'>, search: Search, page = 1): void {
+export function searchChanges(context: Pick<CoreContext, 'call'>, search: Search, pages = 1): void {
   const { log, transactionId, afterChange, isWanted, done } = search
-  const data = { log, after_change: afterChange, limit: 100 }
+  const data = { log: wireLog(log), after_change: afterChange, limit: 100 }
   context.call('message.changes', data, (outcome) => {
     if (!isWanted()) return
     if (outcome.type === 'lost') return done(undefined)
@@ -36,12 +30,14 @@ export function searchChanges(context: Pick<CoreContext, 'call'>, search: Search
       const { failure } = outcome
       return done(isRepeated(failure) ? failure : 'missing')
     }
-    const { from, changes, next, change } = outcome.answer.data as ChangePage
-    if (!Array.isArray(changes)) return done(failureOf('bad_answer', 'no list of changes', true))
-    const found = changes.find((each) => each?.data?.transaction_id === String(transactionId))
-    if (found?.data.msg_id) done(found.data.msg_id)
-    else if (from === undefined || !(next > afterChange) || next >= change || page >= maxPages)
+    const page = changesPageOf(log, outcome.answer.data)
+    if (!page) return done(failureOf('bad_answer', 'no page of changes', true))
+    const { from, changes, next, change } = page
+    for (const each of changes)
+      if ('message' in each && each.message.transactionId === transactionId)
+        return done(each.message.msgId)
+    if (from === undefined || !(next > afterChange) || next >= change || pages >= maxPages)
       done('missing')
-    else searchChanges(context, { ...search, afterChange: next }, page + 1)
+    else searchChanges(context, { ...search, afterChange: next }, pages + 1)
   })
 }

@@ -1,20 +1,32 @@
 import { failureOf } from '../../errors.js'
-import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
-import { directKey, groupKey, wireLog } from '../log-key.js'
-import { hasRun, isRepeated, refusalOf } from '../outcomes.js'
+import { directKey, groupKey } from '../log-key.js'
+import { bytesOf } from '../link/calls.js'
+import { hasRun, isRepeated, refusalOf, waitMsOf } from '../outcomes.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../records.js'
 import type { LogAccess, UnsentListener } from '../seams.js'
-import { checkSend } from './check-send.js'
-import { Lane } from './lane.js'
 import { searchChanges } from './search-changes.js'
 import { Uploads } from './uploads.js'
 
 type SendCommand = Extract<Command, { type: 'send' }>
 
+/** A conversation as a queue of unsent messages. */
+interface Lane {
+  readonly key: string
+  /** Transaction IDs of its entries, in the order of sending; those that cannot be sent now are skipped. */
+  readonly ids: Set<number>
+  /** The transaction ID that is being sent or searched; 0: none. */
+  current: number
+  isPaused: boolean
+  /** Failures since the last outcome. */
+  failures: number
+}
+
 const maxUnsent = 10_000
+/** Bytes of UTF-8 of the four texts together; the default of the server. */
+const maxTextBytes = 65_536
 /** Lanes that wait for an answer at once; other calls of the connection go between. */
 const maxBusyLanes = 6
 /** Time after an answer in which the event of the message normally comes. */
@@ -34,11 +46,8 @@ export class Unsent implements Part, UnsentListener {
   readonly #logs: LogAccess
   readonly #uploads: Uploads
   readonly #entries = new Map<number, UnsentRecord>()
+  /** In the order of their turns. */
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that can send, in the order of their turns. */
-  readonly #ready = new Set<Lane>()
-  /** Answered entries that wait for their message, with its ID. */
-  readonly #sent = new Map<number, number>()
   #nextOrder = 1
   #busyLanes = 0
   #resets = 0
@@ -60,26 +69,21 @@ export class Unsent implements Part, UnsentListener {
       // Its call was in flight when the core ended.
       if (entry.state === 'sending') this.#put({ ...entry, state: 'unknown' })
       else this.#entries.set(entry.transactionId, entry)
-      this.#place(entry.transactionId)
+      this.#place(entry)
     }
   }
 
   opened({ transaction_ttl_ms: ttlMs }: OpenedSession): void {
     this.#ttlMs = ttlMs
     this.#uploads.opened()
-    if (this.#sent.size > 0) this.#awaitEvents()
+    if (this.#sent().length > 0) this.#awaitEvents()
     this.#drain()
   }
 
   /** The history of the server is another one: it may have lost answered messages. */
   reset(): void {
     this.#resets++
-    for (const id of this.#sent.keys()) {
-      const entry = this.#entries.get(id)
-      if (entry) this.#put({ ...entry, state: 'unknown' })
-      this.#sent.delete(id)
-      this.#place(id)
-    }
+    for (const entry of this.#sent()) this.#put({ ...entry, state: 'unknown' })
     this.#drain()
   }
 
@@ -113,11 +117,11 @@ export class Unsent implements Part, UnsentListener {
   }
 
   gone(log: LogKey, msgId: number): void {
-    this.#dropSent(log, (sentId) => sentId === msgId)
+    this.#dropSent(log, (entry) => entry.msgId === msgId)
   }
 
   hidden(log: LogKey, msgId: number): void {
-    this.#dropSent(log, (sentId) => sentId <= msgId)
+    this.#dropSent(log, (entry) => (entry.msgId ?? 0) <= msgId)
   }
 
   dropped(log: LogKey): void {
@@ -129,9 +133,13 @@ export class Unsent implements Part, UnsentListener {
     if (this.#entries.has(transactionId)) return undefined
     if (this.#entries.size >= maxUnsent)
       return failureOf('outbox_full', `more than ${maxUnsent} messages wait to be sent`, true)
-    const failure = checkSend(command)
-    if (failure) return failure
-    this.#put({
+    const { content: text, attachment, config, ext } = content
+    if (bytesOf(text + attachment + config + ext) > maxTextBytes)
+      return failureOf(
+        'invalid_argument',
+        `text, attachment, config and ext have more than ${maxTextBytes} bytes`,
+      )
+    const entry: UnsentRecord = {
       ...content,
       transactionId,
       conversationId,
@@ -140,8 +148,9 @@ export class Unsent implements Part, UnsentListener {
       state: file ? 'uploading' : 'queued',
       createdAt,
       ...(file && { file }),
-    })
-    this.#place(transactionId)
+    }
+    this.#put(entry)
+    this.#place(entry)
     return undefined
   }
 
@@ -156,8 +165,9 @@ export class Unsent implements Part, UnsentListener {
     const id = isUndecided ? Math.floor(this.#context.random() * (2 ** 53 - 1)) + 1 : transactionId
     if (isUndecided) this.#drop(entry)
     const state = entry.file ? 'uploading' : 'queued'
-    this.#put({ ...untried, transactionId: id, order: this.#nextOrder++, state })
-    this.#place(id)
+    const again: UnsentRecord = { ...untried, transactionId: id, order: this.#nextOrder++, state }
+    this.#put(again)
+    this.#place(again)
     return undefined
   }
 
@@ -171,30 +181,32 @@ export class Unsent implements Part, UnsentListener {
     return undefined
   }
 
-  /** Gives an entry to what happens with it next, by its state. */
-  #place(transactionId: number): void {
-    const entry = this.#entries.get(transactionId)
-    if (!entry) return
+  /** Puts an entry at the end of its lane. */
+  #place(entry: UnsentRecord): void {
+    const { ids } = this.#laneOf(entry)
+    ids.delete(entry.transactionId)
+    ids.add(entry.transactionId)
     if (entry.state === 'uploading') this.#uploads.add(entry)
-    else if (entry.state === 'sent') this.#sent.set(transactionId, entry.msgId ?? 0)
-    else if (entry.state !== 'failed') {
-      const lane = this.#laneOf(entry)
-      lane.add(transactionId, (id) => this.#entries.get(id)?.order ?? 0)
-      this.#offer(lane)
-    }
   }
 
-  #offer(lane: Lane): void {
-    if (lane.canSend) this.#ready.add(lane)
-    else if (lane.isUnused) this.#lanes.delete(lane.key)
+  /** Returns the entry of a lane to send now. */
+  #next({ current, isPaused, ids }: Lane): UnsentRecord | undefined {
+    if (current !== 0 || isPaused) return undefined
+    for (const id of ids) {
+      const entry = this.#entries.get(id)
+      if (entry?.state === 'queued' || entry?.state === 'unknown') return entry
+    }
+    return undefined
   }
 
   #drain(): void {
-    for (const lane of this.#ready) {
+    for (const lane of this.#lanes.values()) {
       if (!this.#context.isOpen || this.#busyLanes >= maxBusyLanes) return
-      this.#ready.delete(lane)
-      const entry = this.#entries.get(lane.first)
+      const entry = this.#next(lane)
       if (!entry) continue
+      // Its next turn is behind the other lanes.
+      this.#lanes.delete(lane.key)
+      this.#lanes.set(lane.key, lane)
       lane.current = entry.transactionId
       this.#busyLanes++
       if (this.#isForgotten(entry)) this.#search(lane, entry)
@@ -240,7 +252,7 @@ export class Unsent implements Part, UnsentListener {
     } else if (failure && !isRepeated(failure)) this.#fail(transactionId, failure)
     else {
       this.#put(hasRun(outcome, failure) ? { ...entry, state: 'unknown' } : before)
-      if (this.#context.isOpen) this.#pause(lane, failure?.retryAfterMs)
+      if (this.#context.isOpen) this.#pause(lane, failure)
     }
     this.#release(lane, transactionId)
   }
@@ -249,12 +261,11 @@ export class Unsent implements Part, UnsentListener {
   #search(lane: Lane, entry: UnsentRecord): void {
     const { transactionId } = entry
     searchChanges(this.#context, {
-      log: wireLog(this.#logOf(entry)),
+      log: this.#logOf(entry),
       transactionId,
       afterChange: entry.triedAtChange ?? 0,
       isWanted: () => lane.current === transactionId,
       done: (result) => {
-        if (lane.current !== transactionId) return
         if (typeof result === 'number') this.#take(entry, result)
         else if (result === 'missing')
           this.#fail(
@@ -263,7 +274,7 @@ export class Unsent implements Part, UnsentListener {
           )
         else {
           this.#put({ ...entry, state: 'unknown' })
-          if (this.#context.isOpen) this.#pause(lane, result?.retryAfterMs)
+          if (this.#context.isOpen) this.#pause(lane, result)
         }
         this.#release(lane, transactionId)
       },
@@ -275,13 +286,11 @@ export class Unsent implements Part, UnsentListener {
     const key = this.#logOf(entry)
     const log = this.#logs.get(key)
     const passed = Math.max(log?.last?.msgId ?? 0, log?.hiddenMsgId ?? 0)
-    this.#laneOf(entry).remove(entry.transactionId)
     if (msgId > 0 && msgId <= passed) {
       this.#drop(entry)
       return
     }
     this.#put({ ...entry, state: 'sent', msgId })
-    this.#place(entry.transactionId)
     // No event of such a group comes.
     if (log?.muteMode === 2) this.#askFor(key)
     else this.#awaitEvents()
@@ -292,29 +301,27 @@ export class Unsent implements Part, UnsentListener {
     this.#isAwaiting = true
     this.#context.after('unsent.events', eventWaitMs, () => {
       this.#isAwaiting = false
-      const logs = new Set<LogKey>()
-      for (const id of this.#sent.keys()) {
-        const entry = this.#entries.get(id)
-        if (entry) logs.add(this.#logOf(entry))
-      }
-      for (const log of logs) this.#askFor(log)
+      for (const log of new Set(this.#sent().map((entry) => this.#logOf(entry)))) this.#askFor(log)
     })
   }
 
   /** Requests the log; what it does not bring then was recalled, hidden, or is in a hole. */
   #askFor(log: LogKey): void {
-    const ids = new Set(this.#sent.keys())
+    const entries = new Set(this.#sent())
     const resets = this.#resets
     this.#logs.needHead(log, () => {
-      if (resets === this.#resets) this.#dropSent(log, (_, id) => ids.has(id))
+      if (resets === this.#resets) this.#dropSent(log, (entry) => entries.has(entry))
     })
   }
 
-  #dropSent(log: LogKey, isPassed: (msgId: number, transactionId: number) => boolean): void {
-    for (const [id, msgId] of this.#sent) {
-      const entry = this.#entries.get(id)
-      if (entry && isPassed(msgId, id) && this.#logOf(entry) === log) this.#drop(entry)
-    }
+  /** Returns the answered entries that wait for their message. */
+  #sent(): readonly UnsentRecord[] {
+    return [...this.#entries.values()].filter(({ state }) => state === 'sent')
+  }
+
+  #dropSent(log: LogKey, isPassed: (entry: UnsentRecord) => boolean): void {
+    for (const entry of this.#sent())
+      if (this.#logOf(entry) === log && isPassed(entry)) this.#drop(entry)
   }
 
   #uploaded(transactionId: number, attachment: string): void {
@@ -322,7 +329,6 @@ export class Unsent implements Part, UnsentListener {
     if (!entry) return
     const { file, ...content } = entry
     this.#put({ ...content, attachment, state: 'queued' })
-    this.#place(transactionId)
     this.#drain()
   }
 
@@ -330,15 +336,13 @@ export class Unsent implements Part, UnsentListener {
     const entry = this.#entries.get(transactionId)
     if (!entry) return
     this.#put({ ...entry, state: 'failed', failure: { code, name, message, retry } })
-    this.#laneOf(entry).remove(transactionId)
   }
 
-  #pause(lane: Lane, retryAfterMs: number | undefined): void {
+  #pause(lane: Lane, failure: Failure | undefined): void {
     lane.isPaused = true
-    const ms = Math.min(retryAfterMs ?? backOffMs(this.#context, lane.failures++), maxPauseMs)
-    this.#context.after(`unsent ${lane.key}`, ms, () => {
+    const ms = waitMsOf(this.#context, failure, lane.failures++)
+    this.#context.after(`unsent ${lane.key}`, Math.min(ms, maxPauseMs), () => {
       lane.isPaused = false
-      this.#offer(lane)
       this.#drain()
     })
   }
@@ -349,7 +353,6 @@ export class Unsent implements Part, UnsentListener {
     lane.current = 0
     if (!lane.isPaused) lane.failures = 0
     this.#busyLanes--
-    this.#offer(lane)
     this.#drain()
   }
 
@@ -363,16 +366,17 @@ export class Unsent implements Part, UnsentListener {
     const lane = this.#laneOf(entry)
     this.#entries.delete(transactionId)
     this.#context.batch.dropUnsent(transactionId)
-    this.#sent.delete(transactionId)
     this.#uploads.cancel(transactionId)
-    lane.remove(transactionId)
+    lane.ids.delete(transactionId)
+    if (lane.ids.size === 0) this.#lanes.delete(lane.key)
     this.#release(lane, transactionId)
-    this.#offer(lane)
   }
 
   #laneOf({ conversationId, isGroup }: UnsentRecord): Lane {
     const key = `${isGroup ? 'g' : 'd'}${conversationId}`
-    const lane = this.#lanes.get(key) ?? new Lane(key)
+    const known = this.#lanes.get(key)
+    if (known) return known
+    const lane = { key, ids: new Set<number>(), current: 0, isPaused: false, failures: 0 }
     this.#lanes.set(key, lane)
     return lane
   }

@@ -1,9 +1,8 @@
 import { failureOf } from '../../errors.js'
 import type { UploadAnswer } from '../../ports/transport.js'
-import { backOffMs } from '../back-off.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
-import { isRepeated } from '../outcomes.js'
+import { isRepeated, waitMsOf } from '../outcomes.js'
 import type { UnsentRecord } from '../records.js'
 
 /** Takes the outcomes of uploads. */
@@ -99,7 +98,7 @@ export class Uploads {
         transactionId,
         failureOf('upload_failed', failure?.message || 'the upload got no answer', true),
       )
-    else this.#pause(transactionId, upload, undefined)
+    else this.#pause(transactionId, upload)
     this.#begin()
   }
 
@@ -130,7 +129,7 @@ export class Uploads {
     if (outcome.type === 'lost') upload.state = 'waiting'
     else if (failure && !isRepeated(failure)) this.#fail(transactionId, failure)
     else if (!file || typeof ticket?.upload_url !== 'string')
-      this.#pause(transactionId, upload, failure?.retryAfterMs)
+      this.#pause(transactionId, upload, failure)
     else {
       upload.state = 'running'
       upload.url = ticket.download_url
@@ -146,9 +145,9 @@ export class Uploads {
     }
   }
 
-  #pause(transactionId: number, upload: FileUpload, ms: number | undefined): void {
+  #pause(transactionId: number, upload: FileUpload, failure?: Failure): void {
     upload.state = 'paused'
-    const pauseMs = ms ?? backOffMs(this.#context, upload.tries)
+    const pauseMs = waitMsOf(this.#context, failure, upload.tries)
     this.#context.after(`upload ${transactionId}`, pauseMs, () => {
       if (upload.state === 'paused') upload.state = 'waiting'
       this.#begin()
