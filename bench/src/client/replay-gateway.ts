@@ -2,10 +2,19 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type WebSocket, WebSocketServer } from 'ws'
+import { WebSocketServer } from 'ws'
 
 /** The user of the client. */
 export const replayUserId = 1_000_001
+
+interface Call {
+  readonly id: unknown
+  readonly op: string
+  readonly data?: {
+    readonly after?: string
+    readonly have?: readonly { readonly log: { readonly high_id: number } }[]
+  }
+}
 
 const epoch = '00000000-0000-4000-8000-000000000001'
 const opened = {
@@ -21,24 +30,25 @@ const opened = {
   sync: 'needed',
 }
 
-/** The end of the list of logs: one direct conversation with each of some users, all empty. */
-function synced(users: number) {
-  const heads = Array.from({ length: users }, (_, index) => ({
-    log: conversationOf(index),
+/** A page of sync: the list of all logs, or only those that the client names. */
+function pageOf(logs: readonly number[], each: number, isList: boolean) {
+  const heads = logs.map((user) => ({
+    log: conversationOf(user),
     kind: 'direct',
-    change: 0,
-    seq: 0,
-    unread: 0,
+    change: each,
+    seq: each,
+    unread: each,
     read_seq: 0,
     delivered_seq: 0,
     peer_read_seq: 0,
     peer_delivered_seq: 0,
     latest_msg_id: 0,
     hidden_msg_id: 0,
+    from: each,
     changes: [],
-    messages: [],
   }))
-  return { epoch, pos: 'start', list: true, more: false, heads, user: [], gone: [] }
+  const pos = each === 0 ? 'start' : 'end'
+  return { epoch, pos, list: isList, more: false, heads, user: [], gone: [] }
 }
 
 function conversationOf(user: number) {
@@ -48,10 +58,17 @@ function conversationOf(user: number) {
 export class ReplayGateway implements AsyncDisposable {
   readonly url: string
   readonly #server: WebSocketServer
+  readonly #users: number
   readonly #close: () => void
+  /** Messages in each conversation. */
+  #played = 0
 
-  private constructor(server: WebSocketServer, port: number, close: () => void) {
+  private constructor(
+    server: WebSocketServer,
+    { port, users, close }: { port: number; users: number; close: () => void },
+  ) {
     this.#server = server
+    this.#users = users
     this.#close = close
     this.url = `http://127.0.0.1:${port}`
   }
@@ -61,7 +78,11 @@ export class ReplayGateway implements AsyncDisposable {
     const http = createServer((_, response) => response.writeHead(404).end())
     const server = new WebSocketServer({ server: http, path: '/gateway' })
     server.on('connection', (socket) => {
-      socket.on('message', (text) => answer(socket, JSON.parse(String(text)), synced(users)))
+      socket.on('message', (text) => {
+        const call = JSON.parse(String(text)) as Call
+        const envelope = gateway.#answer(call)
+        socket.send(JSON.stringify({ id: call.id, ...envelope }))
+      })
     })
     http.listen(0, '127.0.0.1')
     await once(http, 'listening')
@@ -69,12 +90,28 @@ export class ReplayGateway implements AsyncDisposable {
       http.closeAllConnections()
       http.close()
     }
-    return new ReplayGateway(server, (http.address() as AddressInfo).port, close)
+    const { port } = http.address() as AddressInfo
+    const gateway = new ReplayGateway(server, { port, users, close })
+    return gateway
   }
 
-  /** Sends frames to every client. */
+  /** Sends the frames of as many messages to each conversation. */
   play(frames: readonly string[]): void {
+    this.#played = Math.floor(frames.length / this.#users)
     for (const client of this.#server.clients) for (const frame of frames) client.send(frame)
+  }
+
+  #answer({ op, data }: Call): object {
+    const page = () => {
+      const named = (data?.have ?? []).map(({ log }) => log.high_id - replayUserId - 1)
+      const isList = !data?.after
+      const all = Array.from({ length: this.#users }, (_, user) => user)
+      return pageOf(isList ? all : named, this.#played, isList)
+    }
+    const known = op === 'session.open' ? opened : op === 'message.sync' ? page() : undefined
+    return known
+      ? { code: 200, data: known, message: null }
+      : { code: 50100, data: null, message: 'not a part of the replay', retry: false }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -82,18 +119,6 @@ export class ReplayGateway implements AsyncDisposable {
     this.#server.close()
     this.#close()
   }
-}
-
-function answer(
-  socket: WebSocket,
-  { id, op }: { readonly id: unknown; readonly op: string },
-  page: object,
-): void {
-  const known = { 'session.open': opened, 'message.sync': page }[op]
-  const envelope = known
-    ? { code: 200, data: known, message: null }
-    : { code: 50100, data: null, message: 'not a part of the replay', retry: false }
-  socket.send(JSON.stringify({ id, ...envelope }))
 }
 
 /**
