@@ -21,7 +21,6 @@ const noChanges = () => ({
   unsent: new Map<number, UnsentRecord>(),
   sent: new Set<number>(),
   things: new Map<string, ThingRecord>(),
-  goneThings: new Set<string>(),
 })
 
 /**
@@ -110,31 +109,13 @@ export class BatchBuilder {
   }
 
   putThing(record: ThingRecord): void {
-    const { things, goneThings } = this.#change()
-    goneThings.delete(record.key)
-    things.set(record.key, record)
-  }
-
-  dropThing(key: string): void {
-    const { things, goneThings } = this.#change()
-    things.delete(key)
-    goneThings.add(key)
+    this.#change().things.set(record.key, record)
   }
 
   /** Returns what has been collected, and begins the next batch. */
   take(): Batch {
-    const {
-      goneLogs,
-      emptiedLogs,
-      hidden,
-      removed,
-      logs,
-      messages,
-      unsent,
-      sent,
-      things,
-      goneThings,
-    } = this.#changes
+    const { goneLogs, emptiedLogs, hidden, removed, logs, messages, unsent, sent, things } =
+      this.#changes
     this.#meta = { ...this.#meta, commit: this.#meta.commit + 1 }
     const batch: Batch = {
       meta: this.#meta,
@@ -148,7 +129,6 @@ export class BatchBuilder {
       unsent: [...unsent.values()],
       sent: [...sent],
       things: [...things.values()],
-      goneThings: [...goneThings],
     }
     this.#isReset = false
     this.#isChanged = false

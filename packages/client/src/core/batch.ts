@@ -31,5 +31,4 @@ export interface Batch {
   /** Transaction IDs of entries that are stored at the server, or were discarded. */
   readonly sent: readonly number[]
   readonly things: readonly ThingRecord[]
-  readonly goneThings: readonly string[]
 }

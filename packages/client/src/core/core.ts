@@ -252,7 +252,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
     const frame = parseFrame(text)
     if (!frame) {
       // It may have been an event, so no later position may be kept.
-      this.#link.broken(failureOf('bad_answer', 'a frame of the server is no JSON object', true))
+      this.#link.broken(failureOf('bad_answer', 'a frame is no JSON object', true))
       return
     }
     const { id, event, data = {}, change, pos } = frame

@@ -244,7 +244,6 @@ async function write(
   for (const record of batch.unsent) unsent.put(record)
   for (const transactionId of batch.sent) unsent.delete(transactionId)
   for (const record of batch.things) things.put(record)
-  for (const key of batch.goneThings) things.delete(key)
   meta.put(batch.meta, metaKeys.record)
 }
 

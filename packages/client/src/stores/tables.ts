@@ -52,6 +52,5 @@ export function applyToTables(tables: TableMaps, batch: Batch): void {
   for (const entry of batch.unsent) unsent.set(entry.transactionId, entry)
   for (const transactionId of batch.sent) unsent.delete(transactionId)
   for (const thing of batch.things) things.set(thing.key, thing)
-  for (const key of batch.goneThings) things.delete(key)
   tables.meta = batch.meta
 }

@@ -157,11 +157,11 @@ function isFarReaching({ isReset, goneLogs, things }: Batch): boolean {
   )
 }
 
-function idsOf({ logs, unsent, things, goneThings }: Batch): number[] {
+function idsOf({ logs, unsent, things }: Batch): number[] {
   return [
     ...logs.map(({ conversationId }) => conversationId),
     ...unsent.map(({ conversationId }) => conversationId),
-    ...[...things.map(({ key }) => key), ...goneThings].map((key) => Number(key.split('.')[1])),
+    ...things.map(({ key }) => Number(key.split('.')[1])),
   ]
 }
 

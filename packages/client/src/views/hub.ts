@@ -50,8 +50,8 @@ export function createHub(
   }
 }
 
-function hasThings({ things, goneThings, isReset }: Batch): boolean {
-  return things.length > 0 || goneThings.length > 0 || isReset
+function hasThings({ things, isReset }: Batch): boolean {
+  return things.length > 0 || isReset
 }
 
 /** Returns a function that derives a value again only when one of its inputs is another object. */

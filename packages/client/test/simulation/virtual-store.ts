@@ -50,7 +50,6 @@ export class VirtualStore {
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const id of batch.sent) this.unsent.delete(id)
     for (const record of batch.things) this.things.set(record.key, record)
-    for (const key of batch.goneThings) this.things.delete(key)
     return undefined
   }
 

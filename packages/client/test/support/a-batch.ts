@@ -11,7 +11,6 @@ const empty: Omit<Batch, 'meta'> = {
   unsent: [],
   sent: [],
   things: [],
-  goneThings: [],
 }
 
 /** A batch of user 5 with a commit number. */

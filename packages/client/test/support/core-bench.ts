@@ -44,7 +44,6 @@ export class StoredTables {
     for (const record of batch.unsent) this.unsent.set(record.transactionId, record)
     for (const transactionId of batch.sent) this.unsent.delete(transactionId)
     for (const record of batch.things) this.things.set(record.key, record)
-    for (const key of batch.goneThings) this.things.delete(key)
   }
 }
 

@@ -29,7 +29,6 @@ const empty: Omit<Batch, 'meta'> = {
   unsent: [],
   sent: [],
   things: [],
-  goneThings: [],
 }
 
 /** A session with state and answers that the test sets: no core, no store, no network. */
@@ -127,7 +126,6 @@ export class FakeSession implements ClientSession {
     for (const each of batch.unsent) unsent.set(each.transactionId, each)
     for (const id of batch.sent) unsent.delete(id)
     for (const each of batch.things) things.set(each.key, each)
-    for (const key of batch.goneThings) things.delete(key)
     this.notify({ type: 'batch', batch })
   }
 

@@ -32,7 +32,7 @@ export class CallCommands implements Part {
     else if (!this.#isWanted())
       this.#fail(id, failureOf('not_connected', 'the client is not connected', true))
     else if (this.#pending.size >= maxPendingCommands)
-      this.#fail(id, failureOf('too_many_calls', `${maxPendingCommands} calls wait already`, true))
+      this.#fail(id, failureOf('too_many_calls', `${maxPendingCommands} calls wait`, true))
     else {
       this.#pending.set(id, command)
       this.#context.after(`call.${id}`, sessionWaitMs, () => this.#giveUp(id))
@@ -63,7 +63,7 @@ export class CallCommands implements Part {
         this.#context.emit({ type: 'result', id, value: outcome.answer })
       else if (outcome.type === 'failure') this.#fail(id, outcome.failure)
       else if (outcome.isSent) {
-        const message = 'the connection ended before the answer; the call may have run'
+        const message = 'no answer came; the call may have run'
         this.#fail(id, failureOf('not_connected', message, true))
       } else this.command(id, command)
     }
@@ -72,7 +72,7 @@ export class CallCommands implements Part {
 
   #giveUp(id: string): void {
     this.#pending.delete(id)
-    const message = `there was no connection for ${sessionWaitMs} ms`
+    const message = 'there was no connection in time'
     this.#fail(id, failureOf('not_connected', message, true))
   }
 

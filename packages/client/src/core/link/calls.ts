@@ -83,7 +83,7 @@ export class Calls {
     }
     if (!this.#isOpen) this.#finish(call, { type: 'lost', isSent: false })
     else if (this.#waiting.length >= maxWaitingCalls)
-      this.#fail(call, failureOf('too_many_calls', `${maxWaitingCalls} calls wait already`, true))
+      this.#fail(call, failureOf('too_many_calls', `${maxWaitingCalls} calls wait`, true))
     else {
       this.#waiting.push(call)
       this.#sendWaiting()
@@ -141,7 +141,7 @@ export class Calls {
       return
     }
     if (bytesOf(text) > this.#maxFrame) {
-      const message = `the call is longer than the ${this.#maxFrame} bytes that the server takes`
+      const message = `the call has more than ${this.#maxFrame} bytes`
       this.#fail(call, failureOf('invalid_argument', message))
       return
     }

@@ -123,11 +123,9 @@ export class Link {
   token(token: unknown): void {
     if (this.#phase !== 'token') return
     if (typeof token !== 'string' || token === '')
-      this.tokenFailed(failureOf('token_failed', 'the token function returned no text', true))
+      this.tokenFailed(failureOf('token_failed', 'the token is no text', true))
     else if (token === this.#refusedToken)
-      this.#end(
-        this.#refusal ?? failureOf('token_failed', 'the token function returned a refused token'),
-      )
+      this.#end(this.#refusal ?? failureOf('token_failed', 'the token was refused before'))
     else {
       this.#token = token
       this.#context.setLive({ token })
@@ -259,7 +257,7 @@ export class Link {
     }
     const session = frame.data as OpenedSession
     if (!isSession(session)) {
-      this.broken(failureOf('bad_answer', 'the answer to session.open is none', true))
+      this.broken(failureOf('bad_answer', 'no answer to session.open', true))
       return
     }
     const expected = this.#options.userId || this.#context.batch.meta.userId
@@ -395,12 +393,11 @@ function isOurs(code: number): boolean {
 }
 
 function closeFailure(code: number, reason: string): Failure {
-  if (!isOurs(code))
-    return failureOf('not_connected', reason || `the connection ended with ${code}`, true)
+  if (!isOurs(code)) return failureOf('not_connected', reason || `closed with ${code}`, true)
   return {
     code,
     name: closeNames[code] ?? `close_${code}`,
-    message: reason || `the server closed the connection with ${code}`,
+    message: reason || `closed with ${code}`,
     retry: code < 4500,
   }
 }

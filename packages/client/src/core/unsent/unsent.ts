@@ -132,7 +132,7 @@ export class Unsent implements Part, UnsentListener {
     const { transactionId, conversationId, isGroup, content, file, createdAt } = command
     if (this.#entries.has(transactionId)) return undefined
     if (this.#entries.size >= maxUnsent)
-      return failureOf('outbox_full', `more than ${maxUnsent} messages wait to be sent`, true)
+      return failureOf('outbox_full', `${maxUnsent} messages wait to be sent`, true)
     const { content: text, attachment, config, ext } = content
     if (bytesOf(text + attachment + config + ext) > maxTextBytes)
       return failureOf(
@@ -268,10 +268,7 @@ export class Unsent implements Part, UnsentListener {
       done: (result) => {
         if (typeof result === 'number') this.#take(entry, result)
         else if (result === 'missing')
-          this.#fail(
-            transactionId,
-            failureOf('undecided', 'the message may have been sent; only the user can decide'),
-          )
+          this.#fail(transactionId, failureOf('undecided', 'the message may have been sent'))
         else {
           this.#put({ ...entry, state: 'unknown' })
           if (this.#context.isOpen) this.#pause(lane, result)
