@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { ClientOptions } from './client/client.js'
+import type { ClientEffort } from './client/client.js'
 import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
 import type { Effort } from './measure/measure.js'
@@ -55,7 +55,7 @@ export interface BenchOptions extends Effort, ComparisonEffort {
   /** Null: not requested. */
   readonly realtime: RealtimeOptions | null
   /** Null: not requested. */
-  readonly client: ClientOptions | null
+  readonly client: ClientEffort | null
   /** Uploads and downloads are requested. */
   readonly files: boolean
   /** Checkout of another build to compare with. */
@@ -147,7 +147,7 @@ function realtimeOptions(values: ReturnType<typeof parse>): RealtimeOptions {
   return { devices, conversations: devices - 1 }
 }
 
-function clientOptions({ conversations, messages }: ReturnType<typeof parse>): ClientOptions {
+function clientOptions({ conversations, messages }: ReturnType<typeof parse>): ClientEffort {
   return {
     conversations: atLeast('--conversations', conversations, conversationsMin),
     messages: positive('--messages', messages),

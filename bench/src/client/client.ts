@@ -9,7 +9,7 @@ import type { PageOptions } from './page.js'
 import { BenchPages } from './pages.js'
 import { messageFrames, ReplayGateway, replayUserId } from './replay-gateway.js'
 
-export interface ClientOptions {
+export interface ClientEffort {
   /** Conversations of the user with many. */
   readonly conversations: number
   readonly messages: number
@@ -32,7 +32,7 @@ export interface BrowserFigures {
   readonly heapBytes: Ratio
 }
 
-export interface ClientFigures extends ClientOptions {
+export interface ClientFigures extends ClientEffort {
   readonly database: DatabaseName
   readonly sizes: readonly EntrySize[]
   /** Null: Chromium was not found. */
@@ -48,7 +48,7 @@ const textBytes = 100
 export async function measureClient(
   storage: Storage,
   build: Build,
-  { conversations, messages, rounds }: ClientOptions & { readonly rounds: number },
+  { conversations, messages, rounds }: ClientEffort & { readonly rounds: number },
   tell: (text: string) => void,
 ): Promise<ClientFigures> {
   tell('client: sizes')
@@ -91,12 +91,12 @@ export async function measureClient(
 }
 
 /** Returns a user with a new token, since a token belongs to the first device that uses it. */
-type LogIn = () => Promise<PageOptions>
+type NewLogin = () => Promise<PageOptions>
 
 interface Users {
-  readonly none: LogIn
-  readonly some: LogIn
-  readonly many: LogIn
+  readonly none: NewLogin
+  readonly some: NewLogin
+  readonly many: NewLogin
 }
 
 /** Users without conversations, with some long ones, and with many of one message. */
@@ -125,7 +125,7 @@ async function makeUsers({ process }: StoredServer, conversations: number): Prom
 }
 
 /** @returns milliseconds of a bare page, from nothing, and from the store without a connection */
-async function measureScreens(pages: BenchPages, logIn: LogIn): Promise<number[]> {
+async function measureScreens(pages: BenchPages, logIn: NewLogin): Promise<number[]> {
   const user = await logIn()
   const profile = await pages.newProfile()
   try {
@@ -171,7 +171,7 @@ async function measureList(
   return [full.ms, full.bytes - empty.bytes]
 }
 
-async function listOf(pages: BenchPages, logIn: LogIn, conversations: number) {
+async function listOf(pages: BenchPages, logIn: NewLogin, conversations: number) {
   const profile = await pages.newProfile()
   try {
     const page = await pages.open(profile)
