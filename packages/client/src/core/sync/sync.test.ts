@@ -404,4 +404,24 @@ describe('broadcasts and the direct conversation of a peer', () => {
     bench.event('message.stored', message(3, { conversation: stream, msg_id: 112 }), 3)
     expect(bench.record('b9')?.unread).toBe(1)
   })
+
+  it('stay read when a head from before the answer brings the broadcasts', () => {
+    const bench = SyncBench.current()
+    bench.event('sync.needed', {})
+    const call = bench.take('message.sync')
+    bench.event('message.stored', message(3, { sender_id: me, msg_id: 111 }), 3)
+    const early = message(1, { conversation: stream, msg_id: 110 })
+    const head = {
+      ...{ log: stream, kind: 'broadcast', change: 1, seq: 1, unread: 1, read_seq: 0 },
+      ...{ delivered_seq: 0, peer_read_seq: 0, peer_delivered_seq: 0, latest_msg_id: 110 },
+      ...{ hidden_msg_id: 0, from: 0 },
+      changes: [{ event: 'message.stored', change: 1, data: early }],
+    }
+    bench.answer(call, page({ heads: [head] }))
+    bench.advance(1_000)
+    expect(bench.record('b9')?.isHeadNeeded).toBe(true)
+    const now = { ...head, unread: 0, read_seq: 1, from: 1, changes: [] }
+    bench.answer(bench.take('message.sync'), page({ heads: [now] }))
+    expect(bench.record('b9')).toMatchObject({ unread: 0, readSeq: 1, isHeadNeeded: false })
+  })
 })
