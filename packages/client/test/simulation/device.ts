@@ -51,8 +51,6 @@ export class Device {
   leader!: Tab
   readonly frozen: Tab[] = []
   isOffline = false
-  /** Milliseconds that the clock of this machine is ahead. */
-  sleptMs = 0
   /** The next commits take so long. */
   slowMs = 0
   readonly commands = new Map<string, Commanded>()
@@ -106,6 +104,13 @@ export class Device {
     this.frozen.push(tab)
     this.#lead()
     tab.lose()
+  }
+
+  /** The machine sleeps: what happens waits for it. */
+  sleep(ms: number): void {
+    const tab = this.leader
+    tab.isFrozen = true
+    this.world.agenda.after(ms, () => tab.thaw())
   }
 
   /** Frozen tabs run again: what has waited for them happens, up to the news that they do not lead any more. */
@@ -187,7 +192,7 @@ export class Tab {
       this.#queue.push(body)
       return
     }
-    const now = this.device.world.agenda.now + this.device.sleptMs
+    const { now } = this.device.world.agenda
     for (const effect of this.#core.step({ ...body, now })) this.#run(effect)
   }
 

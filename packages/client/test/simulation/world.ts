@@ -203,6 +203,7 @@ export class World {
       device.slowMs = 0
       device.store.failure = undefined
       device.thaw()
+      device.leader.thaw()
     }
     // What ended them may arrive late; then the user comes back to the page.
     this.agenda.run(3_000)
@@ -443,7 +444,7 @@ const actions: Readonly<Record<StepName, Action>> = {
     world.device(a).store.failure = b < 6 ? 'quota' : 'unavailable'
   },
   sleep: (world, a, b) => {
-    world.device(a).sleptMs += (1 + b) * 20_000
+    world.device(a).sleep((1 + b) * 10_000)
   },
   wakeup: (world, a) => world.device(a).leader.input({ type: 'wakeup' }),
   kick: (world, a) => world.device(a).leader.connection?.session?.close(4501),

@@ -1,9 +1,9 @@
-import type { EventFrame } from '../part.js'
 import { groupKey, logKeyOf } from '../log-key.js'
+import type { EventFrame } from '../part.js'
 import type { LogKey } from '../records.js'
 import { type Fold, foldChange, foldDeletion, foldMark, needHead, set } from './log-fold.js'
 import type { Logs } from './logs.js'
-import { changeOf, countOf, idsOf, membersOf, type Members, textOf } from './wire.js'
+import { changeOf, countOf, idsOf, type Members, membersOf, textOf } from './wire.js'
 
 /** The outcome of an event: applied, or something has to be requested. */
 export type EventResult =
