@@ -21,7 +21,7 @@ export const clientErrors = {
   token_failed: -7,
   /** The token is of another user, or of another device, than this client. */
   wrong_user: -8,
-  /** What the app asks for is not there, such as an unsent message that was sent. */
+  /** The object of the call is not there, such as an unsent message that was sent. */
   not_found: -9,
   /** An argument is wrong; the message names it. */
   invalid_argument: -10,

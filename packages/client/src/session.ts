@@ -12,7 +12,7 @@ import type {
 } from './core/records.js'
 import type { MessageQuery } from './ports/store.js'
 
-/** What a tab knows: everything that is stored, without messages, and what is shown only. */
+/** The state that a tab knows: everything that is stored, without messages, and what is shown only. */
 export interface ClientState {
   readonly meta: MetaRecord
   readonly logs: ReadonlyMap<LogKey, LogRecord>

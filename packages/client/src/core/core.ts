@@ -4,8 +4,9 @@ import type { CallOptions, CallOutcome, CoreContext } from './core-context.js'
 import type { Effect } from './effects.js'
 import type { Command, Input } from './inputs.js'
 import { CallCommands } from './link/call-commands.js'
-import { type AnswerFrame, Calls, type CallsHost } from './link/calls.js'
+import { Calls, type CallsHost } from './link/calls.js'
 import { Link, type LinkHost, type LinkOptions } from './link/link.js'
+import { jsonObject } from './link/wire-text.js'
 import type { LiveState } from './live-state.js'
 import { repeatTimer } from './outcomes.js'
 import type { EventFrame, OpenedSession, Part } from './part.js'
@@ -249,7 +250,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
 
   #frame(text: string): void {
     this.#link.heard()
-    const frame = parseFrame(text)
+    const frame = jsonObject(text)
     if (!frame) {
       // It may have been an event, so no later position may be kept.
       this.#link.broken(failureOf('bad_answer', 'a frame is no JSON object', true))
@@ -327,16 +328,5 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
       const text = error instanceof Error ? error.message : String(error)
       this.#link.broken(failureOf('bad_answer', text, true))
     }
-  }
-}
-
-function parseFrame(text: string): AnswerFrame | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as AnswerFrame)
-      : undefined
-  } catch {
-    return undefined
   }
 }

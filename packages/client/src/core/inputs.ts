@@ -2,7 +2,7 @@ import type { StoredState, StoreFailure } from '../ports/store.js'
 import type { UploadAnswer } from '../ports/transport.js'
 import type { LogKey, MessageContent, MessageRecord, UnsentFile } from './records.js'
 
-/** What the app, in any tab, asks of the client. Its outcome is an effect `result`. */
+/** A request of the app, in any tab. Its outcome is an effect `result` or `failure`. */
 export type Command =
   /** Any operation of the socket; its value is the {@link Answer}. */
   | {

@@ -36,7 +36,7 @@ export interface LiveState {
    * shared with the other tabs of this origin.
    */
   readonly token: string
-  /** Of the users that are watched, those who are online. */
+  /** The watched users who are online. */
   readonly online: readonly number[]
   readonly typing: readonly { readonly conversationId: number; readonly userId: number }[]
   /** Sent bytes by transaction ID. */

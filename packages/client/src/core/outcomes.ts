@@ -12,13 +12,19 @@ const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
 /** True: the same call may succeed later, or its answer says nothing. */
 export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(failure)
 
+/** The longest wait before a repeat that the server may order. */
+const maxWaitMs = 600_000
+
 /** Returns the time before a repeat: that of the server, else a random one that grows. */
 export function waitMsOf(
   context: Pick<CoreContext, 'random'>,
   failure: Failure | undefined,
   failures: number,
 ): number {
-  return failure?.retryAfterMs ?? backOffMs(context, failures)
+  const { retryAfterMs } = failure ?? {}
+  return retryAfterMs === undefined
+    ? backOffMs(context, failures)
+    : Math.min(retryAfterMs, maxWaitMs)
 }
 
 /** False: the call was not sent, or was refused before it began. */

@@ -1,5 +1,5 @@
 /**
- * What a client stores: plain JSON values (an unsent file also has its Blob), in tables by key. A
+ * The records of a store: plain JSON values (an unsent file also has its Blob), in tables by key. A
  * record is never modified, only replaced, so views compare by identity. The store, the tabs and
  * the simulation share these shapes; a change of one raises {@link storeFormat}.
  */
@@ -21,7 +21,7 @@ export interface MetaRecord {
   readonly epoch: string
   /** Position up to which the store has everything; '': none. */
   readonly pos: string
-  /** Where the rest of the list of logs starts; '': nothing is left. */
+  /** The cursor of the rest of the list of logs; '': nothing is left. */
   readonly listCursor: string
   /** Number of the batch that was applied last: 0, 1, 2 …, so that tabs notice a missing one. */
   readonly commit: number
@@ -56,17 +56,17 @@ export interface LogRecord {
   readonly last?: MessageRecord | null
   /** ID up to which the user has read here while the server has not confirmed it; absent: nothing. */
   readonly pendingReadMsgId?: number
-  /** Of a group: 0 normal, 1 dissolved. */
+  /** The state of a group: 0 normal, 1 dissolved. */
   readonly status?: number
-  /** Of a group: number of its changes, from heads and events. */
+  /** The number of changes of a group, from heads and events. */
   readonly version?: number
-  /** Of a group: last message before the user joined. */
+  /** The last message of a group before the user joined. */
   readonly joinedMsgId?: number
-  /** Of a group: 0 private, 1 public, 2 chatroom, 3 temporary. Messages of a chatroom are never unread. */
+  /** The type of a group: 0 private, 1 public, 2 chatroom, 3 temporary. Messages of a chatroom are never unread. */
   readonly groupType?: number
-  /** Of a group: the user's mode. With 2 no event of its messages comes. */
+  /** The user's mute mode in a group. With 2 no event of its messages comes. */
   readonly muteMode?: number
-  /** Of a group: the user's mode. */
+  /** The user's push mode in a group. */
   readonly pushMode?: number
 }
 
@@ -87,11 +87,11 @@ export interface MessageRecord {
   readonly timestamp: number
   /** 0: never edited. */
   readonly editTimestamp: number
-  /** Of own messages, when the sender gave one; text on the wire. */
+  /** The sender's number of an own message; text on the wire. */
   readonly transactionId?: number
 }
 
-/** What a message says, without its sender and its place. */
+/** The content of a message, without its sender and its place. */
 export interface MessageContent {
   readonly contentType: number
   readonly content: string
@@ -125,14 +125,14 @@ export interface UnsentRecord extends MessageContent {
   readonly triedAtChange?: number
   /** The server's time at the first try, milliseconds since 1970. */
   readonly triedAt?: number
-  /** Of a failed one. `undecided`: it may have been stored; only the user can decide. */
+  /** The failure of a `failed` one. `undecided`: it may have been stored; only the user can decide. */
   readonly failure?: {
     readonly code: number
     readonly name: string
     readonly message: string
     readonly retry: boolean
   }
-  /** Of a sent one: the ID in the answer; 0: the answer had none. */
+  /** The ID in the answer to a `sent` one; 0: the answer had none. */
   readonly msgId?: number
   /** The file to upload, before `attachment` is known. */
   readonly file?: UnsentFile
@@ -154,7 +154,7 @@ export interface UnsentFile {
 export interface ThingRecord {
   /** Kind and ref with a dot between, or the kind alone. */
   readonly key: string
-  /** As the operation answered; absent: not read yet. */
+  /** The answer of the operation; absent: not read yet. */
   readonly value?: unknown
   /** True: has to be read again. */
   readonly isStale: boolean

@@ -25,7 +25,7 @@ export interface MessageQuery {
   readonly limit: number
 }
 
-/** What may be read of a store; followers have no more. */
+/** The reading half of a store; followers have no more. */
 export interface StoreReader {
   /** Reads all tables but messages, as of one commit. */
   load(): Promise<StoredState>

@@ -4,7 +4,7 @@ import { Core } from '../core/core.js'
 import type { Effect } from '../core/effects.js'
 import type { Command, Failure, InputBody } from '../core/inputs.js'
 import { ClientError, failureOf } from '../errors.js'
-import { type StoreFailure, StoreError } from '../ports/store.js'
+import { StoreError, type StoreFailure } from '../ports/store.js'
 import type { Connection, UploadAnswer } from '../ports/transport.js'
 import { gatewayUrl } from './gateway-url.js'
 import type {
@@ -157,9 +157,11 @@ class LeaderRuntime implements Leader {
         this.#uploads.delete(effect.transactionId)
         break
       case 'result':
-      case 'failure':
-        this.#done(effect.id, effect)
+      case 'failure': {
+        const { id, ...outcome } = effect
+        this.#done(id, outcome)
         break
+      }
       case 'live':
         this.#notify(() => this.#listener.live(effect.live))
         break

@@ -2,6 +2,7 @@ import { failureOf } from '../../errors.js'
 import type { CallOptions, CallOutcome } from '../core-context.js'
 import type { Failure } from '../inputs.js'
 import type { OpenedSession } from '../part.js'
+import { bytesOf } from './wire-text.js'
 
 /** Calls that wait for their turn. */
 export const maxWaitingCalls = 1_000
@@ -193,20 +194,8 @@ export function failureIn(frame: AnswerFrame): Failure | undefined {
     name: typeof name === 'string' ? name : `error_${code}`,
     message: typeof message === 'string' ? message : '',
     retry: retry === true,
-    ...(isTime(retryAfterMs) && { retryAfterMs }),
+    ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
   }
 }
 
-/** Tests a time span of the server. */
-export function isTime(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < 2 ** 31
-}
-
 const limitTimer = (id: number) => `call ${id}`
-
-const encoder = new TextEncoder()
-
-/** Returns the length of a text in UTF-8. */
-export function bytesOf(text: string): number {
-  return encoder.encode(text).length
-}

@@ -3,7 +3,7 @@ import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
 import type { ConnectionStatus } from '../live-state.js'
 import type { OpenedSession } from '../part.js'
-import { type AnswerFrame, failureIn, isTime, limitOf } from './calls.js'
+import { type AnswerFrame, failureIn, limitOf } from './calls.js'
 
 /** Names the client to the server. */
 export interface LinkOptions {
@@ -180,7 +180,7 @@ export class Link {
     if (typeof code !== 'number') return
     const text = typeof reason === 'string' ? reason : ''
     this.#closing = { code, reason: text }
-    if (isTime(retryAfterMs)) this.#waitFor(retryAfterMs)
+    if (typeof retryAfterMs === 'number') this.#waitFor(retryAfterMs)
     this.#context.after('link.closing', closingLimitMs, () => this.#replace(text))
   }
 
@@ -255,8 +255,12 @@ export class Link {
       if (failure.retryAfterMs !== undefined) this.#waitFor(failure.retryAfterMs)
       return
     }
-    const session = frame.data as OpenedSession
-    if (!isSession(session)) {
+    const session = Object(frame.data) as OpenedSession
+    if (
+      !Number.isSafeInteger(session.user_id) ||
+      typeof session.epoch !== 'string' ||
+      !session.epoch
+    ) {
       this.broken(failureOf('bad_answer', 'no answer to session.open', true))
       return
     }
@@ -400,14 +404,4 @@ function closeFailure(code: number, reason: string): Failure {
     message: reason || `closed with ${code}`,
     retry: code < 4500,
   }
-}
-
-function isSession(session: OpenedSession | null | undefined): session is OpenedSession {
-  return (
-    typeof session === 'object' &&
-    session !== null &&
-    Number.isSafeInteger(session.user_id) &&
-    typeof session.epoch === 'string' &&
-    session.epoch !== ''
-  )
 }

@@ -1,8 +1,8 @@
 import { failureOf } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
+import { bytesOf } from '../link/wire-text.js'
 import { directKey, groupKey } from '../log-key.js'
-import { bytesOf } from '../link/calls.js'
 import { hasRun, isRepeated, refusalOf, waitMsOf } from '../outcomes.js'
 import type { OpenedSession, Part, PartInput } from '../part.js'
 import type { LogKey, MessageRecord, UnsentRecord } from '../records.js'
@@ -33,7 +33,6 @@ const maxBusyLanes = 6
 const eventWaitMs = 5_000
 /** Returns the end of the time in which the server's memory of a transaction ID is relied on: it has a margin. */
 const reliedMs = (ttlMs: number) => ttlMs - Math.min(60_000, ttlMs / 10)
-const maxPauseMs = 600_000
 
 /**
  * The messages that the server has not confirmed. Each conversation is a lane: its messages are
@@ -338,7 +337,7 @@ export class Unsent implements Part, UnsentListener {
   #pause(lane: Lane, failure: Failure | undefined): void {
     lane.isPaused = true
     const ms = waitMsOf(this.#context, failure, lane.failures++)
-    this.#context.after(`unsent ${lane.key}`, Math.min(ms, maxPauseMs), () => {
+    this.#context.after(`unsent ${lane.key}`, ms, () => {
       lane.isPaused = false
       this.#drain()
     })

@@ -2,6 +2,7 @@ import { failureOf } from '../../errors.js'
 import type { UploadAnswer } from '../../ports/transport.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
+import { jsonObject } from '../link/wire-text.js'
 import { isRepeated, waitMsOf } from '../outcomes.js'
 import type { UnsentRecord } from '../records.js'
 
@@ -169,7 +170,7 @@ export class Uploads {
 
 /** Returns undefined for a success: the service answers `data` true, a callback of a store `Status` OK. */
 function failureOfUpload({ status, body }: UploadAnswer): Failure | undefined {
-  const { data, Status, code, message } = jsonObject(body)
+  const { data, Status, code, message } = jsonObject(body) ?? {}
   if (status < 300 && (data === true || Status === 'OK')) return undefined
   const name = finalFailures.get(code as number)
   return name
@@ -180,13 +181,4 @@ function failureOfUpload({ status, body }: UploadAnswer): Failure | undefined {
 /** Returns the attachment with the address; its other members come with the command. */
 function attachmentOf({ attachment }: UnsentRecord, url: string): string {
   return JSON.stringify({ ...jsonObject(attachment), url })
-}
-
-function jsonObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }
