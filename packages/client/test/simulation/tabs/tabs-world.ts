@@ -96,8 +96,22 @@ export class TabsWorld {
       await this.agenda.runSettled(settleMs)
       found = this.#differences()
       if (found.length === 0) break
+      this.#connectAgain()
     }
     return found
+  }
+
+  /**
+   * NOTE: a leader that is thawed while its handshake is done opens a session before it learns that
+   * it does not lead any more. The server then ends that of the new leader with 4500, and the user
+   * has to connect again.
+   */
+  #connectAgain(): void {
+    for (const { session } of this.pages)
+      if (session.state.live.connection.state === 'ended') {
+        session.disconnect()
+        session.connect()
+      }
   }
 
   open(): void {
