@@ -121,7 +121,7 @@ export class LinkBench {
 
   /** Lets the back-off pass. */
   retry(): void {
-    this.pass(this.timer('link.retry') ?? 0)
+    this.pass(this.status.retryInMs ?? 0)
   }
 
   /** Lets time pass while no timer fires, as in a sleeping machine; then all fire that are due. */

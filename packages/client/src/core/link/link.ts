@@ -181,7 +181,7 @@ export class Link {
     const text = typeof reason === 'string' ? reason : ''
     this.#closing = { code, reason: text }
     if (typeof retryAfterMs === 'number') this.#waitFor(retryAfterMs)
-    this.#context.after('link.closing', closingLimitMs, () => this.#replace(text))
+    this.#limit(closingLimitMs, () => this.#replace(text))
   }
 
   /** The connection has ended. */
@@ -222,27 +222,25 @@ export class Link {
   }
 
   #try(): void {
-    this.#context.cancel('link.retry')
     if (this.#token !== '') {
       this.#open()
       return
     }
     this.#become('token', this.#tryStatus())
     this.#context.emit({ type: 'token', isRefused: this.#refusedToken !== '' })
-    this.#context.after('link.token', tokenLimitMs, () =>
+    this.#limit(tokenLimitMs, () =>
       this.tokenFailed(failureOf('token_failed', 'the token function does not settle', true)),
     )
   }
 
   #open(): void {
-    this.#context.cancel('link.token')
     this.#become('connecting', this.#tryStatus())
     this.#hasTried = true
     this.#closing = undefined
     this.#refusal = undefined
     this.#notBefore = 0
     this.#context.emit({ type: 'connect', connection: ++this.#connection })
-    this.#context.after('link.open', openLimitMs, () => this.#replace('no session in time'))
+    this.#limit(openLimitMs, () => this.#replace('no session in time'))
   }
 
   #opened(frame: AnswerFrame): void {
@@ -272,7 +270,6 @@ export class Link {
       this.#end(failureOf('wrong_user', message))
       return
     }
-    this.#context.cancel('link.open')
     this.#phase = 'open'
     this.#openedAt = this.#context.now
     this.#pingMs = limitOf(session.ping_ms, 25_000, 600_000)
@@ -294,17 +291,18 @@ export class Link {
   }
 
   #probe(): void {
-    if (this.#isProbing) return
+    if (this.#isProbing || this.#closing) return
     this.#isProbing = true
     // Costs the server no query: it answers that the list is empty.
     this.#send({ id: 'probe', op: 'message.delivered', data: { conversations: [] } })
-    this.#context.after('link.silence', probeLimitMs, () => this.#replace('no answer to a probe'))
+    this.#limit(probeLimitMs, () => this.#replace('no answer to a probe'))
   }
 
   /** Ends a connection on which no frame came for too long. A probe in progress decides sooner. */
   #watch(): void {
+    if (this.#closing) return
     const leftMs = this.#heardAt + this.#pingMs + silenceMs - this.#context.now
-    this.#context.after('link.silence', leftMs, () => {
+    this.#limit(leftMs, () => {
       if (this.#isProbing) return
       if (this.#context.now < this.#heardAt + this.#pingMs + silenceMs) this.#watch()
       else this.#replace('no heartbeat')
@@ -339,8 +337,7 @@ export class Link {
     this.#phase = 'waiting'
     this.#isProbing = false
     this.#closing = undefined
-    for (const key of ['open', 'silence', 'closing', 'token', 'retry'])
-      this.#context.cancel(`link.${key}`)
+    this.#context.cancel('link')
     if (wasOpen) this.#host.closed()
   }
 
@@ -351,20 +348,21 @@ export class Link {
     const ms = Math.ceil(waitMs > 0 ? waitMs : this.#context.random() * bound)
     if (this.#failures < 10) this.#failures++
     this.#hasTried = true
-    this.#context.cancel('link.token')
-    this.#become('waiting', {
-      state: 'offline',
-      retryInMs: ms,
-      failure,
-    })
-    this.#context.after('link.retry', ms, () => {
+    this.#become('waiting', { state: 'offline', retryInMs: ms, failure })
+    this.#limit(ms, () => {
+      // A timer that fired far too late has begun a try already.
       if (this.#phase === 'waiting') this.#try()
     })
   }
 
   #end(end: Failure): void {
-    this.#context.cancel('link.token')
+    this.#context.cancel('link')
     this.#become('ended', { state: 'ended', end })
+  }
+
+  /** Sets the time limit of the phase; there is one at a time. */
+  #limit(ms: number, run: () => void): void {
+    this.#context.after('link', ms, run)
   }
 
   #tryStatus(): ConnectionStatus {
