@@ -1,5 +1,4 @@
 import { failureOf } from '../errors.js'
-import { backOffMs } from './back-off.js'
 import type { CallOutcome, CoreContext } from './core-context.js'
 import type { Answer, Failure } from './inputs.js'
 
@@ -11,6 +10,11 @@ const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
 
 /** True: the same call may succeed later, or its answer says nothing. */
 export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(failure)
+
+/** Returns a random time before the next try, up to a bound that doubles with each failure from 1 s to a minute. */
+export function backOffMs({ random }: Pick<CoreContext, 'random'>, failures: number): number {
+  return 250 + Math.floor(random() * Math.min(60_000, 1_000 * 2 ** Math.min(failures, 6)))
+}
 
 /** The longest wait before a repeat that the server may order. */
 const maxWaitMs = 600_000

@@ -100,12 +100,6 @@ export class LinkBench {
     return this.take('send').map(({ text }) => JSON.parse(text) as Record<string, unknown>)
   }
 
-  /** Time until a timer fires, undefined: there is none. */
-  timer(key: string): number | undefined {
-    const due = this.#timers.get(key)
-    return due === undefined ? undefined : due - this.now
-  }
-
   /** Lets time pass and fires the timers that are due, each in its time. */
   pass(ms: number): void {
     const end = this.now + ms

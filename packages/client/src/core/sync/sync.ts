@@ -1,5 +1,5 @@
 import { failureOf } from '../../errors.js'
-import { backOffMs } from '../back-off.js'
+import { backOffMs } from '../outcomes.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
