@@ -191,6 +191,7 @@ export interface MessageList {
   readonly messages: readonly Message[]
   /** True: older messages exist, or may exist. */
   readonly hasOlder: boolean
+  /** True also before the first load, which the first subscriber begins. */
   readonly isLoading: boolean
   /** The last page could not be read; `loadOlder` tries again. */
   readonly error?: { readonly code: number; readonly name: string; readonly message: string }

@@ -10,6 +10,8 @@ export interface ClientSession extends Session {
   /** Connects, and stays connected until `disconnect`. A repeat does nothing. */
   connect(): void
   disconnect(): void
+  /** Aborted when the client has ended, also by a logout in another tab. */
+  readonly closed: AbortSignal
   /** Ends the client of this tab; what is stored stays. Later commands fail with `closed`. */
   close(): Promise<void>
   /** Ends the client in all tabs, and deletes what is stored. */

@@ -49,7 +49,6 @@ export function createClientOn(
   const userViews = new Map<number, ReturnType<typeof userView>>()
   const live = () => session.state.live
   const connection = liveView(() => live().connection)
-  const closing = new AbortController()
   let disconnecting = new AbortController()
 
   function liveView<T>(select: () => T): View<T> {
@@ -111,7 +110,7 @@ export function createClientOn(
       return view
     },
     connect(connectOptions) {
-      const ends = { closing: closing.signal, disconnecting: disconnecting.signal }
+      const ends = { closing: session.closed, disconnecting: disconnecting.signal }
       return connected(connection, () => session.connect(), ends, connectOptions)
     },
     disconnect() {
@@ -142,19 +141,17 @@ export function createClientOn(
         try {
           listener(event.data as ClientEvents[typeof kind])
         } catch (error) {
-          onError(error)
+          hub.onError(error)
         }
       })
     },
     fileUrl: (file, { thumbnail } = {}) =>
       fileUrl(file, { url, appId, token: live().token, thumbnail }),
     async close() {
-      closing.abort()
       await session.close()
     },
     async logOut() {
       await logOutDevice()
-      closing.abort()
       await session.destroy()
     },
   }

@@ -12,7 +12,7 @@ export interface Tabs {
    */
   lead(options: { readonly steal: boolean; readonly signal: AbortSignal }): Promise<Leadership>
   /**
-   * Sends to all other tabs.
+   * Sends to all other tabs; after `close` to none.
    * @throws DataCloneError when the message has a value that cannot be sent
    */
   post(message: unknown): void

@@ -133,6 +133,7 @@ describe('the end', () => {
     await pages[2]?.session.destroy()
     await settle()
     for (const page of pages) {
+      expect(page.session.closed.aborted).toBe(true)
       expect(things(page)).toEqual([])
       expect(page.session.state.live.connection.state).toBe('idle')
       await expect(page.send(2)).rejects.toMatchObject({ name: 'closed' })

@@ -50,7 +50,7 @@ export class TabSession implements ClientSession {
   #waiting = new AbortController()
   #isWanted = false
   #isSuspended = false
-  #isClosed = false
+  readonly #closing = new AbortController()
   /** Resolves when there is a store, or the session is closed. */
   readonly #ready: Promise<void>
   #setReady = () => {}
@@ -134,6 +134,14 @@ export class TabSession implements ClientSession {
     if (!isDurable || !openStore || !this.#name) return
     const store = this.#durable ?? (await openStore(this.#name))
     await store.destroy()
+  }
+
+  get closed(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  get #isClosed(): boolean {
+    return this.closed.aborted
   }
 
   get #isDurable(): boolean {
@@ -382,7 +390,7 @@ export class TabSession implements ClientSession {
 
   #end(reason: string): void {
     if (this.#isClosed) return
-    this.#isClosed = true
+    this.#closing.abort()
     this.#identifying?.stop()
     this.#leave()
     this.#tabs.close()

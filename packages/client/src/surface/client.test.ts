@@ -160,6 +160,16 @@ it('connect: ends its waiting with an abort, a disconnect and a close', async ()
   await expect(client.connect()).rejects.toMatchObject({ name: 'closed' })
 })
 
+it('connect: rejects as closed when the user logs out in another tab, also later', async () => {
+  const { session, client } = aClient()
+  session.setLive({ connection: { state: 'connecting' } })
+  const waiting = client.connect()
+  await session.destroy()
+  session.setLive({ connection: { state: 'idle' } })
+  await expect(waiting).rejects.toMatchObject({ name: 'closed' })
+  await expect(client.connect()).rejects.toMatchObject({ name: 'closed' })
+})
+
 it('logOut: logs the device out at the server, then deletes everything here', async () => {
   const { session, client } = aClient()
   session.setLive({ deviceSn: 3 })
@@ -207,6 +217,25 @@ it('views: a listener that throws harms no other', () => {
   session.setLive({ connection: { state: 'offline' } })
   expect(count).toBe(1)
   expect(onError).toHaveBeenCalledOnce()
+})
+
+it('views: a report of errors that throws harms no view and no listener', () => {
+  const onError = () => {
+    throw new Error('the report')
+  }
+  const { session, client } = aClient({ onError })
+  const heard: string[] = []
+  const fail = () => {
+    throw new Error('mine')
+  }
+  client.connection.subscribe(fail)
+  client.connection.subscribe(() => heard.push('connection'))
+  client.hasToken.subscribe(() => heard.push('token'))
+  client.on('typing', fail)
+  client.on('typing', () => heard.push('typing'))
+  session.setLive({ connection: { state: 'offline' }, token: '' })
+  session.event({ kind: 'typing', data: { user_id: 5 } })
+  expect(heard).toEqual(['connection', 'token', 'typing'])
 })
 
 it('views: the same listener can be added twice, and each end counts once', () => {

@@ -7,10 +7,14 @@ import type { Leadership, TabChange, Tabs } from '../ports/tabs.js'
 export function webLockTabs(name: string): Tabs {
   const channel = new BroadcastChannel(name)
   const ends: (() => void)[] = []
+  let isClosed = false
   return {
     isShared: true,
     lead: ({ steal, signal }) => holdLock(name, steal, signal),
-    post: (message) => channel.postMessage(message),
+    post(message) {
+      // A closed channel throws.
+      if (!isClosed) channel.postMessage(message)
+    },
     listen(listener) {
       const heard = ({ data }: MessageEvent<unknown>) => listener(data)
       channel.addEventListener('message', heard)
@@ -23,6 +27,7 @@ export function webLockTabs(name: string): Tabs {
       return end
     },
     close() {
+      isClosed = true
       // The page outlives its client: it must not wake a closed one.
       for (const end of ends) end()
       channel.close()

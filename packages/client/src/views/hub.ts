@@ -22,13 +22,25 @@ export function createHub(
   options: { readonly userId?: number | undefined; readonly onError: (error: unknown) => void },
 ): Hub {
   const listeners = new Set<(change: StateChange) => void>()
+  /** An error of the app's own report has no other place. */
+  const onError = (error: unknown) => {
+    try {
+      options.onError(error)
+    } catch {}
+  }
   let version = 0
   let thingsVersion = 0
   session.subscribe((change) => {
     version++
     if (change.type === 'reload' || (change.type === 'batch' && hasThings(change.batch)))
       thingsVersion++
-    for (const listener of [...listeners]) listener(change)
+    for (const listener of [...listeners]) {
+      try {
+        listener(change)
+      } catch (error) {
+        onError(error)
+      }
+    }
   })
   return {
     session,
@@ -46,7 +58,7 @@ export function createHub(
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    onError: options.onError,
+    onError,
   }
 }
 

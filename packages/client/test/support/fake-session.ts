@@ -58,6 +58,7 @@ export class FakeSession implements ClientSession {
   /** Runs before messages of the store are answered. */
   beforeRead: () => void = () => {}
   reads = 0
+  readonly #closing = new AbortController()
   readonly #listeners = new Set<(change: StateChange) => void>()
   readonly #eventListeners = new Set<(event: CoreEvent) => void>()
 
@@ -95,11 +96,17 @@ export class FakeSession implements ClientSession {
     this.calls.push('disconnect')
   }
 
+  get closed() {
+    return this.#closing.signal
+  }
+
   async close() {
+    this.#closing.abort()
     this.calls.push('close')
   }
 
   async destroy() {
+    this.#closing.abort()
     this.calls.push('destroy')
   }
 

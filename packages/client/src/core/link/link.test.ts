@@ -388,7 +388,7 @@ describe('dead connections', () => {
     expect(bench.sent()).toMatchObject([{ id: 'probe' }])
   })
 
-  it('replaces a connection whose probe is not answered within 4 s, though other frames come', () => {
+  it('replaces a connection on which nothing comes for 4 s after a probe', () => {
     const bench = online()
     bench.step({ type: 'wakeup' })
     bench.frame({})
@@ -397,6 +397,20 @@ describe('dead connections', () => {
     expect(bench.connection).toBe(2)
     bench.open()
     expect(bench.status.state).toBe('syncing')
+  })
+
+  it('waits for the answer to a probe behind other frames, and at most 30 s', () => {
+    const bench = online()
+    bench.step({ type: 'wakeup' })
+    for (let second = 3; second < 30; second += 3) {
+      bench.pass(3_000)
+      bench.frame({})
+    }
+    expect(bench.connection).toBe(1)
+    bench.pass(2_999)
+    expect(bench.connection).toBe(1)
+    bench.pass(1)
+    expect(bench.connection).toBe(2)
   })
 
   it('probes when timers fire far too late, since the machine was asleep', () => {

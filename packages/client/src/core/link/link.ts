@@ -37,6 +37,8 @@ type Phase = 'idle' | 'token' | 'connecting' | 'open' | 'waiting' | 'ended'
 const tokenLimitMs = 30_000
 const openLimitMs = 15_000
 const probeLimitMs = 4_000
+/** The longest time that other frames put the end of a probe off. */
+const maxProbeMs = 30_000
 const closingLimitMs = 2_000
 const silenceMs = 10_000
 /** A session that lasts so long ends the back-off. */
@@ -72,7 +74,8 @@ export class Link {
   #failures = 0
   /** True after the first try of a `connect`. */
   #hasTried = false
-  #isProbing = false
+  /** When the probe was sent that has no answer; 0: none. */
+  #probedAt = 0
   #openedAt = 0
   #heardAt = 0
   #pingMs = 25_000
@@ -169,7 +172,7 @@ export class Link {
   /** Takes an answer whose id is text: to session.open, or to a probe. */
   answer(frame: AnswerFrame): void {
     if (frame.id === 'probe') {
-      this.#isProbing = false
+      this.#probedAt = 0
       this.#watch()
     } else if (frame.id === 'open' && this.#phase === 'connecting') this.#opened(frame)
   }
@@ -291,11 +294,24 @@ export class Link {
   }
 
   #probe(): void {
-    if (this.#isProbing || this.#closing) return
-    this.#isProbing = true
+    if (this.#probedAt !== 0 || this.#closing) return
+    this.#probedAt = this.#context.now
     // Costs the server no query: it answers that the list is empty.
     this.#send({ id: 'probe', op: 'message.delivered', data: { conversations: [] } })
-    this.#limit(probeLimitMs, () => this.#replace('no answer to a probe'))
+    this.#awaitProbe()
+  }
+
+  /** The answer may be behind many frames: each one gives it more time. */
+  #awaitProbe(): void {
+    const dueAt = () =>
+      Math.min(
+        Math.max(this.#heardAt, this.#probedAt) + probeLimitMs,
+        this.#probedAt + maxProbeMs,
+      )
+    this.#limit(dueAt() - this.#context.now, () => {
+      if (this.#context.now < dueAt()) this.#awaitProbe()
+      else this.#replace('no answer to a probe')
+    })
   }
 
   /** Ends a connection on which no frame came for too long. A probe in progress decides sooner. */
@@ -303,7 +319,7 @@ export class Link {
     if (this.#closing) return
     const leftMs = this.#heardAt + this.#pingMs + silenceMs - this.#context.now
     this.#limit(leftMs, () => {
-      if (this.#isProbing) return
+      if (this.#probedAt !== 0) return
       if (this.#context.now < this.#heardAt + this.#pingMs + silenceMs) this.#watch()
       else this.#replace('no heartbeat')
     })
@@ -335,7 +351,7 @@ export class Link {
     const wasOpen = this.isOpen
     if (wasOpen && this.#context.now - this.#openedAt >= stableMs) this.#failures = 0
     this.#phase = 'waiting'
-    this.#isProbing = false
+    this.#probedAt = 0
     this.#closing = undefined
     this.#context.cancel('link')
     if (wasOpen) this.#host.closed()

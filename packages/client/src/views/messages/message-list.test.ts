@@ -73,6 +73,18 @@ it('message list: the first listener loads the newest page from the store', asyn
   expect(session.commandsOf('history')).toEqual([])
 })
 
+it('message list: it is loading until it has been loaded, so an app does not show an empty one', async () => {
+  const { session, conversation, snapshot } = aClient()
+  session.apply({ logs: [session.fill(direct, 2)] })
+  const shown = [snapshot()]
+  conversation.messages.subscribe(() => shown.push(snapshot()))
+  await settled()
+  expect(shown.map(({ isLoading, messages }) => [isLoading, messages.length])).toEqual([
+    [true, 0],
+    [false, 2],
+  ])
+})
+
 it('message list: older pages are loaded to the beginning', async () => {
   const { session, conversation, snapshot, seqs } = aClient()
   session.apply({ logs: [session.fill(direct, 120)] })

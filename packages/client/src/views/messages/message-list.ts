@@ -197,7 +197,7 @@ export function createMessageList(
       return shareObject<MessageList>(former, {
         messages: shareList(former?.messages, compose(shown(), unsent)),
         hasOlder: currentWindows().some((window) => window.hasOlder),
-        isLoading: pending > 0,
+        isLoading: pending > 0 || (failure === undefined && isUnloaded()),
         ...(failure && { error: failure }),
       })
     },

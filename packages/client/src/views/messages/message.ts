@@ -86,11 +86,26 @@ function contentOf({ contentType, content, attachment, config, ext }: MessageCon
 function parseAttachment(text: string): Attachment | undefined {
   if (text === '') return undefined
   try {
-    const value = JSON.parse(text) as (Attachment & { dName?: string; fLen?: number }) | null
+    const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    const { dName: name, fLen: size } = value
-    return { ...(name !== undefined && { name }), ...(size !== undefined && { size }), ...value }
+    const { dName, fLen } = value as Record<string, unknown>
+    const read: Record<string, unknown> = { name: dName, size: fLen, ...value }
+    // Other users write it: what an app shows without a check must have the type of the interface.
+    for (const [member, isRight] of Object.entries(attachmentMembers))
+      if (!isRight(read[member])) delete read[member]
+    return read
   } catch {
     return undefined
   }
+}
+
+const isText = (value: unknown) => typeof value === 'string'
+const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) >= 0
+const attachmentMembers = {
+  url: isText,
+  name: isText,
+  size: isAmount,
+  width: isAmount,
+  height: isAmount,
+  duration: isAmount,
 }
