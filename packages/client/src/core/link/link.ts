@@ -304,10 +304,7 @@ export class Link {
   /** The answer may be behind many frames: each one gives it more time. */
   #awaitProbe(): void {
     const dueAt = () =>
-      Math.min(
-        Math.max(this.#heardAt, this.#probedAt) + probeLimitMs,
-        this.#probedAt + maxProbeMs,
-      )
+      Math.min(Math.max(this.#heardAt, this.#probedAt) + probeLimitMs, this.#probedAt + maxProbeMs)
     this.#limit(dueAt() - this.#context.now, () => {
       if (this.#context.now < dueAt()) this.#awaitProbe()
       else this.#replace('no answer to a probe')
