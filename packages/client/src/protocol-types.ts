@@ -29,13 +29,11 @@ export type ClientEvents = {
   readonly [K in keyof DeviceEventPayloads]: Plain<DeviceEventPayloads[K]>
 }
 
-type Types = protocol.OperationTypes
-
 /** IDs of the operations that the socket takes. */
-export type OperationId = keyof Types
+export type OperationId = keyof protocol.OperationTypes
 /** Parameters of an operation. */
-export type CallParams<Id extends OperationId> = Plain<protocol.ParamsOf<Types[Id]>>
+export type CallParams<Id extends OperationId> = Plain<protocol.ParamsOf<protocol.OperationTypes[Id]>>
 /** Answer of an operation: `data` and what stands next to it. */
 export type CallAnswer<Id extends OperationId> = {
-  readonly data: Plain<protocol.DataOf<Types[Id]>>
-} & Plain<protocol.ExtrasOf<Types[Id]>>
+  readonly data: Plain<protocol.DataOf<protocol.OperationTypes[Id]>>
+} & Plain<protocol.ExtrasOf<protocol.OperationTypes[Id]>>
