@@ -119,9 +119,12 @@ export interface UnsentRecord extends MessageContent {
   /** The order within its lane, that is its conversation. */
   readonly order: number
   readonly state: UnsentState
-  /** Milliseconds since 1970 by the client's clock; only shown, never compared. */
+  /**
+   * Milliseconds since 1970 by the client's clock. Shown, and compared only to look for a message that
+   * an earlier client may have sent.
+   */
   readonly createdAt: number
-  /** The log's change number at the first try; absent: not tried. */
+  /** The log's change number when the entry was queued or, if that is lower, at a try. */
   readonly triedAtChange?: number
   /** The server's time at the first try, milliseconds since 1970. */
   readonly triedAt?: number

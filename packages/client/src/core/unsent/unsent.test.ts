@@ -383,3 +383,47 @@ describe('a message without an outcome for longer than the server remembers it',
     bench.take('message.changes')
   })
 })
+
+describe('a message that was loaded without a try, older than the memory of the server', () => {
+  const reloaded = (createdAt: number) => {
+    const bench = Bench.create({ transactionTtlMs: 100_000 })
+    bench.send(1, { createdAt })
+    bench.restart()
+    bench.logs.set('d5.9', { ...log, change: 9 })
+    bench.open()
+    return bench
+  }
+  const page = (changes: readonly object[], next = 9) => ({
+    log: { low_id: 5, high_id: 9, is_group: false },
+    from: 7,
+    changes,
+    next,
+    change: 9,
+  })
+
+  it('is looked for first: a client without a store may have sent it', () => {
+    const bench = reloaded(0)
+    const call = bench.take('message.changes')
+    expect(call.data.after_change).toBe(7)
+    const data = { msg_id: 101, seq: 5, sender_id: 5, transaction_id: '1' }
+    bench.answer(call, page([{ event: 'message.stored', change: 8, data }]))
+    expect(bench.entries).toMatchObject([{ state: 'sent', msgId: 101 }])
+    expect(bench.calls).toEqual([])
+  })
+
+  it('is sent when it is not there', () => {
+    const bench = reloaded(0)
+    bench.answer(bench.take('message.changes'), 'nonsense')
+    expect(bench.states).toBe('1 queued')
+    bench.advance(2_000)
+    bench.answer(bench.take('message.changes'), page([]))
+    bench.accept(101)
+    expect(bench.states).toBe('1 sent')
+  })
+
+  it('is sent at once when it is younger', () => {
+    const bench = reloaded(10 ** 9)
+    bench.accept(101)
+    expect(bench.states).toBe('1 sent')
+  })
+})

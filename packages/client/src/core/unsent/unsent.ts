@@ -45,6 +45,11 @@ export class Unsent implements Part, UnsentListener {
   readonly #logs: LogAccess
   readonly #uploads: Uploads
   readonly #entries = new Map<number, UnsentRecord>()
+  /**
+   * Those that were loaded without a try. Where the store had failed, a client in memory may have sent
+   * them, which it could not write.
+   */
+  readonly #reloaded = new Set<number>()
   /** In the order of their turns. */
   readonly #lanes = new Map<string, Lane>()
   #nextOrder = 1
@@ -68,6 +73,7 @@ export class Unsent implements Part, UnsentListener {
       // Its call was in flight when the core ended.
       if (entry.state === 'sending') this.#put({ ...entry, state: 'unknown' })
       else this.#entries.set(entry.transactionId, entry)
+      if (entry.triedAt === undefined) this.#reloaded.add(entry.transactionId)
       this.#place(entry)
     }
   }
@@ -148,7 +154,7 @@ export class Unsent implements Part, UnsentListener {
       createdAt,
       ...(file && { file }),
     }
-    this.#put(entry)
+    this.#put({ ...entry, triedAtChange: this.#changeOf(entry) })
     this.#place(entry)
     return undefined
   }
@@ -165,7 +171,7 @@ export class Unsent implements Part, UnsentListener {
     if (isUndecided) this.#drop(entry)
     const state = entry.file ? 'uploading' : 'queued'
     const again: UnsentRecord = { ...untried, transactionId: id, order: this.#nextOrder++, state }
-    this.#put(again)
+    this.#put({ ...again, triedAtChange: this.#changeOf(again) })
     this.#place(again)
     return undefined
   }
@@ -213,19 +219,23 @@ export class Unsent implements Part, UnsentListener {
     }
   }
 
-  /** True: the server may not know the transaction ID of the first try any more. */
-  #isForgotten({ triedAt = Infinity }: UnsentRecord): boolean {
-    return this.#context.serverTime >= triedAt + reliedMs(this.#ttlMs)
+  /** True: the server may have the message, and not know its transaction ID any more. */
+  #isForgotten({ transactionId, triedAt, createdAt }: UnsentRecord): boolean {
+    const since = triedAt ?? (this.#reloaded.has(transactionId) ? createdAt : Infinity)
+    return this.#context.serverTime >= since + reliedMs(this.#ttlMs)
+  }
+
+  #changeOf(entry: UnsentRecord): number {
+    return this.#logs.get(this.#logOf(entry))?.change ?? 0
   }
 
   #call(lane: Lane, entry: UnsentRecord): void {
     const { transactionId } = entry
-    const { change = 0 } = this.#logs.get(this.#logOf(entry)) ?? {}
     const tried: UnsentRecord = {
       ...entry,
       state: entry.state === 'unknown' ? 'unknown' : 'sending',
       // The number falls only when the history of the server was replaced.
-      triedAtChange: Math.min(entry.triedAtChange ?? Infinity, change),
+      triedAtChange: Math.min(entry.triedAtChange ?? Infinity, this.#changeOf(entry)),
       triedAt: entry.triedAt ?? this.#context.serverTime,
     }
     this.#put(tried)
@@ -266,10 +276,13 @@ export class Unsent implements Part, UnsentListener {
       isWanted: () => lane.current === transactionId,
       done: (result) => {
         if (typeof result === 'number') this.#take(entry, result)
-        else if (result === 'missing')
+        else if (result === 'missing' && this.#reloaded.delete(transactionId)) {
+          this.#call(lane, entry)
+          return
+        } else if (result === 'missing')
           this.#fail(transactionId, failureOf('undecided', 'the message may have been sent'))
         else {
-          this.#put({ ...entry, state: 'unknown' })
+          if (!this.#reloaded.has(transactionId)) this.#put({ ...entry, state: 'unknown' })
           if (this.#context.isOpen) this.#pause(lane, result)
         }
         this.#release(lane, transactionId)
@@ -361,6 +374,7 @@ export class Unsent implements Part, UnsentListener {
     const { transactionId } = entry
     const lane = this.#laneOf(entry)
     this.#entries.delete(transactionId)
+    this.#reloaded.delete(transactionId)
     this.#context.batch.dropUnsent(transactionId)
     this.#uploads.cancel(transactionId)
     lane.ids.delete(transactionId)
