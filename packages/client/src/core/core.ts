@@ -63,7 +63,7 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
     this.#live = {
       connection: { state: 'idle' },
       userId: options.userId,
-      token: '',
+      token: options.token ?? '',
       online: [],
       typing: [],
       uploads: {},

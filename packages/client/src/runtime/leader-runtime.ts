@@ -53,6 +53,7 @@ class LeaderRuntime implements Leader {
       appId: options.appId,
       userId: options.userId ?? 0,
       deviceGuid: leader.deviceGuid ?? null,
+      ...(leader.token !== undefined && { token: leader.token }),
       platform: options.platform ?? ports.platform,
       userAgent: userAgent(),
       sdk,

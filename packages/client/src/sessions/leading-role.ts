@@ -10,6 +10,7 @@ import type { Role, RoleContext } from './role.js'
 export interface LeadingOptions {
   readonly generation: number
   readonly deviceGuid?: string
+  readonly token?: string
   readonly isDurable: boolean
   readonly startLeader: StartLeader
   readonly failed: (failure: StoreFailure) => void
@@ -21,7 +22,7 @@ const maxOutcomes = 1_000
 /** Starts the core in this tab, and publishes what it commits. The state has to be that of the store. */
 export function lead(context: RoleContext, options: LeadingOptions): Role {
   const { tab, state, commands, store, isWanted } = context
-  const { generation, startLeader, failed, isDurable, deviceGuid } = options
+  const { generation, startLeader, failed, isDurable, deviceGuid, token } = options
   const tabs = new Set<string>()
   const wanting = new Set<string>()
   /** Standing commands of other tabs by caller, to end them with their tab. */
@@ -35,6 +36,7 @@ export function lead(context: RoleContext, options: LeadingOptions): Role {
     generation,
     isDurable,
     ...(deviceGuid !== undefined && { deviceGuid }),
+    ...(token !== undefined && { token }),
     listener: {
       committed(batch) {
         state.apply(batch)

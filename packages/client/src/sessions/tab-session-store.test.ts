@@ -164,6 +164,7 @@ describe('a client without the ID of its user', () => {
     expect(one.leaders.map(({ isStopped }) => isStopped)).toEqual([true, false])
     expect(leaderOf(one).options.deviceGuid).toBe(await browser.store?.deviceGuid())
     expect(leaderOf(one).isConnected).toBe(true)
+    expect(one.leaders.map(({ options }) => options.token)).toEqual([undefined, 'token'])
     expect(browser.server.sends).toEqual(new Map([[1, 1]]))
   })
 })

@@ -46,6 +46,8 @@ export class TabSession implements ClientSession {
   #role: Role | undefined
   /** Runs in memory until the user is known. */
   #identifying: Leader | undefined
+  /** Its token, until the first leader of this tab takes it. */
+  #token: string | undefined
   #leadership: Leadership | undefined
   #waiting = new AbortController()
   #isWanted = false
@@ -209,6 +211,7 @@ export class TabSession implements ClientSession {
         if (this.#isClosed) return
         this.#state.setLive(state)
         if (state.userId === 0) return
+        this.#token = state.token
         this.#identifying?.stop()
         this.#identifying = undefined
         resolve(state.userId)
@@ -277,10 +280,13 @@ export class TabSession implements ClientSession {
   }
 
   #leadingRole(store: Store, generation: number, isDurable: boolean, guid: string | null): Role {
+    const token = this.#token
+    this.#token = undefined
     return lead(this.#context(store), {
       generation,
       isDurable,
       ...(guid !== null && { deviceGuid: guid }),
+      ...(token !== undefined && { token }),
       startLeader: this.#startLeader,
       failed: (failure) => this.#storeFailed(new StoreError(failure), store),
     })

@@ -355,7 +355,7 @@ export class FakeLeader implements Leader {
   connect(): void {
     this.connects++
     this.isConnected = true
-    this.setLive({ connection: { state: 'online' }, userId: 5 })
+    this.setLive({ connection: { state: 'online' }, userId: 5, token: 'token' })
   }
 
   disconnect(): void {

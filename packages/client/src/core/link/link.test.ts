@@ -284,6 +284,17 @@ describe('back-off', () => {
 })
 
 describe('tokens', () => {
+  it('one that the app has returned for a first session is used without another question', () => {
+    const bench = new LinkBench({ token: 'token 0' })
+    expect(bench.core.live.token).toBe('token 0')
+    bench.step({ type: 'connect' })
+    expect(bench.take('token')).toEqual([])
+    bench.step({ type: 'opened', connection: 1 })
+    expect(bench.sent()).toMatchObject([{ data: { access_token: 'token 0' } }])
+    bench.end(4505)
+    expect(bench.take('token')).toEqual([{ type: 'token', isRefused: true }])
+  })
+
   it.each([4003, 4505])('after %i another token is used, the refused one never again', (code) => {
     const bench = online()
     bench.end(code)

@@ -12,6 +12,8 @@ export interface LinkOptions {
   readonly userId: number
   /** null: the session has no device. */
   readonly deviceGuid: string | null
+  /** A token that the app has returned already; absent: none. */
+  readonly token?: string
   readonly platform: number
   readonly userAgent: string
   /** Name and version of this package. */
@@ -90,6 +92,7 @@ export class Link {
     this.#context = context
     this.#host = host
     this.#options = options
+    this.#token = options.token ?? ''
   }
 
   get isOpen(): boolean {
