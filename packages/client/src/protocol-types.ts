@@ -32,7 +32,9 @@ export type ClientEvents = {
 /** IDs of the operations that the socket takes. */
 export type OperationId = keyof protocol.OperationTypes
 /** Parameters of an operation. */
-export type CallParams<Id extends OperationId> = Plain<protocol.ParamsOf<protocol.OperationTypes[Id]>>
+export type CallParams<Id extends OperationId> = Plain<
+  protocol.ParamsOf<protocol.OperationTypes[Id]>
+>
 /** Answer of an operation: `data` and what stands next to it. */
 export type CallAnswer<Id extends OperationId> = {
   readonly data: Plain<protocol.DataOf<protocol.OperationTypes[Id]>>
