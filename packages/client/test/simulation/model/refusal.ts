@@ -1,8 +1,6 @@
-import { type ErrorName, errorCatalogue } from '@hermod/protocol'
+import type { ErrorName } from '@hermod/protocol'
 
-/** A failure of a call. */
-export class Refusal extends Error {
-  constructor(readonly error: ErrorName) {
-    super(errorCatalogue[error].text)
-  }
+/** A failure of a call. It is no Error, whose stack trace costs more than the call. */
+export class Refusal {
+  constructor(readonly error: ErrorName) {}
 }
