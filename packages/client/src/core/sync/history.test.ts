@@ -124,6 +124,20 @@ describe('the newest message', () => {
     expect(bench.record()?.last?.seq).toBe(1)
   })
 
+  it('is looked up when the store has all recalls', () => {
+    const bench = SyncBench.current()
+    bench.isCommitting = false
+    const recalled = { conversation: log, sender_id: 9 }
+    bench.event('message.recalled', { ...recalled, msg_id: 102, seq: 2 }, 3)
+    bench.event('message.recalled', { ...recalled, msg_id: 101, seq: 1 }, 4)
+    bench.commit()
+    bench.readStore()
+    bench.commit()
+    bench.readStore()
+    bench.commit()
+    expect(bench.record()?.last).toBeNull()
+  })
+
   it('comes from the server where the store has a hole', () => {
     const bench = SyncBench.create()
     bench.open()

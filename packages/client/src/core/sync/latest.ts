@@ -78,13 +78,14 @@ export class Latest implements Part {
     this.#plan()
   }
 
-  /** Begins after the current input: many logs become known by the same page. */
+  /** Begins after the current input, when the store has all changes: it must not show what they remove. */
   #plan(): void {
     if (this.#isPlanned || this.#wanted.size === 0) return
     this.#isPlanned = true
     this.#context.afterCommit(() => {
       this.#isPlanned = false
-      this.#begin()
+      if (this.#context.batch.isChanged) this.#plan()
+      else this.#begin()
     })
   }
 
