@@ -29,6 +29,21 @@ describe('sync', () => {
     bench.answer(rest, last)
     expect(bench.stored.meta).toMatchObject({ pos: 'p1', listCursor: '' })
     expect([...bench.stored.logs.keys()]).toEqual(['d5.9', 'd5.8'])
+  })
+
+  it('has a group without events that moves while the list is read', () => {
+    const bench = SyncBench.create()
+    bench.open()
+    bench.answer(bench.take('message.sync'), { ...list, cursor: 'c' })
+    bench.frame({ pos: 'p2' })
+    const { pos: _pos, ...last } = page({ list: true })
+    bench.answer(bench.take('message.sync'), last)
+    const after = bench.take('message.sync')
+    expect(after.data).toEqual({ after: 'p1', limit: 200, window: 10 })
+    const moved = head({ log: group, kind: 'group', msg_mute_mode: 2, from: 1 })
+    bench.answer(after, page({ pos: 'p2', heads: [moved] }))
+    expect([...bench.stored.logs.keys()]).toEqual(['d5.9', 'g7'])
+    expect(bench.stored.meta?.pos).toBe('p2')
     expect(bench.calls).toEqual([])
   })
 

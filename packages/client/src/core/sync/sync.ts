@@ -134,7 +134,8 @@ export class Sync implements Part {
   }
 
   pos(pos: string): void {
-    if (this.isSyncDue || !isPos(pos) || pos === this.#context.batch.meta.pos) return
+    const { meta } = this.#context.batch
+    if (this.isSyncDue || meta.listCursor !== '' || !isPos(pos) || pos === meta.pos) return
     this.#context.batch.setMeta({ pos })
   }
 
@@ -308,6 +309,8 @@ export class Sync implements Part {
     }
     this.#context.batch.setMeta({ listCursor: page.cursor })
     if (page.cursor !== '') return
+    // A group without events may have moved above the pages; a sync from the first of them has it.
+    if (request.isRest) this.#due++
     // The list has all logs of the user; those that it does not have may be gone. The flag is
     // stored with the position, so that they are requested after a restart too.
     const isMissing = ({ key }: LogRecord) => !this.#listed.has(key)
