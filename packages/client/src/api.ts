@@ -191,7 +191,10 @@ export interface MessageList {
   readonly messages: readonly Message[]
   /** True: older messages exist, or may exist. */
   readonly hasOlder: boolean
-  /** True also before the first load, which the first subscriber begins. */
+  /**
+   * True also before the first load, which the first subscriber begins, and while a first sync may
+   * still bring the conversation.
+   */
   readonly isLoading: boolean
   /** The last page could not be read; `loadOlder` tries again. */
   readonly error?: { readonly code: number; readonly name: string; readonly message: string }

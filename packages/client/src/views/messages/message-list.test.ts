@@ -85,6 +85,21 @@ it('message list: it is loading until it has been loaded, so an app does not sho
   ])
 })
 
+it('message list: it is loading while the first sync may still bring the conversation', async () => {
+  const { session, conversation, snapshot } = aClient()
+  const { meta } = session.state
+  session.apply({ meta: { ...meta, pos: '' } })
+  conversation.messages.subscribe(() => {})
+  await settled()
+  expect(snapshot()).toMatchObject({ isLoading: true, messages: [] })
+  session.apply({ meta: { ...meta, pos: 'p', listCursor: 'rest' } })
+  await settled()
+  expect(snapshot().isLoading).toBe(true)
+  session.apply({ meta })
+  await settled()
+  expect(snapshot()).toMatchObject({ isLoading: false, messages: [] })
+})
+
 it('message list: older pages are loaded to the beginning', async () => {
   const { session, conversation, snapshot, seqs } = aClient()
   session.apply({ logs: [session.fill(direct, 120)] })

@@ -121,6 +121,11 @@ export function createMessageList(
     isUnloaded() ||
     isEmpty() ||
     (isOnline() && currentWindows().some(({ hasHole }) => hasHole))
+  /** True: the list of logs has not come yet, so there may be messages. */
+  const isUnknown = () => {
+    const { pos, listCursor } = session.state.meta
+    return (pos === '' || listCursor !== '') && currentWindows().every(({ record }) => !record)
+  }
   const complete = async () => {
     if (isStale) await loadAgain()
     if (isUnloaded() || isEmpty()) await loadUpTo(pageSize)
@@ -183,7 +188,7 @@ export function createMessageList(
     const unsent = parts.unsent(id)
     const uploads = unsent.length > 0 && session.state.live.uploads
     const records = currentWindows().map(({ record }) => record)
-    return [changes, unsent, uploads, hub.me, pending, failure, ...records]
+    return [changes, unsent, uploads, hub.me, pending, failure, isUnknown(), ...records]
   }
   let lastInputs: readonly unknown[] = []
 
@@ -197,7 +202,7 @@ export function createMessageList(
       return shareObject<MessageList>(former, {
         messages: shareList(former?.messages, compose(shown(), unsent)),
         hasOlder: currentWindows().some((window) => window.hasOlder),
-        isLoading: pending > 0 || (failure === undefined && isUnloaded()),
+        isLoading: pending > 0 || (failure === undefined && (isUnloaded() || isUnknown())),
         ...(failure && { error: failure }),
       })
     },
