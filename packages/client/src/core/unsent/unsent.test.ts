@@ -421,6 +421,21 @@ describe('a message that was loaded without a try, older than the memory of the 
     expect(bench.states).toBe('1 sent')
   })
 
+  it('is looked for again when the session ends, also after another history of the server', () => {
+    const bench = Bench.create({ transactionTtlMs: 100_000 })
+    bench.open()
+    bench.cut()
+    bench.send(1, { createdAt: 0 })
+    bench.restart()
+    bench.epoch = 'f'
+    bench.open()
+    bench.take('message.changes')
+    bench.cut()
+    expect(bench.states).toBe('1 queued')
+    bench.open()
+    bench.take('message.changes')
+  })
+
   it('is sent at once when it is younger', () => {
     const bench = reloaded(10 ** 9)
     bench.accept(101)

@@ -282,7 +282,8 @@ export class Unsent implements Part, UnsentListener {
         } else if (result === 'missing')
           this.#fail(transactionId, failureOf('undecided', 'the message may have been sent'))
         else {
-          if (!this.#reloaded.has(transactionId)) this.#put({ ...entry, state: 'unknown' })
+          // A try that has become a search has not run.
+          this.#put(this.#reloaded.has(transactionId) ? entry : { ...entry, state: 'unknown' })
           if (this.#context.isOpen) this.#pause(lane, result)
         }
         this.#release(lane, transactionId)
