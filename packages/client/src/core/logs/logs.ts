@@ -185,9 +185,11 @@ export class Logs implements Part {
     const { conversationId } = this.#records.get(key) as LogRecord
     if (pair === undefined) return
     this.#answered.set(conversationId, Math.max(msgId, this.#answered.get(conversationId) ?? 0))
-    // A head on its way may bring the other log as it was before the answer.
-    if (!record) this.#move(pair, 'numbers')
-    if (!record || record.readSeq >= record.seq) return
+    if (!record || record.readSeq >= record.seq) {
+      // A head on its way may bring the other log as it was before the answer.
+      this.#move(pair, 'numbers')
+      return
+    }
     this.fold(
       pair,
       (fold) => {

@@ -420,23 +420,31 @@ describe('broadcasts and the direct conversation of a peer', () => {
     expect(bench.record('b9')?.unread).toBe(1)
   })
 
-  it('stay read when a head from before the answer brings the broadcasts', () => {
-    const bench = SyncBench.current()
-    bench.event('sync.needed', {})
-    const call = bench.take('message.sync')
-    bench.event('message.stored', message(3, { sender_id: me, msg_id: 111 }), 3)
-    const early = message(1, { conversation: stream, msg_id: 110 })
-    const head = {
-      ...{ log: stream, kind: 'broadcast', change: 1, seq: 1, unread: 1, read_seq: 0 },
-      ...{ delivered_seq: 0, peer_read_seq: 0, peer_delivered_seq: 0, latest_msg_id: 110 },
-      ...{ hidden_msg_id: 0, from: 0 },
-      changes: [{ event: 'message.stored', change: 1, data: early }],
-    }
-    bench.answer(call, page({ heads: [head] }))
-    bench.advance(1_000)
-    expect(bench.record('b9')?.isHeadNeeded).toBe(true)
-    const now = { ...head, unread: 0, read_seq: 1, from: 1, changes: [] }
-    bench.answer(bench.take('message.sync'), page({ heads: [now] }))
-    expect(bench.record('b9')).toMatchObject({ unread: 0, readSeq: 1, isHeadNeeded: false })
-  })
+  it.each([0, 1])(
+    'stay read when a head from before the answer brings broadcasts, with %i known ones',
+    (known) => {
+      const bench = SyncBench.current()
+      const broadcast = (seq: number) =>
+        message(seq, { conversation: stream, msg_id: seq === known ? 105 : 110 })
+      const own = (seq: number) => message(seq, { sender_id: me, msg_id: 103 + 4 * (seq - 2) })
+      if (known > 0) bench.event('message.stored', broadcast(1), 1)
+      bench.event('message.stored', own(3), 3)
+      bench.event('sync.needed', {})
+      const call = bench.take('message.sync')
+      bench.event('message.stored', own(4), 4)
+      const change = known + 1
+      const head = {
+        ...{ log: stream, kind: 'broadcast', change, seq: change, unread: 1, read_seq: known },
+        ...{ delivered_seq: 0, peer_read_seq: 0, peer_delivered_seq: 0, latest_msg_id: 110 },
+        ...{ hidden_msg_id: 0, from: known },
+        changes: [{ event: 'message.stored', change, data: broadcast(change) }],
+      }
+      bench.answer(call, page({ heads: [head] }))
+      bench.advance(1_000)
+      expect(bench.record('b9')?.isHeadNeeded).toBe(true)
+      const now = { ...head, unread: 0, read_seq: change, from: change, changes: [] }
+      bench.answer(bench.take('message.sync'), page({ heads: [now] }))
+      expect(bench.record('b9')).toMatchObject({ unread: 0, readSeq: change, isHeadNeeded: false })
+    },
+  )
 })
