@@ -44,6 +44,8 @@ export interface Store extends StoreReader {
    *   store, which only the caller moves from now on
    */
   lead(): Promise<{ readonly generation: number; readonly commit: number }>
+  /** Resolves when no later caller of `lead` has taken the store over; else rejects as `superseded`. */
+  check(generation: number): Promise<void>
   /** Applies a batch in one transaction, which also checks the generation. */
   apply(batch: Batch, generation: number): Promise<void>
   /** Returns the text that names the installation: made at the first call, and kept. */

@@ -22,6 +22,7 @@ class Bench {
   readonly sent: string[] = []
   live!: LiveState
   url = ''
+  now = 0
   listener!: ConnectionListener
   wake = () => {}
   timers = 0
@@ -37,7 +38,7 @@ class Bench {
       },
       {
         clock: {
-          now: () => 0,
+          now: () => this.now,
           wallTime: () => 0,
           random: () => 0.5,
           after: () => {
@@ -145,7 +146,50 @@ describe('the runtime of a leader', () => {
     requests[1]?.give('new')
     await settle()
     bench.listener.open()
+    await settle()
     expect(bench.sent[0]).toContain('"access_token":"new"')
+  })
+
+  it('opens no session when another tab has taken the store over during the handshake', async () => {
+    const bench = new Bench()
+    bench.leader.connect()
+    await settle()
+    await bench.store.lead()
+    bench.listener.open()
+    await settle()
+    expect(bench.sent).toEqual([])
+    expect(bench.log.at(-1)).toBe('failed superseded')
+  })
+
+  it('opens no session when it may have been frozen since the store knew it as the leader', async () => {
+    const bench = new Bench()
+    const { check } = bench.store
+    bench.store.check = async (generation) => {
+      await check(generation)
+      bench.now += 6_000
+    }
+    bench.leader.connect()
+    await settle()
+    bench.listener.open()
+    await settle()
+    expect(bench.sent).toEqual([])
+    expect(bench.live.connection).toMatchObject({ state: 'offline' })
+  })
+
+  it('says that its session was replaced, but not when another tab of the device has done it', async () => {
+    const replaced = { code: 4500, reason: 'replaced' }
+    const bench = new Bench()
+    await bench.goOnline()
+    bench.listener.end(replaced)
+    await settle()
+    expect(bench.live.connection).toMatchObject({ state: 'ended' })
+    const frozen = new Bench()
+    await frozen.goOnline()
+    await frozen.store.lead()
+    frozen.listener.end(replaced)
+    await settle()
+    expect(frozen.live.connection.state).not.toBe('ended')
+    expect(frozen.log.at(-1)).toBe('failed superseded')
   })
 
   it('stops at once: the connection, timers and wakeups end, and what comes later is ignored', async () => {

@@ -5,7 +5,7 @@ import type { Effect } from '../core/effects.js'
 import type { Command, Failure, InputBody } from '../core/inputs.js'
 import { ClientError, failureOf } from '../errors.js'
 import { StoreError, type StoreFailure } from '../ports/store.js'
-import type { Connection, UploadAnswer } from '../ports/transport.js'
+import type { Connection, ConnectionListener, UploadAnswer } from '../ports/transport.js'
 import { gatewayUrl } from './gateway-url.js'
 import type {
   CommandOutcome,
@@ -15,6 +15,9 @@ import type {
   StartLeader,
 } from './leader.js'
 import { sdk, userAgent } from './sdk.js'
+
+/** An answer of the store that took longer proves nothing: the page may have been frozen after it. */
+const maxCheckMs = 2_000
 
 /** The ports that the runtime uses. */
 export type LeaderPorts = Pick<ClientPorts, 'clock' | 'connect' | 'upload' | 'wakeups' | 'platform'>
@@ -206,11 +209,19 @@ class LeaderRuntime implements Leader {
 
   #connect(connection: number): void {
     this.#connection?.abandon()
-    const listener = {
-      open: () => this.#input({ type: 'opened', connection }),
-      frame: (text: string) => this.#input({ type: 'frame', connection, text }),
-      end: ({ code, reason }: { readonly code: number; readonly reason: string }) =>
-        this.#input({ type: 'ended', connection, code, reason }),
+    const { clock } = this.#ports
+    const listener: ConnectionListener = {
+      open: () => {
+        const since = clock.now()
+        void this.#asLeader(() => {
+          if (clock.now() - since < maxCheckMs) this.#input({ type: 'opened', connection })
+          else listener.end({ code: 1006, reason: 'the page was asleep' })
+        })
+      },
+      frame: (text) => this.#input({ type: 'frame', connection, text }),
+      end: ({ code, reason }) => {
+        void this.#asLeader(() => this.#input({ type: 'ended', connection, code, reason }))
+      },
     }
     try {
       this.#connection = this.#ports.connect(gatewayUrl(this.#options.url), listener)
@@ -218,6 +229,20 @@ class LeaderRuntime implements Leader {
       this.#connection = undefined
       listener.end({ code: 1006, reason: errorText(error) })
     }
+  }
+
+  /**
+   * Does what only the tab that leads may do. A tab that was frozen while another one took over stops
+   * here: its session would displace that of the other, or has been displaced by it.
+   */
+  async #asLeader(run: () => void): Promise<void> {
+    try {
+      await this.#leader.store.check(this.#leader.generation)
+    } catch (error) {
+      this.#storeFailed(error)
+      return
+    }
+    run()
   }
 
   /** Asks the app for a token. What comes after an abort is ignored. */

@@ -103,12 +103,13 @@ class IndexedDbStore implements Store {
     })
   }
 
+  check(generation: number): Promise<void> {
+    return this.#run(['meta'], 'readonly', (transaction) => checkLeader(transaction, generation))
+  }
+
   apply(batch: Batch, generation: number): Promise<void> {
     const work = async (transaction: IDBTransaction) => {
-      const meta = transaction.objectStore('meta')
-      const check = result<number | undefined>(meta.get(metaKeys.generation)).then((current) => {
-        if (current !== generation) throw new StoreError('superseded')
-      })
+      const check = checkLeader(transaction, generation)
       await Promise.all([check, write(transaction, batch, this.#idb)])
     }
     // Everything else is at the server too, and the transaction order keeps a lost end consistent.
@@ -218,6 +219,12 @@ function makeTables(database: IDBDatabase): void {
     if (keyPath === undefined) database.createObjectStore(name)
     else database.createObjectStore(name, { keyPath: keyPath as string | string[] })
   }
+}
+
+async function checkLeader(transaction: IDBTransaction, generation: number): Promise<void> {
+  const meta = transaction.objectStore('meta')
+  const current = await result<number | undefined>(meta.get(metaKeys.generation))
+  if (current !== generation) throw new StoreError('superseded')
 }
 
 /** Writes a batch. Requests run in the order in which they are made. */

@@ -12,12 +12,16 @@ export function memoryStore(stored: StoredState = emptyState): Store {
   const messages = new Map<LogKey, Map<number, MessageRecord>>()
   let generation = 0
   let deviceGuid = ''
+  const check = async (leader: number) => {
+    if (leader !== generation) throw new StoreError('superseded')
+  }
   return {
     load: async () => storedState(tables),
     messages: async (query) => newestOf(messages.get(query.log) ?? new Map(), query),
     lead: async () => ({ generation: ++generation, commit: tables.meta.commit }),
+    check,
     async apply(batch, leader) {
-      if (leader !== generation) throw new StoreError('superseded')
+      await check(leader)
       applyToTables(tables, batch)
       if (batch.isReset) messages.clear()
       for (const log of batch.goneLogs) messages.delete(log)

@@ -150,6 +150,8 @@ describe.each(openers)('the store in $kind', ({ open }) => {
     const second = await store.lead()
     expect(second.generation).toBeGreaterThan(first.generation)
     expect(second.commit).toBe(1)
+    await expect(store.check(first.generation)).rejects.toMatchObject({ failure: 'superseded' })
+    await store.check(second.generation)
     const late = store.apply(aBatch(2, { logs: [aLog('g7')] }), first.generation)
     await expect(late).rejects.toMatchObject({ failure: 'superseded' })
     expect((await store.load()).logs).toHaveLength(1)

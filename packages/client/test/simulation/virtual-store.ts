@@ -25,9 +25,13 @@ export class VirtualStore {
     return ++this.#generation
   }
 
+  check(generation: number): StoreFailure | undefined {
+    return generation === this.#generation ? undefined : 'superseded'
+  }
+
   /** Applies a batch whole, or not at all. */
   apply(batch: Batch, generation: number): StoreFailure | undefined {
-    if (generation !== this.#generation) return 'superseded'
+    if (this.check(generation)) return 'superseded'
     const { failure } = this
     this.failure = undefined
     if (failure) return failure

@@ -259,6 +259,7 @@ export class FakePage {
       load: () => guard(() => store.load()),
       messages: (query) => guard(() => store.messages(query)),
       lead: () => guard(() => store.lead()),
+      check: (generation) => guard(() => store.check(generation)),
       apply: (batch, generation) => guard(() => store.apply(batch, generation)),
       deviceGuid: () => guard(() => store.deviceGuid()),
       close() {

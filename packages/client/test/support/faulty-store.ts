@@ -21,6 +21,7 @@ export class FaultyStore implements Store {
   load: Store['load'] = () => this.#call(() => this.#store.load())
   messages: Store['messages'] = (query) => this.#call(() => this.#store.messages(query))
   lead: Store['lead'] = () => this.#call(() => this.#store.lead())
+  check: Store['check'] = (generation) => this.#call(() => this.#store.check(generation))
   apply: Store['apply'] = (batch, generation) =>
     this.#call(() => this.#store.apply(batch, generation))
   deviceGuid: Store['deviceGuid'] = () => this.#call(() => this.#store.deviceGuid())

@@ -42,7 +42,14 @@ export class Page {
         clock: {
           now: () => agenda.now,
           wallTime: () => server.now,
-          after: (ms, run) => agenda.after(ms, () => loop.run(run)),
+          after: (ms, run) => {
+            let isCancelled = false
+            const cancel = agenda.after(ms, () => loop.run(() => isCancelled || run()))
+            return () => {
+              isCancelled = true
+              cancel()
+            }
+          },
           random: () => random.next(),
         },
         connect: (_url, listener) => {
@@ -69,6 +76,10 @@ export class Page {
         platform: 6,
       },
     )
+    this.session.subscribe(() => {
+      const { state } = this.session.state.live.connection
+      if (state === 'ended') this.wrong.push(`${name} shows that its connection has ended`)
+    })
     this.session.connect()
     this.execute({ type: 'want', caller: 'views', keys: things.few }).catch(() => {})
   }

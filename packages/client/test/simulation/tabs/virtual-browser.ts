@@ -1,6 +1,5 @@
 /** What the tabs of a browser profile share: a lock, a channel and a store. Each tab can be frozen, and can end without a word. */
-import type { Store } from '../../../src/ports/store.js'
-import { StoreError } from '../../../src/ports/store.js'
+import { type Store, StoreError, type StoreFailure } from '../../../src/ports/store.js'
 import type { Leadership, TabChange, Tabs } from '../../../src/ports/tabs.js'
 import type { Surroundings } from '../device.js'
 import { VirtualStore } from '../virtual-store.js'
@@ -52,6 +51,10 @@ interface Member {
   arrivesAt: number
 }
 
+function raise(failure: StoreFailure | undefined): void {
+  if (failure) throw new StoreError(failure)
+}
+
 export class VirtualBrowser {
   readonly store = new VirtualStore()
   slowMs = 0
@@ -76,11 +79,8 @@ export class VirtualBrowser {
       load: () => call(() => store.load()),
       messages: (query) => call(() => store.read(query)),
       lead: () => call(() => ({ generation: store.lead(), commit: store.meta?.commit ?? 0 })),
-      apply: (batch, generation) =>
-        call(() => {
-          const failure = store.apply(batch, generation)
-          if (failure) throw new StoreError(failure)
-        }),
+      check: (generation) => call(() => raise(store.check(generation))),
+      apply: (batch, generation) => call(() => raise(store.apply(batch, generation))),
       deviceGuid: () =>
         call(() => {
           this.#guid ??= 'browser'
