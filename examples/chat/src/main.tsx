@@ -8,7 +8,8 @@ const root = createRoot(document.getElementById('root') as HTMLElement)
 try {
   const session = await readSession()
   root.render(<Page session={session} />)
-  await forgetEarlierDemos(session)
+  // A browser that does not list its databases keeps them.
+  void forgetEarlierDemos(session).catch(() => {})
 } catch (error) {
   root.render(<p className="fatal">The demo cannot start: {(error as Error).message}</p>)
 }

@@ -15,12 +15,12 @@ export function Picture({ message: { attachment = {}, upload } }: { readonly mes
   const thumbnail = useClient().fileUrl(url, { thumbnail: 2 * sidePixels })
   const [isLoaded, setLoaded] = useState(false)
   const [isOpen, setOpen] = useState(false)
-  const scale = sidePixels / Math.max(width, height)
+  const scale = sidePixels / Math.max(width, height, 1)
   const style = { width: Math.round(width * scale), aspectRatio: `${width} / ${height}` }
   if (url === '')
     return (
       <div className="picture" style={style}>
-        <UploadProgress upload={upload} name={name} />
+        {upload !== undefined && <UploadProgress upload={upload} name={name} />}
       </div>
     )
   return (
