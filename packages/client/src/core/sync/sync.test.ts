@@ -31,6 +31,21 @@ describe('sync', () => {
     expect([...bench.stored.logs.keys()]).toEqual(['d5.9', 'd5.8'])
   })
 
+  it('stores that a head is needed when an event came before the list that brings its group', () => {
+    const bench = SyncBench.create()
+    bench.open()
+    const call = bench.take('message.sync')
+    const renamed = { actor_id: 9, user_ids: [], property: 'name', value: 'n' }
+    bench.event('group.info_updated', { ...renamed, group_id: 7, version: 2 })
+    const heads = [head({ log: group, kind: 'group', version: 1, messages: [] })]
+    bench.answer(call, page({ list: true, heads }))
+    bench.frame({ pos: 'p2' })
+    expect(bench.record('g7')?.isHeadNeeded).toBe(true)
+    bench.restart()
+    bench.open()
+    expect(bench.take('message.sync').data.have).toEqual([{ log: group, change: 2 }])
+  })
+
   it('has a group without events that moves while the list is read', () => {
     const bench = SyncBench.create()
     bench.open()

@@ -252,8 +252,10 @@ export class Sync implements Part {
       isHelped ||= isTaken && request.named.has(head.key)
       if (isTaken) {
         for (const done of take(open, head.key)) done()
-        const isNeeded = this.#logs.get(head.key)?.isHeadNeeded === true
-        if (!isNeeded && this.#wanted.get(head.key)?.length === 0) this.#wanted.delete(head.key)
+        const callbacks = this.#wanted.get(head.key) ?? []
+        // An event since the call says that it is not enough. The flag is stored with the position.
+        if (callbacks.length > 0) this.#logs.fold(head.key, needHead)
+        else if (this.#logs.get(head.key)?.isHeadNeeded !== true) this.#wanted.delete(head.key)
       }
     }
     for (const key of page.gone) {
