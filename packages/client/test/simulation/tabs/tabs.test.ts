@@ -38,3 +38,18 @@ it('all tabs show the same store, and nothing is lost, whichever tab ends or fre
   }
   console.log(`${count} schedules of tabs from seed ${firstSeed}: 0 diverged`)
 })
+
+it('a leader that freezes between its handshake and the answer of a slow store ends no session of the next leader', async () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const steps: readonly TabStep[] = [
+      ['open', 0, 0, 0, 500],
+      ['slowStore', 11, 0, 0, 10],
+      ['cut', 0, 0, 0, (seed * 13) % 1_500],
+      ['freeze', 0, 0, 0, 20],
+      ['slowStore', 0, 0, 0, 0],
+      ['waitLong', 2, 0, 0, (seed % 8) * 500],
+      ['thaw', 0, 0, 0, 2_000],
+    ]
+    expect([seed, ...(await faultsOf(seed, steps))]).toEqual([seed])
+  }
+})
