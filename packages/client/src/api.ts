@@ -223,13 +223,13 @@ export interface Conversation {
    * @param options.anyway also one that failed as `undecided`: it may have been stored, so the other
    *   users may see it twice
    */
-  retry(key: string, options?: { readonly anyway?: boolean }): Promise<void>
+  retry(key: string, options?: CallOptions & { readonly anyway?: boolean }): Promise<void>
   /** Drops a message that was not sent. */
-  discard(key: string): Promise<void>
+  discard(key: string, options?: CallOptions): Promise<void>
   edit(message: Message, text: string, options?: CallOptions): Promise<void>
   recall(message: Message, options?: CallOptions): Promise<void>
   /** Reads up to a message, by default all. Kept and repeated until the server has it. */
-  markRead(message?: Message): Promise<void>
+  markRead(message?: Message, options?: CallOptions): Promise<void>
   /** Signals that the user types; call it at each key. Sent at most every 3 s. */
   typing(): void
   /** Who has read a group message that asked for receipts. */

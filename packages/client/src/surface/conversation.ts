@@ -77,12 +77,14 @@ export function createConversation(
       )
       return keyOfTransaction(transactionId)
     },
-    async retry(key, { anyway = false } = {}) {
+    async retry(key, options = {}) {
       const transactionId = unsentKey(key)
-      await session.execute({ type: 'retry', transactionId, ...(anyway && { anyway }) })
+      const anyway = options.anyway && { anyway: true }
+      await session.execute({ type: 'retry', transactionId, ...anyway }, signalOf(options))
     },
-    async discard(key) {
-      await session.execute({ type: 'discard', transactionId: unsentKey(key) })
+    async discard(key, options) {
+      const transactionId = unsentKey(key)
+      await session.execute({ type: 'discard', transactionId }, signalOf(options))
     },
     async edit(message, text, options) {
       const data = {
@@ -98,11 +100,12 @@ export function createConversation(
     async recall(message, options) {
       await call('message.recall', { ...ofConversation, msg_id: storedId(message) }, options)
     },
-    async markRead(message) {
+    async markRead(message, options) {
       const msgId = message === undefined ? newestId() : storedId(message)
       const logs = parts.logs(id, kind())
       const isRead = message === undefined && logs.every(({ readSeq, seq }) => readSeq >= seq)
-      if (msgId > 0 && !isRead) await session.execute({ type: 'read', conversationId: id, msgId })
+      if (msgId === 0 || isRead) return
+      await session.execute({ type: 'read', conversationId: id, msgId }, signalOf(options))
     },
     typing() {
       // It is for the moment: a signal that cannot be sent is forgotten.
