@@ -154,6 +154,7 @@ describe('close codes', () => {
     '%i: the client stays away until the app connects',
     (code) => {
       const bench = online()
+      bench.pass(5_000)
       bench.end(code, 'why')
       expect(bench.status).toMatchObject({
         state: 'ended',
@@ -165,6 +166,31 @@ describe('close codes', () => {
       expect(bench.take('token')).toEqual([])
     },
   )
+
+  it('4500 in the first seconds of a session: the client comes back once, since an older session of the device may have come last', () => {
+    const bench = online()
+    bench.pass(4_000)
+    bench.end(4500, 'replaced')
+    expect(bench.status.state).toBe('offline')
+    bench.retry()
+    bench.open()
+    bench.end(4500, 'replaced')
+    expect(bench.status).toMatchObject({ state: 'ended', end: { name: 'replaced' } })
+    expect(bench.connection).toBe(2)
+  })
+
+  it('4500 again after a lasting session: the client may come back once more', () => {
+    const bench = online()
+    bench.end(4500, 'replaced')
+    bench.retry()
+    bench.open()
+    bench.pass(10_000)
+    bench.end(1006)
+    bench.retry()
+    bench.open()
+    bench.end(4500, 'replaced')
+    expect(bench.status.state).toBe('offline')
+  })
 
   it('names what has ended the client', () => {
     const bench = online()
@@ -179,6 +205,7 @@ describe('close codes', () => {
 
   it('ends a connection that was announced to close and does not', () => {
     const bench = online()
+    bench.pass(5_000)
     bench.frame({ event: 'session.closing', data: { code: 4500, reason: 'replaced' } })
     bench.pass(2_000)
     expect(bench.status).toMatchObject({ state: 'ended', end: { code: 4500 } })

@@ -52,6 +52,9 @@ const maxWaitMs = 300_000
 /** Refused tokens in a row after which the client ends. */
 const maxRefusals = 3
 
+/** A session that is replaced so soon may have been displaced by an older one of the same device. */
+const overtakenMs = 5_000
+const replaced = 4500
 const tokenExpired = 4003
 const invalidToken = 4505
 /** The token of the session does not hold any more: kicked, revoked. */
@@ -87,6 +90,8 @@ export class Link {
   #closing: { readonly code: number; readonly reason: string } | undefined
   /** The answer to a session.open that failed. */
   #refusal: Failure | undefined
+  /** True: the client has come back after a session that was replaced at once. */
+  #wasOvertaken = false
 
   constructor(context: CoreContext, host: LinkHost, options: LinkOptions) {
     this.#context = context
@@ -193,6 +198,7 @@ export class Link {
   /** The connection has ended. */
   ended(code: number, reason: string): void {
     const closing = this.#closing
+    const isYoung = this.isOpen && this.#context.now - this.#openedAt < overtakenMs
     this.#leave()
     // A cut connection may lose the close frame, not what was announced before.
     const end = isOurs(code) || !closing ? { code, reason } : closing
@@ -203,6 +209,10 @@ export class Link {
       this.#refusal = failure
       if (this.#refusals === 1) this.#try()
       else this.#retry(failure)
+    } else if (end.code === replaced && isYoung && !this.#wasOvertaken) {
+      // A former tab or process has ended while its session.open was on the way, and it came last.
+      this.#wasOvertaken = true
+      this.#retry(failure)
     } else if (end.code >= 4500 && end.code <= 4999) this.#end(failure)
     else this.#retry(failure)
   }
@@ -349,7 +359,10 @@ export class Link {
   /** Forgets everything about the connection. */
   #leave(): void {
     const wasOpen = this.isOpen
-    if (wasOpen && this.#context.now - this.#openedAt >= stableMs) this.#failures = 0
+    if (wasOpen && this.#context.now - this.#openedAt >= stableMs) {
+      this.#failures = 0
+      this.#wasOvertaken = false
+    }
     this.#phase = 'waiting'
     this.#probedAt = 0
     this.#closing = undefined
