@@ -3,4 +3,5 @@ import { it } from 'vitest'
 import { runSchedules } from './run-schedules.js'
 
 it('every store equals the server after any schedule of faults', { timeout: 3_600_000 }, () =>
-  runSchedules(0))
+  runSchedules(0),
+)
