@@ -180,11 +180,13 @@ describe('the runtime of a leader', () => {
     const replaced = { code: 4500, reason: 'replaced' }
     const bench = new Bench()
     await bench.goOnline()
+    bench.now += 6_000
     bench.listener.end(replaced)
     await settle()
     expect(bench.live.connection).toMatchObject({ state: 'ended' })
     const frozen = new Bench()
     await frozen.goOnline()
+    frozen.now += 6_000
     await frozen.store.lead()
     frozen.listener.end(replaced)
     await settle()
