@@ -19,8 +19,12 @@ export interface CallOptions {
 export interface CoreContext {
   /** The time of the current input, milliseconds that only grow. */
   readonly now: number
-  /** The server's time, milliseconds since 1970; 0 before the first session. */
+  /**
+   * The server's time, milliseconds since 1970: the latest that it can be, and the earliest. They differ
+   * by the time that session.open took; 0 before the first session.
+   */
   readonly serverTime: number
+  readonly earliestServerTime: number
   /** The user of the client; 0: not known yet. */
   readonly me: number
   /** True between the answer to session.open and the end of that connection. */

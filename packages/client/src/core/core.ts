@@ -48,7 +48,9 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
   #live: LiveState
   #isLiveChanged = false
   #session: OpenedSession | undefined
+  /** When session.open was sent, and how long its answer took. */
   #openedAt = 0
+  #openingMs = 0
   readonly #timers = new Map<string, { readonly due: number; readonly run: () => void }>()
   /** Callbacks of this step. */
   #later: (() => void)[] = []
@@ -79,6 +81,10 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
 
   get serverTime(): number {
     return this.#session ? this.#session.server_time + this.#now - this.#openedAt : 0
+  }
+
+  get earliestServerTime(): number {
+    return this.serverTime - this.#openingMs
   }
 
   get me(): number {
@@ -167,9 +173,10 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
   }
 
   /** Link has opened a session. */
-  opened(session: OpenedSession): void {
+  opened(session: OpenedSession, sentAt: number): void {
     this.#session = session
-    this.#openedAt = this.#now
+    this.#openedAt = sentAt
+    this.#openingMs = this.#now - sentAt
     const { userId, epoch } = this.#batch.meta
     const { user_id: me, device_sn: deviceSn } = session
     if ((epoch !== '' && epoch !== session.epoch) || session.sync === 'reset') this.reset()

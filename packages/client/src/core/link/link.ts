@@ -23,7 +23,7 @@ export interface LinkOptions {
 /** The core, as Link sees it. */
 export interface LinkHost {
   /** The session is open and belongs to the user. */
-  opened(session: OpenedSession): void
+  opened(session: OpenedSession, sentAt: number): void
   /** The session has ended. */
   closed(): void
 }
@@ -82,6 +82,7 @@ export class Link {
   /** When the probe was sent that has no answer; 0: none. */
   #probedAt = 0
   #openedAt = 0
+  #openSentAt = 0
   #heardAt = 0
   #pingMs = 25_000
   /** The time before which the server does not want this client back. */
@@ -156,6 +157,7 @@ export class Link {
     const { appId, userId, deviceGuid, platform, userAgent, sdk } = this.#options
     const { meta } = this.#context.batch
     this.heard()
+    this.#openSentAt = this.#context.now
     this.#send({
       id: 'open',
       op: 'session.open',
@@ -292,7 +294,7 @@ export class Link {
     this.#refusals = 0
     this.#show({ state: 'syncing' })
     this.#watch()
-    this.#host.opened(session)
+    this.#host.opened(session, this.#openSentAt)
   }
 
   #waitFor(ms: number): void {

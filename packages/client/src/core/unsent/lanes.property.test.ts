@@ -302,7 +302,9 @@ class World {
   }
 }
 
-it('every message is stored exactly once and in order, whatever is lost, repeated or reloaded', () => {
+it('every message is stored exactly once and in order, whatever is lost, repeated or reloaded', {
+  timeout: 600_000,
+}, () => {
   fc.assert(
     fc.property(fc.array(actions, { maxLength: 60 }), (script) => {
       const world = new World()

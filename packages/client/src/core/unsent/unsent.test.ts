@@ -278,6 +278,23 @@ describe('the end of an entry', () => {
     expect(bench.states).toBe('')
   })
 
+  it('is another send before those behind it, when the history is replaced during their commit', () => {
+    const bench = Bench.create()
+    bench.open()
+    bench.send(1)
+    bench.accept(101)
+    bench.isCommitting = false
+    bench.send(2)
+    bench.cut()
+    bench.epoch = 'restored'
+    bench.open()
+    bench.isCommitting = true
+    bench.commit()
+    expect(bench.calls.map((call) => call.data.transaction_id)).toEqual([1])
+    bench.accept(201)
+    expect(bench.calls.map((call) => call.data.transaction_id)).toEqual([2])
+  })
+
   it('is another send when the history of the server was replaced', () => {
     const bench = Bench.create()
     bench.open()

@@ -236,12 +236,19 @@ export class Unsent implements Part, UnsentListener {
       state: entry.state === 'unknown' ? 'unknown' : 'sending',
       // The number falls only when the history of the server was replaced.
       triedAtChange: Math.min(entry.triedAtChange ?? Infinity, this.#changeOf(entry)),
-      triedAt: entry.triedAt ?? this.#context.serverTime,
+      triedAt: entry.triedAt ?? this.#context.earliestServerTime,
     }
     this.#put(tried)
     const body = sendBody(entry, this.#context.me)
+    const resets = this.#resets
     this.#context.afterCommit(() => {
       if (lane.current !== transactionId) return
+      // Another history of the server: answered messages before this one are sent again first.
+      if (resets !== this.#resets) {
+        this.#put(entry)
+        this.#release(lane, transactionId)
+        return
+      }
       // The machine may have slept during the commit.
       if (this.#isForgotten(entry)) this.#search(lane, entry)
       else
