@@ -67,7 +67,7 @@ export interface BenchOptions extends Effort, ComparisonEffort {
 const growthUsersMin = 100
 /** Senders, each with a receiver. */
 const devicesMin = 200
-/** As many as the screen of another user has. */
+/** The number that the screen of another user has. */
 const conversationsMin = 100
 
 const pushParts = ['channels', 'crowd']

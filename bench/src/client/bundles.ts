@@ -6,7 +6,7 @@ import { type RolldownOptions, rolldown } from 'rolldown'
 
 /** An entry of the package, bundled and minified as an app does. */
 export interface EntrySize {
-  /** As apps import it; `@hermod/client/core`: the core alone, which no app imports. */
+  /** The name by which apps import it; `@hermod/client/core`: the core alone, which no app imports. */
   readonly entry: string
   readonly gzippedBytes: number
   readonly minifiedBytes: number

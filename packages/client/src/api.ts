@@ -22,7 +22,7 @@ export interface View<T> {
   subscribe(listener: () => void): () => void
 }
 
-/** What every call accepts. */
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the waiting; the server may still run the call. */
   readonly signal?: AbortSignal
@@ -48,7 +48,7 @@ export interface ClientOptions {
    */
   readonly userId?: number
   /**
-   * Where messages are kept. `durable`: in IndexedDB, where there is one. Default: durable in
+   * The store of messages. `durable`: in IndexedDB, where there is one. Default: durable in
    * browsers, memory in Node.
    */
   readonly storage?: 'durable' | 'memory'
@@ -92,7 +92,7 @@ export interface Message {
   /** A number of the enumeration contentType: 0 text, 1 image, 2 audio, 3 video, 4 file, 5 location, 6 command, 7 forward. */
   readonly contentType: number
   readonly text: string
-  /** Of messages with a file, and of locations; absent: none, or not readable. */
+  /** The attachment of a message with a file, or of a location; absent: none, or not readable. */
   readonly attachment?: Attachment
   /** Data of the app, as it was sent; '' for none. */
   readonly ext: string
@@ -104,7 +104,7 @@ export interface Message {
   /** Milliseconds since 1970, of the server once it is stored. */
   readonly timestamp: number
   readonly isEdited: boolean
-  /** Of own messages; of others always `sent`. */
+  /** The state of an own message; `sent` for those of others. */
   readonly status: MessageStatus
   /** Why a failed message was not sent; `code`, `name`, `message`, `retry`. */
   readonly failure?: {
@@ -113,9 +113,9 @@ export interface Message {
     readonly message: string
     readonly retry: boolean
   }
-  /** Of a message with a file that is not stored yet: the file, for example to show it. */
+  /** The file of a message that is not stored yet, for example to show it. */
   readonly file?: Blob
-  /** Of such a message: how much of it is uploaded, in bytes. */
+  /** The bytes of that file that are uploaded, and all of them. */
   readonly upload?: { readonly sent: number; readonly total: number }
 }
 
@@ -131,17 +131,17 @@ export interface Attachment {
   readonly size?: number
   readonly width?: number
   readonly height?: number
-  /** Of audio and video, milliseconds. */
+  /** Length of audio and video, milliseconds. */
   readonly duration?: number
   readonly [extra: string]: unknown
 }
 
-/** What a new message says. */
+/** The content of a new message. */
 export interface Draft {
   readonly text?: string
   /** Uploaded before the message is sent. */
   readonly file?: File | Blob
-  /** Of a Blob without a name. */
+  /** The name for a Blob that has none. */
   readonly fileName?: string
   /** Default: that of the file's type, else text. */
   readonly contentType?: number
@@ -232,7 +232,7 @@ export interface Conversation {
   markRead(message?: Message, options?: CallOptions): Promise<void>
   /** Signals that the user types; call it at each key. Sent at most every 3 s. */
   typing(): void
-  /** Who has read a group message that asked for receipts. */
+  /** Returns the users who have, and who have not, read a group message with receipts. */
   receipts(
     message: Message,
     options?: CallOptions,
@@ -366,7 +366,7 @@ export interface Client {
   logOut(): Promise<void>
 }
 
-/** With an Admin token: the user and group that a call acts for. */
+/** The user and group that a call with an Admin token acts for. */
 export interface ActingAs {
   readonly userId?: number
   readonly groupId?: number

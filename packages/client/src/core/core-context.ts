@@ -19,11 +19,9 @@ export interface CallOptions {
 export interface CoreContext {
   /** The time of the current input, milliseconds that only grow. */
   readonly now: number
-  /**
-   * The server's time, milliseconds since 1970: the latest that it can be, and the earliest. They differ
-   * by the time that session.open took; 0 before the first session.
-   */
+  /** The latest that the server's time can be, milliseconds since 1970; 0 before the first session. */
   readonly serverTime: number
+  /** The earliest that it can be: before that by the time that session.open took. */
   readonly earliestServerTime: number
   /** The user of the client; 0: not known yet. */
   readonly me: number

@@ -1,5 +1,5 @@
 /**
- * Which of the tabs of one user has the connection and writes the store, and the channel between
+ * Decides which tab of a user has the connection and writes the store, and connects
  * them. Node, and pages without a secure context, have {@link Tabs} of one.
  */
 export interface Tabs {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path/posix'
 
 /** A member of an interface, a class or a constant object. */
 export interface Member {
-  /** As declared, without `readonly`, comments and the semicolon. */
+  /** The declaration, without `readonly`, comments and the semicolon. */
   readonly text: string
   readonly doc: string
 }
@@ -20,9 +20,9 @@ export interface Declaration {
   readonly kind: DeclarationKind
   /** The text of its doc comment, its lines without the asterisks; '' for none. */
   readonly doc: string
-  /** As declared, without comments, the words before the name and the body with members. */
+  /** The declaration, without comments, the words before the name and the body with members. */
   readonly text: string
-  /** Of interfaces, classes and constant objects. */
+  /** The members of an interface, a class or a constant object. */
   readonly members: readonly Member[]
   /** The file that declares it. */
   readonly path: string

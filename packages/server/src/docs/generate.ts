@@ -54,7 +54,7 @@ function current(path: string): string | null {
   }
 }
 
-/** What apps import, by the exports of the package. */
+/** The entries that apps import, by the exports of the package. */
 function clientEntries(): ClientEntries {
   const folder = join(root, 'packages/client')
   const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

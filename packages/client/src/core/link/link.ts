@@ -22,7 +22,10 @@ export interface LinkOptions {
 
 /** The core, as Link sees it. */
 export interface LinkHost {
-  /** The session is open and belongs to the user. */
+  /**
+   * The session is open and belongs to the user.
+   * @param sentAt when session.open was sent, by the clock of the core
+   */
   opened(session: OpenedSession, sentAt: number): void
   /** The session has ended. */
   closed(): void

@@ -37,6 +37,7 @@ export type Applied = 'applied' | 'known' | 'gap'
 const chatroom = 2
 const dissolved = 1
 const nothingReceived = 2
+
 /** Returns a log without any change. */
 export function emptyLog(key: LogKey, me: number): LogRecord {
   return {

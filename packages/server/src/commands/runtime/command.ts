@@ -66,7 +66,7 @@ export interface PushSimulationOptions {
   received(call: SimulatedCall): void
 }
 
-/** What a browser plays on the page of the demo. */
+/** The scene that a browser plays on the page of the demo. */
 export interface DemoScene {
   /** The folder for screenshots; absent: none. */
   readonly screenshots?: string
