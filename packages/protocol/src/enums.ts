@@ -333,6 +333,25 @@ export const pushMessageTypes = ['text', 'image', 'cmd'] as const
 /** Action on a tap on a notification. */
 export const clickActions = ['intent', 'open_app'] as const
 
+/** Push types of ios_gw: shown by the system, a call, or a change of a live activity. */
+export const apnsPushTypes = ['alert', 'voip', 'liveactivity'] as const
+
+/** Urgency of a notification of ios_gw on the device. */
+export const interruptionLevels = ['passive', 'active', 'time-sensitive', 'critical'] as const
+
+/** Changes of a live activity of ios_gw. */
+export const liveActivityEvents = ['start', 'update', 'end'] as const
+
+/** Importance of a notification of vendor_h and vendor_n. */
+export const notificationImportances = ['low', 'normal', 'high'] as const
+
+/** notify_level of vendor_o. */
+export const vendorNotifyLevel = enumeration({
+  bar: [1, 'in the bar'],
+  lock_screen: [2, 'in the bar and on the lock screen'],
+  banner: [16, 'in the bar, on the lock screen and as a banner, with vibration and sound'],
+})
+
 /** Environment of a push gateway that a certificate is for. */
 export const pushEnvironment = enumeration({
   development: [0, 'development'],

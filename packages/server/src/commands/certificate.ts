@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import {
+  apnsPushTypes,
   checkPushCertificate,
   gatewayChannels,
   listPushCertificates,
+  type MessageTemplate,
   meaningsOf,
   type OperatorPushCertificate,
   type ParamsOf,
@@ -30,6 +32,12 @@ interface SetOptions extends AppOptions {
   readonly channelId?: string
   readonly badgeClass?: string
   readonly passThrough?: true
+  readonly pushType?: (typeof apnsPushTypes)[number]
+  readonly apiVersion?: number
+  readonly notifyLevel?: number
+  readonly templatesFile?: string
+  readonly receipts?: (typeof onOff)[number]
+  readonly receiptId?: string
   readonly maxPerSecond?: number
   readonly maxInFlight?: number
   readonly receiptUser?: string
@@ -40,6 +48,7 @@ interface SetOptions extends AppOptions {
 }
 
 const environments = Object.values(meaningsOf(pushEnvironment))
+const onOff = ['on', 'off'] as const
 const fileNote = '- reads standard input'
 
 export function addCertificateCommands(program: Command, context: CommandContext): void {
@@ -127,6 +136,25 @@ function addSet(certificate: Command, context: CommandContext): void {
       'desktop-icon entry class of the app, for badges; vendor_h, vendor_n',
     )
     .option('--pass-through', 'the vendor lets the app get commands')
+    .addOption(
+      new Option('--push-type <type>', 'ios_gw: the pushes that its tokens are for').choices(
+        apnsPushTypes,
+      ),
+    )
+    .option(
+      '--api-version <number>',
+      'vendor_h: 3 reaches devices with HarmonyOS 5 and later',
+      wholeNumber,
+    )
+    .option(
+      '--notify-level <number>',
+      'vendor_o: how notifications appear, 1, 2 or 16; default 16',
+      wholeNumber,
+    )
+    .option(
+      '--templates-file <file>',
+      `vendor_x, vendor_o: JSON list of the templates of private messages; ${fileNote}`,
+    )
     .option(
       '--max-per-second <number>',
       'requests or messages a second that each node sends at most; default: that of the channel',
@@ -136,6 +164,16 @@ function addSet(certificate: Command, context: CommandContext): void {
       '--max-in-flight <number>',
       'requests of each node that the gateway has not answered yet; default: that of the channel',
       wholeNumber,
+    )
+    .addOption(
+      new Option(
+        '--receipts <on|off>',
+        'whether pushes ask for receipts; default: vendor_f off, the others on',
+      ).choices(onOff),
+    )
+    .option(
+      '--receipt-id <id>',
+      'vendor_v, vendor_h: ID of the receipt address in the console of the vendor',
     )
     .option('--receipt-user <name>', 'vendor_h: the callback user that receipts are signed for')
     .option(
@@ -155,13 +193,14 @@ function addSet(certificate: Command, context: CommandContext): void {
 }
 
 async function setParams(name: string, options: SetOptions, context: CommandContext) {
-  const { from, secretFile, certificateFile, receiptKeyFile, caFile } = options
-  const files = [from, secretFile, certificateFile, receiptKeyFile, caFile]
+  const { from, secretFile, certificateFile, receiptKeyFile, templatesFile, caFile } = options
+  const files = [from, secretFile, certificateFile, receiptKeyFile, templatesFile, caFile]
   if (files.filter((file) => file === '-').length > 1)
     throw new CommandFailure('standard input holds one of them; give the others as files')
   const text = async (file: string | undefined) =>
     file === undefined ? undefined : fileText(await read(file, context))
-  const fields = from === undefined ? {} : fileFields(from, (await read(from, context)).toString())
+  const json = async (file: string) => fileJson(file, (await read(file, context)).toString())
+  const fields = from === undefined ? {} : fileFields(from, await json(from))
   const channel = options.channel ?? fields.channel
   if (channel === undefined) throw new CommandFailure('name the channel with --channel')
   return {
@@ -180,6 +219,13 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
       channel_id: options.channelId,
       badge_class: options.badgeClass,
       allows_pass_through: options.passThrough,
+      push_type: options.pushType,
+      api_version: options.apiVersion,
+      notify_level: options.notifyLevel,
+      // The operation checks the list.
+      templates: (templatesFile && (await json(templatesFile))) as MessageTemplate[] | undefined,
+      requests_receipts: options.receipts && options.receipts === 'on',
+      receipt_id: options.receiptId,
       max_per_second: options.maxPerSecond,
       max_in_flight: options.maxInFlight,
       receipt_user: options.receiptUser,
@@ -192,14 +238,17 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
 }
 
 /** Passes the file on unchecked; the operation validates it. */
-function fileFields(file: string, text: string): Partial<ParamsOf<typeof setPushCertificate>> {
-  try {
-    const fields: unknown = JSON.parse(text)
-    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields
-  } catch {
-    // Like any other value that is not an object.
-  }
+function fileFields(file: string, fields: unknown): Partial<ParamsOf<typeof setPushCertificate>> {
+  if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields
   throw new CommandFailure(`${file} does not hold a JSON object`)
+}
+
+function fileJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CommandFailure(`${file} does not hold JSON`)
+  }
 }
 
 /** Secrets come from files, because all users of the machine can read the arguments of a command. */

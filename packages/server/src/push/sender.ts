@@ -1,5 +1,12 @@
 /** The port of the push gateways: one notification to devices of one channel, one outcome each. */
-import type { PushChannel } from '@hermod/protocol'
+import type {
+  apnsPushTypes,
+  interruptionLevels,
+  liveActivityEvents,
+  MessageTemplate,
+  notificationImportances,
+  PushChannel,
+} from '@hermod/protocol'
 
 /** Channels of external gateways; `core` is the service's own. */
 export type VendorChannel = Exclude<PushChannel, 'core'>
@@ -66,12 +73,25 @@ export interface GatewayCertificate {
   readonly badgeClass?: string
   /** vendor_x and vendor_f allow the app to receive commands. Default false. */
   readonly allowsPassThrough?: boolean
+  /** ios_gw: the pushes that tokens of this certificate are for. Default alert. */
+  readonly pushType?: ApnsPushType
+  /** vendor_h: 3 reaches devices with HarmonyOS 5; 0 or unset: an earlier version. */
+  readonly apiVersion?: number
+  /** vendor_o: how notifications with a category appear. */
+  readonly notifyLevel?: number
+  /** vendor_x and vendor_o: templates of private messages, by name. */
+  readonly templates?: readonly MessageTemplate[]
+  /** ID of the receipt address at the vendor: vendor_v, and vendor_h with version 3. */
+  readonly receiptId?: string
   /** Receipt address, for gateways that take it with each message. */
   readonly receiptUrl?: string
   readonly endpoint?: GatewayEndpoint
   /** The operator's overrides of the service's limits. */
   readonly limits?: Partial<SendLimits>
 }
+
+/** Push types of ios_gw. */
+export type ApnsPushType = (typeof apnsPushTypes)[number]
 
 /** Sending limits of one certificate in one process. */
 export interface SendLimits {
@@ -123,6 +143,8 @@ export interface GatewayEndpoint {
 
 /** Notification for devices, independent of the vendor. */
 export interface PushNotification {
+  /** A message by its kind, or a push task; templates are chosen by it. */
+  readonly origin: 'direct' | 'group' | 'broadcast' | 'task'
   /** `cmd` is passed to the app and never displayed. */
   readonly kind: 'text' | 'image' | 'cmd'
   /** The final text: the caller inserts names and hides details. "" for none. */
@@ -170,6 +192,27 @@ export interface IosOptions {
   readonly threadId?: string
   readonly subtitle?: string
   readonly collapseId?: string
+  readonly interruptionLevel?: (typeof interruptionLevels)[number]
+  /** 0 to 1 */
+  readonly relevanceScore?: number
+  /** Keys of texts in the app, and what stands in their places. */
+  readonly titleLocKey?: string
+  readonly titleLocArgs?: readonly string[]
+  readonly locKey?: string
+  readonly locArgs?: readonly string[]
+  /** Default alert. */
+  readonly pushType?: ApnsPushType
+  readonly liveActivity?: LiveActivityChange
+}
+
+/** A change of a live activity on iOS; times in seconds since 1970, 0 or unset: none. */
+export interface LiveActivityChange {
+  readonly event: (typeof liveActivityEvents)[number]
+  readonly contentState?: Readonly<Record<string, unknown>>
+  readonly attributesType?: string
+  readonly attributes?: Readonly<Record<string, unknown>>
+  readonly staleDate?: number
+  readonly dismissalDate?: number
 }
 
 /** Options of all gateways of Android devices. */
@@ -179,12 +222,22 @@ export interface AndroidOptions {
   readonly clickAction?: 'intent' | 'open_app'
   /** URI of the page to open with the click action `intent`. */
   readonly intent?: string
+  /** Name of the small icon in the app: cloud_gw, vendor_h. */
+  readonly icon?: string
+  /** Color of the icon, such as #3366ff: cloud_gw, vendor_h. */
+  readonly color?: string
+  /** vendor_h, vendor_n. */
+  readonly importance?: (typeof notificationImportances)[number]
+  /** cloud_gw: a later push with this key replaces one that waits. */
+  readonly collapseKey?: string
 }
 
 /** Options of one channel; a channel ignores options that it does not support. */
 export interface ChannelOptions extends AndroidOptions {
   /** vendor_h and vendor_n change a badge only with it. */
   readonly badgeClass?: string
+  /** vendor_x and vendor_o: name of the template of the certificate. */
+  readonly template?: string
   /** vendor_v: 0 production, 1 test devices. */
   readonly pushMode?: number
   /** vendor_v: 0 operational, 1 system. */

@@ -2,8 +2,9 @@ import { gatewayChannels, meaningsOf, pushEnvironment, pushProvider } from '../.
 import { operation } from '../../operation.js'
 import { OperatorPushCertificate, PushCertificateCheck } from '../../resources/operator/push.js'
 import { PushCertificate } from '../../resources/push/push.js'
-import { array, boolean, int32, intEnum, optional, string, stringEnum } from '../../schema.js'
+import { array, intEnum, optional, string, stringEnum } from '../../schema.js'
 import { appId, done, get, operatorOperation, post } from '../fields.js'
+import { certificateOptions, maxFileLength, plainText } from './certificate-options.js'
 
 /** Only Admin tokens receive secrets (rule G6). */
 export const getPushCertificate = operation({
@@ -31,20 +32,7 @@ const name = string({
   examples: ['main-ios'],
 })
 
-/** A text that is safe in a header or a path. */
-function plain(description: string, maxLength = 256) {
-  return optional(
-    string({
-      description: `${description}; "": none`,
-      maxLength,
-      pattern: '^[!-~]*$',
-      form: 'printable ASCII characters without spaces',
-    }),
-  )
-}
-
 const maxSecretLength = 4096
-const maxFileLength = 65_536
 
 /**
  * The credentials are given as a whole and checked as for a send. A replaced certificate keeps its
@@ -63,8 +51,10 @@ export const setPushCertificate = operation({
     name,
     channel: stringEnum(gatewayChannels, { description: 'push channel' }),
     environment,
-    gateway_app_id: plain('application ID at the gateway; ios_gw: the bundle ID'),
-    app_key: plain('application key at the gateway; ios_gw: the key ID; vendor_n: the client ID'),
+    gateway_app_id: plainText('application ID at the gateway; ios_gw: the bundle ID'),
+    app_key: plainText(
+      'application key at the gateway; ios_gw: the key ID; vendor_n: the client ID',
+    ),
     app_secret: optional(
       string({
         description:
@@ -79,49 +69,9 @@ export const setPushCertificate = operation({
         maxLength: maxFileLength,
       }),
     ),
-    package_name: plain('Android package of the app; vendor_x needs it'),
-    category: plain('class of messages that the vendor has approved, such as IM', 64),
-    channel_id: optional(
-      string({
-        description:
-          'notification channel of pushes that name none, such as those of messages (vendor_h, vendor_x, vendor_o, cloud_gw); "": none',
-        examples: ['chat'],
-      }),
-    ),
-    badge_class: plain(
-      'desktop-icon entry class of pushes that name none; without one vendor_h and vendor_n change no badge',
-      1024,
-    ),
-    allows_pass_through: optional(
-      boolean({ description: 'the vendor lets the app get commands (vendor_x, vendor_f)' }),
-    ),
-    max_per_second: optional(
-      int32({
-        description:
-          'requests a second that each node sends at most, or messages (vendor_h, vendor_n, vendor_o, vendor_v); default: that of the channel',
-        minimum: 1,
-        maximum: 100_000,
-      }),
-    ),
-    max_in_flight: optional(
-      int32({
-        description:
-          'requests of each node that the gateway has not answered yet, at most; default: that of the channel',
-        minimum: 1,
-        maximum: 1_000,
-      }),
-    ),
-    receipt_user: plain('vendor_h: name of the callback user that receipts are signed for'),
-    receipt_key: plain(
+    ...certificateOptions,
+    receipt_key: plainText(
       'vendor_h: key that receipts are signed with; vendor_f: access token that they carry',
-    ),
-    send_url: plain('another gateway than that of the vendor, without a slash at the end', 1024),
-    auth_url: plain('another place for the token call', 1024),
-    ca: optional(
-      string({
-        description: 'PEM of an additional certificate authority to trust; "": none',
-        maxLength: maxFileLength,
-      }),
     ),
   },
   data: OperatorPushCertificate,

@@ -1,7 +1,11 @@
 import {
+  apnsPushTypes,
   clickActions,
   distributionStrategies,
+  interruptionLevels,
+  liveActivityEvents,
   meaningsOf,
+  notificationImportances,
   pushMessageTypes,
   vendorClassification,
   vendorPushMode,
@@ -12,6 +16,7 @@ import { PushTask, PushTaskStatistics } from '../../resources/push/push.js'
 import {
   array,
   boolean,
+  double,
   freeObject,
   int64,
   intEnum,
@@ -20,6 +25,7 @@ import {
   optional,
   string,
   stringEnum,
+  type TProperties,
   Type,
 } from '../../schema.js'
 import { post } from '../fields.js'
@@ -83,6 +89,12 @@ function words(description: string, maxLength = 1024, examples: readonly string[
   return optional(string({ description, maxLength, ...(examples.length > 0 && { examples }) }))
 }
 
+function locArguments(of: string) {
+  return optional(
+    list(string(), { description: `texts in the places of the ${of}; at most 10`, maxItems: 10 }),
+  )
+}
+
 function showTime(description: string) {
   return optional(int64({ description, minimum: 0, maximum: lastSecond }))
 }
@@ -100,10 +112,91 @@ const vendorFields = {
 
 const channelOptions = { description: 'options of this channel' }
 
-const vendor = optional(object(vendorFields, channelOptions))
+/** Fields that only some channels have; `android` has all of them but badge_class and template. */
+const someFields = {
+  icon: words('small icon: the name of a resource of the app', 256),
+  color: optional(
+    string({
+      description: 'color of the icon',
+      maxLength: 7,
+      pattern: '^(#[0-9a-fA-F]{6})?$',
+      form: 'a color such as #3366ff',
+    }),
+  ),
+  importance: optional(
+    stringEnum(notificationImportances, {
+      description: 'importance; vendor_n has no high, and takes normal for it',
+    }),
+  ),
+  collapse_key: words(
+    'a later push with the same key replaces it while it waits at cloud_gw, which keeps four keys for each device',
+    64,
+  ),
+}
+const { icon, color, importance, collapse_key } = someFields
+const badge_class = words('desktop-icon entry class')
+const template = words('name of the template of the certificate; default: task, else default', 64)
 
-const vendorWithBadge = optional(
-  object({ ...vendorFields, badge_class: words('desktop-icon entry class') }, channelOptions),
+/** Options of one channel: the common fields and further ones. */
+function blockWith<P extends TProperties>(further: P) {
+  return optional(object({ ...vendorFields, ...further }, channelOptions))
+}
+
+const ios = object(
+  {
+    sound: words('alert sound'),
+    content_available: optional(boolean({ description: 'wakes the app in the background' })),
+    mutable_content: optional(
+      boolean({ description: 'lets the app change the notification before it is shown' }),
+    ),
+    category: words('category of actions'),
+    thread_id: words('groups notifications'),
+    subtitle: words('subtitle'),
+    ios_gw_collapse_id: optional(
+      string({
+        description: 'replaces the notification with the same ID; printable ASCII',
+        maxLength: 64,
+        pattern: '^[ -~]*$',
+        form: 'printable ASCII characters',
+      }),
+    ),
+    interruption_level: optional(
+      stringEnum(interruptionLevels, {
+        description: 'urgency on the device; time-sensitive and critical need a right of the app',
+      }),
+    ),
+    relevance_score: optional(
+      double({ description: 'place in the summary of notifications', minimum: 0, maximum: 1 }),
+    ),
+    title_loc_key: words('key of the title in the texts of the app'),
+    title_loc_args: locArguments('title'),
+    loc_key: words('key of the text in the texts of the app'),
+    loc_args: locArguments('text'),
+    push_type: optional(
+      stringEnum(apnsPushTypes, {
+        description:
+          'alert (default), voip, liveactivity; it reaches the tokens of certificates with this push_type',
+      }),
+    ),
+    live_activity: optional(
+      object(
+        {
+          event: stringEnum(liveActivityEvents, { description: 'what happens to the activity' }),
+          content_state: optional(
+            freeObject({ description: 'new state; start and update need it' }),
+          ),
+          attributes_type: words('type of the attributes; start needs it', 256),
+          attributes: optional(freeObject({ description: 'attributes; start needs them' })),
+          stale_date: showTime('the state is out of date from then on, seconds; 0: never'),
+          dismissal_date: showTime(
+            'with end: the activity disappears then, seconds; 0: the system decides',
+          ),
+        },
+        { description: 'change of a live activity; required with push_type liveactivity' },
+      ),
+    ),
+  },
+  { description: 'options of iOS' },
 )
 
 const message = object(
@@ -133,46 +226,18 @@ const message = object(
     show_end_time: showTime(
       'show until, seconds, in the future; blank, 0 or later than a day after it begins: a day after it begins',
     ),
-    ios: optional(
-      object(
-        {
-          sound: words('alert sound'),
-          content_available: optional(boolean({ description: 'wakes the app in the background' })),
-          mutable_content: optional(
-            boolean({ description: 'lets the app change the notification before it is shown' }),
-          ),
-          category: words('category of actions'),
-          thread_id: words('groups notifications'),
-          subtitle: words('subtitle'),
-          ios_gw_collapse_id: optional(
-            string({
-              description: 'replaces the notification with the same ID; printable ASCII',
-              maxLength: 64,
-              pattern: '^[ -~]*$',
-              form: 'printable ASCII characters',
-            }),
-          ),
-        },
-        { description: 'options of iOS' },
-      ),
-    ),
-    android: vendor,
-    vendor_h: vendorWithBadge,
-    vendor_x: vendor,
-    vendor_f: vendor,
-    vendor_o: vendor,
-    cloud_gw: vendor,
-    vendor_n: vendorWithBadge,
-    vendor_v: optional(
-      object(
-        {
-          ...vendorFields,
-          push_mode: optional(intEnum(meaningsOf(vendorPushMode), { default: 0 })),
-          classification: optional(intEnum(meaningsOf(vendorClassification), { default: 0 })),
-        },
-        channelOptions,
-      ),
-    ),
+    ios: optional(ios),
+    android: blockWith(someFields),
+    vendor_h: blockWith({ badge_class, icon, color, importance }),
+    vendor_x: blockWith({ template }),
+    vendor_f: blockWith({}),
+    vendor_o: blockWith({ template }),
+    cloud_gw: blockWith({ icon, color, collapse_key }),
+    vendor_n: blockWith({ badge_class, importance }),
+    vendor_v: blockWith({
+      push_mode: optional(intEnum(meaningsOf(vendorPushMode), { default: 0 })),
+      classification: optional(intEnum(meaningsOf(vendorClassification), { default: 0 })),
+    }),
   },
   { description: 'content of the push; must not be blank' },
 )

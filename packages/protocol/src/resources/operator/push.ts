@@ -1,7 +1,9 @@
 import { gatewayChannels, meaningsOf, pushEnvironment } from '../../enums.js'
+import { MessageTemplate } from '../../operations/push/certificate-options.js'
 import { instant, resource } from '../../resource.js'
 import {
   allOptional,
+  array,
   boolean,
   int32,
   int64,
@@ -32,6 +34,10 @@ export const OperatorPushCertificate = resource(
     channel_id: text('notification channel of pushes that name none; "": none'),
     badge_class: text('desktop-icon entry class of pushes that name none; "": none'),
     allows_pass_through: boolean({ description: 'the vendor lets the app get commands' }),
+    push_type: text('ios_gw: the pushes that its tokens are for; "" on other channels'),
+    api_version: int32({ description: 'vendor_h: version of its API; 0: by the other fields' }),
+    notify_level: int32({ description: 'vendor_o: how notifications appear; 0 on other channels' }),
+    templates: array(MessageTemplate, { description: 'templates of private messages' }),
     max_per_second: int32({
       description: 'requests or messages a second that each node sends at most',
     }),
@@ -41,6 +47,8 @@ export const OperatorPushCertificate = resource(
     send_url: text('another gateway than that of the vendor; "": none'),
     auth_url: text('another place for the token call; "": none'),
     has_ca: boolean({ description: 'an additional certificate authority is trusted' }),
+    requests_receipts: boolean({ description: 'pushes ask the gateway for receipts' }),
+    receipt_id: text('ID of the receipt address at the vendor; "": none'),
     receipt_url: text(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),

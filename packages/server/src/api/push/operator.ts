@@ -1,17 +1,20 @@
 import {
+  type CertificateOptions,
+  certificateOptions,
   checkPushCertificate,
   listPushCertificates,
   type ParamsOf,
   pushEnvironment,
   removePushCertificate,
   setPushCertificate,
+  vendorNotifyLevel,
 } from '@hermod/protocol'
 import type {
   CertificateAdminService,
   CertificateDraft,
   CertificateSummary,
 } from '../../domain/push/certificates/certificate-admin-service.js'
-import { definedOnly } from '../../lib/defined-only.js'
+import { requestsReceipts } from '../../domain/push/certificates/certificate-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function operatorPushHandlers({
@@ -39,8 +42,6 @@ export function operatorPushHandlers({
 type SetParams = Omit<ParamsOf<typeof setPushCertificate>, 'app_id'>
 
 function toDraft(params: SetParams): CertificateDraft {
-  const { package_name, category, channel_id, badge_class, allows_pass_through } = params
-  const { max_per_second, max_in_flight, receipt_user, send_url, auth_url, ca } = params
   return {
     name: params.name,
     channel: params.channel,
@@ -50,25 +51,17 @@ function toDraft(params: SetParams): CertificateDraft {
     appSecret: params.app_secret ?? '',
     certificate: params.certificate ?? '',
     receiptKey: params.receipt_key ?? '',
-    options: definedOnly({
-      package_name: filled(package_name),
-      category: filled(category),
-      channel_id: filled(channel_id),
-      badge_class: filled(badge_class),
-      allows_pass_through,
-      max_per_second,
-      max_in_flight,
-      receipt_user: filled(receipt_user),
-      send_url: filled(send_url),
-      auth_url: filled(auth_url),
-      ca: filled(ca),
-    }),
+    options: optionsOf(params),
   }
 }
 
-/** null for "". */
-function filled(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text
+/** The options that have a value; "" is none. */
+function optionsOf(params: CertificateOptions): CertificateOptions {
+  return Object.fromEntries(
+    Object.keys(certificateOptions)
+      .map((name) => [name, params[name as keyof CertificateOptions]] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  )
 }
 
 function toResource(summary: CertificateSummary) {
@@ -87,11 +80,18 @@ function toResource(summary: CertificateSummary) {
     channel_id: options.channel_id ?? '',
     badge_class: options.badge_class ?? '',
     allows_pass_through: options.allows_pass_through ?? false,
+    push_type: stored.channel === 'ios_gw' ? (options.push_type ?? 'alert') : '',
+    api_version: options.api_version ?? 0,
+    notify_level:
+      options.notify_level ?? (stored.channel === 'vendor_o' ? vendorNotifyLevel.banner : 0),
+    templates: options.templates ?? [],
     max_per_second: limits.perSecond,
     max_in_flight: limits.maxInFlight,
     send_url: options.send_url ?? '',
     auth_url: options.auth_url ?? '',
     has_ca: options.ca !== undefined,
+    requests_receipts: requestsReceipts(stored),
+    receipt_id: options.receipt_id ?? '',
     receipt_url: receipts.url,
     receipt_problem: receipts.problem,
     receipt_user: options.receipt_user ?? '',

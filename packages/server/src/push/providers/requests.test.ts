@@ -21,6 +21,7 @@ const goldenFolder = resolve(import.meta.dirname, '../../../test/push/gateways/g
 const now = Date.UTC(2026, 0, 2, 3)
 
 const plain: PushNotification = {
+  origin: 'direct',
   kind: 'text',
   title: 'Alice',
   body: 'Are you there?',

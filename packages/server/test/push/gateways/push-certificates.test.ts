@@ -586,7 +586,7 @@ for (const backend of anyBackend()) {
       }
       await isRefused('{}', 'name the channel')
       await isRefused('[]', 'does not hold a JSON object')
-      await isRefused('channel=ios_gw', 'does not hold a JSON object')
+      await isRefused('channel=ios_gw', 'does not hold JSON')
       await isRefused('{"channel":"ios"}', 'channel must be one of')
       await isRefused(JSON.stringify({ ...whole, app_key: 5 }), 'app_key must be a string')
       const table = await hermod(['list'])

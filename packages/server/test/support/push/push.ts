@@ -7,6 +7,7 @@ import type { PushNotification, PushTarget } from '../../../dist/push/sender.js'
 /** A plain text, good for a day. */
 export function aNotification(changes: Partial<PushNotification> = {}): PushNotification {
   return {
+    origin: 'direct',
     kind: 'text',
     title: 'Alice',
     body: 'Are you there?',

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
-import { AppError } from '@hermod/protocol'
+import { AppError, type CertificateOptions } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { definedOnly } from '../../../lib/defined-only.js'
@@ -15,7 +15,6 @@ import type {
 import type { AppService } from '../../apps/app-service.js'
 import { type CertificateCheck, checkOf } from './certificate-check.js'
 import {
-  type CertificateOptions,
   type CertificateSecrets,
   certificatePlace,
   gatewayCertificate,

@@ -1,4 +1,4 @@
-import { type Int64, pushEnvironment } from '@hermod/protocol'
+import { type CertificateOptions, type Int64, pushEnvironment } from '@hermod/protocol'
 import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
@@ -66,21 +66,6 @@ export interface CertificateSecrets {
   readonly receipt_key?: string
 }
 
-/** Fields that the contract lacks; members have the names of the JSON text. */
-export interface CertificateOptions {
-  readonly package_name?: string
-  readonly category?: string
-  readonly channel_id?: string
-  readonly badge_class?: string
-  readonly allows_pass_through?: boolean
-  readonly max_per_second?: number
-  readonly max_in_flight?: number
-  readonly receipt_user?: string
-  readonly send_url?: string
-  readonly auth_url?: string
-  readonly ca?: string
-}
-
 /** A certificate with an expiry. */
 export interface ExpiringCertificate {
   readonly appId: string
@@ -144,11 +129,11 @@ export function gatewayCertificate(
   secrets: CertificateSecrets,
   publicUrl: string | null,
 ): GatewayCertificate {
-  const { package_name, category, channel_id, badge_class, allows_pass_through } = stored.options
-  const endpoint = endpointOf(stored.options)
+  const { options } = stored
+  const endpoint = endpointOf(options)
   const { url, problem } = receiptAddress(stored, secrets, publicUrl)
-  const isTold = publicUrl !== null && problem === ''
-  const limits = limitsOf(stored.options)
+  const isTold = publicUrl !== null && problem === '' && requestsReceipts(stored)
+  const limits = limitsOf(options)
   return {
     channel: stored.channel,
     environment: stored.environment === pushEnvironment.development ? 'development' : 'production',
@@ -157,16 +142,29 @@ export function gatewayCertificate(
     appSecret: secrets.app_secret,
     certificate: secrets.certificate,
     ...definedOnly({
-      packageName: package_name,
-      category,
-      channelId: channel_id,
-      badgeClass: badge_class,
-      allowsPassThrough: allows_pass_through,
+      packageName: options.package_name,
+      category: options.category,
+      channelId: options.channel_id,
+      badgeClass: options.badge_class,
+      allowsPassThrough: options.allows_pass_through,
+      pushType: options.push_type,
+      apiVersion: options.api_version,
+      notifyLevel: options.notify_level,
+      templates: options.templates,
+      receiptId: options.receipt_id,
     }),
     ...(isTold ? { receiptUrl: url } : {}),
     ...(endpoint === null ? {} : { endpoint }),
     ...(limits === null ? {} : { limits }),
   }
+}
+
+/** Tests whether pushes ask the gateway for receipts. */
+export function requestsReceipts({
+  channel,
+  options,
+}: Pick<StoredCertificate, 'channel' | 'options'>): boolean {
+  return options.requests_receipts ?? channel !== 'vendor_f'
 }
 
 /** Returns the limits that are set; null for none. */

@@ -1,15 +1,10 @@
-import type { Int64 } from '@hermod/protocol'
+import type { CertificateOptions, Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { Insertable, Selectable, Updateable } from '../../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { PushCertificatesTable } from '../../../db/schema.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
-import type {
-  CertificateKey,
-  CertificateOptions,
-  ExpiringCertificate,
-  StoredCertificate,
-} from './certificate-model.js'
+import type { CertificateKey, ExpiringCertificate, StoredCertificate } from './certificate-model.js'
 
 /** Resolution of the time of the last accepted push. */
 const acceptedStepMs = 60_000

@@ -20,7 +20,7 @@ export type DistributionStrategy = 'combined' | 'corepush_only' | 'ospush_only'
 /** The notification of a task. Fields that differ from device to device are added when it is sent. */
 export type TaskNotification = Omit<
   PushNotification,
-  'expiresAt' | 'isSilent' | 'deduplicationId' | 'taskId' | 'receiptTag'
+  'origin' | 'expiresAt' | 'isSilent' | 'deduplicationId' | 'taskId' | 'receiptTag'
 >
 
 /** Audience, channels and notification of a task, stored as JSON. */

@@ -17,6 +17,7 @@ export function notificationOf(task: StoredPushTask, delivery: OneDelivery): Pus
   const id = String(taskId)
   return {
     ...notification,
+    origin: content.audience.kind === 'message' ? content.audience.message.kind : 'task',
     body: ownBody(content, delivery) ?? notification.body,
     ...(hidesDetails && notification.kind !== 'cmd' && hidden(notification)),
     expiresAt,

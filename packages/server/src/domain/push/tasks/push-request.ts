@@ -1,12 +1,15 @@
 import { androidChannels, type Int64, type ParamsOf, type startPushTask } from '@hermod/protocol'
 import { badgeChange } from '../../../push/badge.js'
-import type { ChannelOptions } from '../../../push/sender.js'
+import type { ChannelOptions, LiveActivityChange } from '../../../push/sender.js'
 import { sequenceOf } from '../content/channel-sequence.js'
 import type { Audience, TaskContent, TaskNotification } from '../content/task-content.js'
 
 type PushTaskBody = ParamsOf<typeof startPushTask>
 type RequestedMessage = PushTaskBody['message']
-type VendorBlock = NonNullable<RequestedMessage['vendor_h'] & RequestedMessage['vendor_v']>
+type Blocks = Required<Pick<RequestedMessage, 'android' | (typeof androidChannels)[number]>>
+/** The fields of all blocks. */
+type VendorBlock = Blocks['android'] & Blocks['vendor_h'] & Blocks['vendor_v'] & Blocks['vendor_x']
+type LiveActivityBlock = NonNullable<NonNullable<RequestedMessage['ios']>['live_activity']>
 type AudienceLists = Exclude<PushTaskBody['audience'], string>
 
 /** A push that an application asks for. */
@@ -83,10 +86,36 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
       threadId: ios.thread_id,
       subtitle: ios.subtitle,
       collapseId: ios.ios_gw_collapse_id,
+      interruptionLevel: ios.interruption_level,
+      relevanceScore: ios.relevance_score,
+      titleLocKey: ios.title_loc_key,
+      titleLocArgs: ios.title_loc_args,
+      locKey: ios.loc_key,
+      locArgs: ios.loc_args,
+      pushType: ios.push_type,
+      liveActivity: ios.live_activity && liveActivityOf(ios.live_activity),
     }),
     android: message.android ? optionsOf(message.android) : {},
     channels: Object.fromEntries(channels),
   }
+}
+
+function liveActivityOf(change: LiveActivityBlock): LiveActivityChange {
+  return {
+    event: change.event,
+    ...withoutUnset({
+      contentState: change.content_state,
+      attributesType: change.attributes_type,
+      attributes: change.attributes,
+      staleDate: seconds(change.stale_date),
+      dismissalDate: seconds(change.dismissal_date),
+    }),
+  }
+}
+
+/** 0 is as good as none. */
+function seconds(value: Int64 = 0): number | undefined {
+  return value === 0 ? undefined : Number(value)
 }
 
 function optionsOf(block: Partial<VendorBlock>): ChannelOptions {
@@ -98,6 +127,11 @@ function optionsOf(block: Partial<VendorBlock>): ChannelOptions {
     badgeClass: block.badge_class,
     pushMode: block.push_mode,
     classification: block.classification,
+    icon: block.icon,
+    color: block.color,
+    importance: block.importance,
+    collapseKey: block.collapse_key,
+    template: block.template,
   })
 }
 

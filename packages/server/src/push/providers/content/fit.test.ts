@@ -19,6 +19,7 @@ const contents = fc.record({
 
 function notification(content: Partial<PushNotification>): PushNotification {
   return {
+    origin: 'direct',
     kind: 'text',
     title: '',
     body: '',

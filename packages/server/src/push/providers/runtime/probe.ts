@@ -6,6 +6,7 @@ const lifeMs = 60_000
 /** A plain text for the probe, which no device receives. */
 export function probeNotification(now: number): PushNotification {
   return {
+    origin: 'task',
     kind: 'text',
     title: 'Hermod',
     body: 'Check of a push certificate',

@@ -1,4 +1,5 @@
 /** Requests of vendor_o: single pushes through its server API, alone or in batches. */
+import { vendorNotifyLevel } from '@hermod/protocol'
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
@@ -24,8 +25,6 @@ const maxContent = { standard: 50, long: 128 }
 const maxParametersLength = 4000
 const maxTtlSeconds = 864_000
 const messageIdLength = 32
-/** Displayed in the bar, on the lock screen and on top. */
-const notifyLevelAll = 16
 
 /** Builds the request for one device, or for up to 1000 devices of one region. */
 export function vendorORequest(batch: PushBatch<VendorOCredentials>): GatewayRequest | Refusal {
@@ -95,8 +94,8 @@ function vendorOTexts(notification: PushNotification) {
   }
 }
 
-function vendorOClass({ category }: GatewayCertificate) {
-  return category === undefined ? {} : { category, notify_level: notifyLevelAll }
+function vendorOClass({ category, notifyLevel = vendorNotifyLevel.banner }: GatewayCertificate) {
+  return category === undefined ? {} : { category, notify_level: notifyLevel }
 }
 
 /** 0 sets a number, 1 adds one. A larger increment becomes an absolute number of our counter. */
