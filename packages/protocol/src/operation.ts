@@ -107,6 +107,8 @@ export interface Operation<
    * @returns the violations, each beginning with the name of the parameter
    */
   readonly violationsOf: ((params: Readonly<Record<string, unknown>>) => readonly string[]) | null
+  /** Returns the error of a call with these violations; null: always invalid_parameter. */
+  readonly errorOf: ((violations: readonly string[]) => ErrorName) | null
   /** Carries the types; never present at run time. */
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
 }
@@ -143,6 +145,7 @@ interface Definition<
   readonly countsForApp?: boolean
   readonly copied?: Operation['copied']
   readonly violationsOf?: Operation['violationsOf']
+  readonly errorOf?: Operation['errorOf']
 }
 
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
@@ -174,6 +177,7 @@ export function operation<
     countsForApp: true,
     copied: null,
     violationsOf: null,
+    errorOf: null,
     ...definition,
   }
 }

@@ -447,7 +447,18 @@ describe('one of several shapes', () => {
 
   it('tells the violations of the shape that was meant', () => {
     expect(decode(audience, 'some')).toEqual(refused('x must be one of all'))
-    expect(decode(audience, { tag: 'a' })).toEqual(refused('x.tag must be a list'))
+    expect(decode(audience, { tag: 'a' })).toEqual({
+      value: { tag: undefined },
+      violations: ['x.tag must be a list'],
+    })
+  })
+
+  it('tells the form of all shapes to a value that is none of them', () => {
+    const shapes = [stringEnum(['all']), object({ tag: optional(list(string())) })]
+    const described = Type.Union(shapes, { 'x-form': 'all or an object with tag' })
+    for (const value of ['some', 5, ['a']])
+      expect(decode(described, value)).toEqual(refused('x must be all or an object with tag'))
+    expect(decode(described, { tag: 'a' }).violations).toEqual(['x.tag must be a list'])
   })
 })
 

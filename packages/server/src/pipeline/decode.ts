@@ -4,7 +4,7 @@
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
 
-/** @returns the decoded value, or undefined when it has pushed to `violations` */
+/** @returns the decoded value; what has pushed to `violations` is undefined in it */
 type Decode = (value: unknown, path: string, violations: string[]) => unknown
 
 /** The parts of a schema that the decoder reads. */
@@ -45,7 +45,7 @@ export function compileDecoder(schema: TSchema, mode: Mode = 'coerce'): Decode {
 }
 
 function compile(schema: JsonSchema, mode: Mode): Decode {
-  if (schema.anyOf) return compileUnion(schema.anyOf, mode)
+  if (schema.anyOf) return compileUnion(schema.anyOf, schema['x-form'], mode)
   switch (schema.type) {
     case 'integer':
       return compileInteger(schema, mode)
@@ -270,19 +270,26 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function compileUnion(branches: readonly JsonSchema[], mode: Mode): Decode {
+/** @param form what the value must be, for values of which no member can be named */
+function compileUnion(
+  branches: readonly JsonSchema[],
+  form: string | undefined,
+  mode: Mode,
+): Decode {
   const decoders = branches.map((branch) => ({ branch, decode: compile(branch, mode) }))
   return (value, path, violations) => {
-    let best: string[] | null = null
+    let best: { readonly own: string[]; readonly decoded: unknown } | null = null
     for (const { branch, decode } of decoders) {
       const own: string[] = []
       const decoded = decode(value, path, own)
       if (own.length === 0) return decoded
       // The branch of the value's own type gives the most useful violation.
-      if (best === null || branch.type === jsonType(value)) best = own
+      if (best === null || branch.type === jsonType(value)) best = { own, decoded }
     }
-    violations.push(...(best ?? [`${path} is invalid`]))
-    return undefined
+    if (form !== undefined && !isRecord(best?.decoded))
+      return refuse(violations, path, `must be ${form}`)
+    violations.push(...(best?.own ?? [`${path} is invalid`]))
+    return best?.decoded
   }
 }
 

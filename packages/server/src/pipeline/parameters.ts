@@ -1,4 +1,11 @@
-import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
+import {
+  AppError,
+  type ErrorName,
+  isWholeBody,
+  type Operation,
+  object,
+  type TSchema,
+} from '@hermod/protocol'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import {
   compileDecoder,
@@ -46,10 +53,10 @@ interface Field {
 
 /**
  * Compiles the reader of an operation's parameters, which finds, merges, coerces and checks them (rules B2 to B5).
- * @returns a function that throws AppError invalid_parameter naming every violation of the request
+ * @returns a function that throws AppError invalid_parameter, or the operation's own error, naming every violation of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
-  const { body, violationsOf } = operation
+  const { body, violationsOf, errorOf } = operation
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
   const readAll = (query: QueryParameters, body: Readonly<Parameters>) => {
@@ -60,15 +67,18 @@ export function compileParameters(operation: Operation): ReadParameters {
       if (value !== undefined) params[field.name] = value
     }
     if (violationsOf) violations.push(...violationsOf(params))
-    if (violations.length > 0) throw invalid(violations)
+    if (violations.length > 0) throw invalid(violations, errorOf?.(violations))
     return params
   }
   return (source, arrived) =>
     thenMaybe(source.body(arrived), (body) => readAll(source.query, readObject(body)))
 }
 
-export function invalid(violations: readonly string[]): AppError {
-  return new AppError('invalid_parameter', violations.join('; '))
+export function invalid(
+  violations: readonly string[],
+  error: ErrorName = 'invalid_parameter',
+): AppError {
+  return new AppError(error, violations.join('; '))
 }
 
 function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['home']): Field[] {

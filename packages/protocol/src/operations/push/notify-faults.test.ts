@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { notifyFaults } from './notify-faults.js'
+import { notifyError, notifyFaults } from './notify-faults.js'
 
 const message = { body: 'x' }
 
@@ -13,6 +13,12 @@ describe('the audience', () => {
       ['audience must have only one of tag, alias, user_id, push_token'],
     ],
     [{ user_id: [] }, ['audience.user_id must not be empty']],
+    [
+      { tag: ['', 'a', ' \t\u3000'] },
+      ['audience.tag[0] must not be blank', 'audience.tag[2] must not be blank'],
+    ],
+    [{ alias: [' '] }, ['audience.alias[0] must not be blank']],
+    [{ push_token: ['a', ''] }, ['audience.push_token[1] must not be blank']],
   ])('%j: %j', (audience, faults) => {
     expect(notifyFaults({ audience, message })).toEqual(faults)
   })
@@ -69,7 +75,17 @@ it('everything that is wrong is told together', () => {
   expect(notifyFaults({ audience: {}, message: wrong })).toHaveLength(3)
 })
 
-it('what could not be read is the schemas to tell', () => {
+it('a value that the schema refuses has no second fault', () => {
   expect(notifyFaults({})).toEqual([])
   expect(notifyFaults({ audience: 'some', message: 7 })).toEqual([])
+  expect(notifyFaults({ audience: { tag: undefined }, message: { title: undefined } })).toEqual([])
+  const android = { click_action: 'intent', intent: undefined }
+  expect(notifyFaults({ message: { android } })).toEqual([])
+})
+
+it('a list that is too long decides about the error, with and without other faults', () => {
+  const tooLong = 'audience.push_token must have at most 500 items'
+  expect(notifyError([tooLong])).toBe('audience_too_long')
+  expect(notifyError(['message is required', tooLong])).toBe('audience_too_long')
+  expect(notifyError(['message is required'])).toBe('invalid_parameter')
 })

@@ -3,6 +3,7 @@
  * G3).
  */
 import { androidChannels } from '../../enums.js'
+import type { ErrorName } from '../../errors.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -13,7 +14,16 @@ const extBytes = 4096
 const imageSuffixes = /\.(?:jpg|jpeg|png)$/i
 const otherImages = /\.(?:bmp|gif|webp|tiff?|heic|heif|avif|svg|ico)$/i
 
-/** Violations of a push body beyond its types; each text begins with the name of the field. */
+/** Returns the error of a body with these violations: a list that is too long has its own (rule A4). */
+export function notifyError(violations: readonly string[]): ErrorName {
+  const isTooLong = violations.some((text) => /^audience\.\w+ must have at most /.test(text))
+  return isTooLong ? 'audience_too_long' : 'invalid_parameter'
+}
+
+/**
+ * Violations of a push body beyond its types; each text begins with the name of the field. A member
+ * that could not be decoded is undefined, and the schema reports it.
+ */
 export function notifyFaults({ audience, message }: Fields): string[] {
   return [
     ...(isFields(audience) ? audienceFaults(audience) : []),
@@ -22,18 +32,23 @@ export function notifyFaults({ audience, message }: Fields): string[] {
 }
 
 function audienceFaults(audience: Fields): string[] {
-  const given = audienceLists.filter((name) => audience[name] !== undefined)
+  const given = audienceLists.filter((name) => name in audience)
   const [only, second] = given
   const names = audienceLists.join(', ')
   if (only === undefined) return [`audience must be all or an object with one of ${names}`]
   if (second !== undefined) return [`audience must have only one of ${names}`]
   const values = audience[only]
-  return Array.isArray(values) && values.length === 0 ? [`audience.${only} must not be empty`] : []
+  if (!Array.isArray(values)) return []
+  if (values.length === 0) return [`audience.${only} must not be empty`]
+  return values.flatMap((value, index) =>
+    typeof value === 'string' && value.trim() === ''
+      ? [`audience.${only}[${index}] must not be blank`]
+      : [],
+  )
 }
 
 function messageFaults(message: Fields): string[] {
-  if (Object.values(message).every((value) => value === undefined))
-    return ['message must not be blank']
+  if (Object.keys(message).length === 0) return ['message must not be blank']
   return [
     ...attachmentFaults(message),
     ...timeFaults(message),
@@ -72,8 +87,7 @@ function utf8Length(text: string): number {
 
 function intentFaults(name: string, block: unknown): string[] {
   if (!isFields(block) || block.click_action !== 'intent') return []
-  const { intent } = block
-  return intent === undefined || intent === ''
+  return !('intent' in block) || block.intent === ''
     ? [`message.${name}.intent is required when click_action is intent`]
     : []
 }

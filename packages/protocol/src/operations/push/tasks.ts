@@ -29,20 +29,14 @@ import {
   Type,
 } from '../../schema.js'
 import { post } from '../fields.js'
-import { notifyFaults } from './notify-faults.js'
+import { notifyError, notifyFaults } from './notify-faults.js'
 
 const tag = 'Push'
 /** The end of the year 9999. */
 const lastSecond = 253_402_300_799
 
-/**
- * A list of the audience: a longer one than 500 has its own error (12005), so the schema sets no
- * bound.
- */
-const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
-
 function audienceValues(description: string) {
-  return optional(array(string(), { description }))
+  return optional(list(string(), { description }))
 }
 
 const audience = Type.Union(
@@ -52,13 +46,16 @@ const audience = Type.Union(
       {
         tag: audienceValues('at most 500 tags'),
         alias: audienceValues('at most 500 aliases'),
-        user_id: audienceIds,
+        user_id: optional(list(int64(), { description: 'at most 500 user IDs' })),
         push_token: audienceValues('at most 500 push tokens'),
       },
       { description: 'exactly one of the lists; a device that matches any value is targeted' },
     ),
   ],
-  { description: 'who receives the push; must not be blank' },
+  {
+    description: 'who receives the push; must not be blank',
+    'x-form': 'all or an object with one of tag, alias, user_id, push_token',
+  },
 )
 
 const setting = object(
@@ -251,11 +248,12 @@ export const startPushTask = operation({
   summary: 'Sends a push notification to devices.',
   description:
     'Answers when the task is on disk and works in the background: push.task.detail counts, push.trace explains. A request_id seen before ' +
-    'answers the first task and pushes nothing. Each list of the audience has at most 500 items (12005); 12006 without a certificate where ' +
+    'answers the first task and pushes nothing. Each list of the audience has at most 500 items (12005, which also names all other faults); 12006 without a certificate where ' +
     'distribution_strategy is ospush_only. Images are fetched by the gateways and the devices, not by the service.',
   callers: 'admin',
   body: { audience, setting: optional(setting), message },
   violationsOf: notifyFaults,
+  errorOf: notifyError,
   data: PushTask,
   errors: ['audience_too_long', 'push_not_enabled'],
 })

@@ -4,6 +4,7 @@ import {
   type PushTraceDevice,
   type PushTraceStep,
   platform,
+  pushDeliveryState,
 } from '@hermod/protocol'
 import type { Delivery } from '../../domain/push/deliveries/delivery-model.js'
 import { type DeliveryStep, readSteps } from '../../domain/push/deliveries/delivery-step.js'
@@ -44,7 +45,7 @@ function toTraceDelivery(delivery: Delivery): PushTraceDelivery {
     state: delivery.state,
     channel: delivery.channel,
     attempts: delivery.attempts,
-    next_at: delivery.nextAt,
+    next_at: delivery.state === pushDeliveryState.pending ? delivery.nextAt : 0,
     received_at: delivery.receivedAt ?? 0,
     is_silent: delivery.isSilent,
     hides_details: delivery.hidesDetails,

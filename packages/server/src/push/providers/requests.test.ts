@@ -262,6 +262,20 @@ it.each(channels)(
   },
 )
 
+it.each(['vendor_h', 'vendor_n', 'vendor_x', 'vendor_f', 'vendor_v', 'vendor_o'] as const)(
+  '%s: a long text alone fills the title and the body, which the gateway requires',
+  async (channel) => {
+    const bigText = 'A long text.'
+    const [request] = await requestsOf(channel, { ...plain, title: '', body: '', bigText })
+    const texts = describeRequest(request as GatewayRequest).matchAll(
+      /^ *"?(?:title|body|content|description)"?(?:: | = )"?([^{"\n]*)"?,?$/gm,
+    )
+    const values = [...texts].map(([, text]) => text)
+    expect(values.length).toBeGreaterThanOrEqual(2)
+    expect(new Set(values)).toEqual(new Set([bigText]))
+  },
+)
+
 describe('without an approved class of messages', () => {
   it.each(['vendor_h', 'vendor_v', 'vendor_o'] as const)('%s names none', async (channel) => {
     const [request] = await requestsOf(channel, plain, { certificate: { category: undefined } })

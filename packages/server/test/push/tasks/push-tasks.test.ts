@@ -317,6 +317,12 @@ for (const backend of anyBackend()) {
           answerCode.invalid_parameter,
           ['audience must have only one'],
         ],
+        [
+          'two keys of which one has a bad value',
+          { audience: { tag: [5], alias: ['b'] }, message },
+          answerCode.invalid_parameter,
+          ['audience.tag[0] must be a string', 'audience must have only one'],
+        ],
         ['no message', { audience }, answerCode.invalid_parameter, ['message is required']],
         [
           'a blank message',
@@ -364,9 +370,24 @@ for (const backend of anyBackend()) {
               message,
             },
             answerCode.audience_too_long,
-            [],
+            [`audience.${name} must have at most 500 items`],
           ],
         ),
+        [
+          '501 tags and further faults',
+          {
+            audience: { tag: Array.from({ length: 501 }, () => '') },
+            setting: { distribution_strategy: 'fast' },
+            message: { title: 5, ext: 'none' },
+          },
+          answerCode.audience_too_long,
+          [
+            'audience.tag must have at most 500 items',
+            'setting.distribution_strategy must be one of',
+            'message.title must be a string',
+            'message.ext must be an object',
+          ],
+        ],
       ])('with %s names it', async (_, body, code, words) => {
         const answer = await world.admin.call('POST', '/push/notify', { body })
         expect(answer.code, answer.text).toBe(code)

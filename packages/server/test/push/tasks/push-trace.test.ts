@@ -57,6 +57,7 @@ for (const backend of anyBackend()) {
         state: pushDeliveryState.accepted,
         channel: 'vendor_n',
         attempts: 1,
+        next_at: 0,
       })
       expect(device.delivery.received_at).toBeGreaterThan(trace.task.created_at)
       expect(device.bindings.map((each: Json) => [each.notifier_name, each.channel])).toEqual([

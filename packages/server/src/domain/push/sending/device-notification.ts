@@ -6,19 +6,30 @@ import type { StoredPushTask } from '../tasks/task-model.js'
 
 /** The body for users who want no details on their screens (no_push_detail). */
 const hiddenBody = 'You have a new message.'
+/** The body of a notification without any text, since gateways refuse it or devices show nothing. */
+const standInBody = 'You have a new notification.'
 
-type OneDelivery = Pick<Delivery, 'userId' | 'batchId' | 'isSilent' | 'hidesDetails'>
+type OneDelivery = Pick<Delivery, 'userId' | 'batchId' | 'channel' | 'isSilent' | 'hidesDetails'>
 
 /** The notification of a task for one device. */
 export function notificationOf(task: StoredPushTask, delivery: OneDelivery): PushNotification {
   const { taskId, content, expiresAt } = task
-  const { batchId, isSilent, hidesDetails } = delivery
+  const { batchId, channel, isSilent, hidesDetails } = delivery
   const { notification } = content
   const id = String(taskId)
+  const texts = {
+    title: filled(notification.title),
+    body: filled(ownBody(content, delivery) ?? notification.body),
+    bigText: filled(notification.bigText),
+  }
+  // An app shows what comes through the own channel itself.
+  const isShown = notification.kind !== 'cmd' && channel !== 'core'
+  const isBlank = Object.values(texts).every((text) => text === '')
   return {
     ...notification,
     origin: content.audience.kind === 'message' ? content.audience.message.kind : 'task',
-    body: ownBody(content, delivery) ?? notification.body,
+    ...texts,
+    ...(isShown && isBlank && { body: standInBody }),
     ...(hidesDetails && notification.kind !== 'cmd' && hidden(notification)),
     expiresAt,
     isSilent,
@@ -26,6 +37,11 @@ export function notificationOf(task: StoredPushTask, delivery: OneDelivery): Pus
     taskId: id,
     receiptTag: receiptTag({ taskId, batchId }),
   }
+}
+
+/** Returns "" for a text of white space only. */
+function filled(text: string): string {
+  return text.trim() === '' ? '' : text
 }
 
 /** A name that deliveries of a task and batch with the same notification share. */

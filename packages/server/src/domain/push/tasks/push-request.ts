@@ -42,11 +42,6 @@ export function readPushRequest({
   }
 }
 
-/** The number of values of an audience; 0 for all users. */
-export function audienceLength(audience: Audience): number {
-  return 'values' in audience ? audience.values.length : 0
-}
-
 function audienceOf(audience: PushTaskBody['audience']): Audience {
   if (audience === 'all') return { kind: 'all' }
   const { user_id: userIds, ...lists } = audience as AudienceLists

@@ -5,7 +5,7 @@ import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import { firstPageJob, sendBatch } from './push-jobs.js'
-import { audienceLength, type PushTaskRequest } from './push-request.js'
+import type { PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
 
 export interface PushTaskServiceOptions {
@@ -17,8 +17,6 @@ export interface PushTaskServiceOptions {
   readonly clock: Clock
 }
 
-const maxAudienceLength = 500
-
 /** Pushes that applications ask for, and their counts. */
 export class PushTaskService {
   constructor(private readonly options: PushTaskServiceOptions) {}
@@ -26,13 +24,11 @@ export class PushTaskService {
   /**
    * Stores the task; devices are looked for in the background.
    * @returns the ID of the task, which is the first one's when the request was seen before (rule G3)
-   * @throws AppError audience_too_long, push_not_enabled, invalid_parameter
+   * @throws AppError push_not_enabled, invalid_parameter
    */
   async start(appId: string, request: PushTaskRequest): Promise<Int64> {
     const { certificates, ids, clock } = this.options
     const { content, requestId, endsAt } = request
-    if (audienceLength(content.audience) > maxAudienceLength)
-      throw new AppError('audience_too_long')
     if (content.strategy === 'ospush_only' && (await certificates.of(appId)).length === 0)
       throw new AppError('push_not_enabled')
     const now = clock.now()

@@ -44,9 +44,16 @@ export function imageOf({ kind, attachmentUrl }: PushNotification): string | nul
   return kind === 'image' && attachmentUrl !== '' ? attachmentUrl : null
 }
 
-/** Title and body. An empty one is replaced by the other, since gateways refuse empty texts. */
-export function filledTexts({ title, body }: PushNotification): { title: string; body: string } {
-  return { title: title || body, body: body || title }
+/**
+ * Title and body. An empty body is replaced by the long text, and then each by the other, since
+ * gateways refuse empty texts.
+ */
+export function filledTexts({ title, body, bigText }: PushNotification): {
+  title: string
+  body: string
+} {
+  const text = body || bigText
+  return { title: title || text, body: text || title }
 }
 
 /** The long text if there is one, else the body. */

@@ -60,7 +60,7 @@ function passThrough({ certificate, notification, now }: PushBatch<VendorFCreden
 
 function displayed({ certificate, notification, now }: PushBatch<VendorFCredentials>) {
   const { bigText, isSilent } = notification
-  const { title, body } = filledTexts({ ...notification, body: notification.body || bigText })
+  const { title, body } = filledTexts(notification)
   const isOn = isSilent ? 0 : 1
   return {
     noticeBarInfo: {

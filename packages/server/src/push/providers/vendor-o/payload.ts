@@ -85,7 +85,7 @@ function vendorONotification(
 
 function vendorOTexts(notification: PushNotification) {
   const { bigText } = notification
-  const { title, body } = filledTexts({ ...notification, body: notification.body || bigText })
+  const { title, body } = filledTexts(notification)
   return {
     style: bigText === '' ? 1 : 2,
     title: cutText(title, maxTitle),

@@ -81,10 +81,7 @@ function vendorVMessage(batch: VendorVBatch, minTtl: number) {
 
 function vendorVContent(notification: PushNotification, batch: VendorVBatch, minTtl: number) {
   const { certificate, credentials, now } = batch
-  const { title, body } = filledTexts({
-    ...notification,
-    body: notification.body || notification.bigText,
-  })
+  const { title, body } = filledTexts(notification)
   const options = channelOptions(notification, 'vendor_v')
   const intent = intentOf(options)
   const { attachmentUrl, isSilent, badge } = notification
