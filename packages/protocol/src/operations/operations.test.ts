@@ -45,7 +45,9 @@ function withNested(schema: TSchema): TSchema[] {
 
 function unknownKeywords(schema: TSchema): string[] {
   if (schema.anyOf)
-    return Object.keys(schema).filter((keyword) => ![...describing, 'anyOf'].includes(keyword))
+    return Object.keys(schema).filter(
+      (keyword) => ![...describing, 'anyOf', 'x-form'].includes(keyword),
+    )
   const known = keywordsByType[schema.type]
   if (known === undefined) return [`type ${schema.type}`]
   const strange = Object.keys(schema).filter(
