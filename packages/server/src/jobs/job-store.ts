@@ -8,6 +8,8 @@ import type { DueJob, FinalOutcome, TakenJob, TakenJobs, Taking } from './job-mo
 /** Literals, because the indexes contain unfinished or finished jobs only. */
 const isUnfinished = sql<boolean>`outcome = ''`
 const isFinished = sql<boolean>`outcome <> ''`
+/** Attempts of a job that may follow kills without a pause. */
+const attemptsInARow = 3
 
 /**
  * Jobs and their owners. The node that takes a job has it until `run_at`; then others may take it
@@ -144,6 +146,20 @@ export class JobStore {
       .set({ owner: '', run_at: runAt, attempts, is_again: 0, updated_at: now })
       .executeTakeFirst()
     return Number(numUpdatedRows)
+  }
+
+  /**
+   * Makes the taken jobs due. The caller knows that no owner runs. Jobs of many attempts stay as
+   * they are until their leases expire, since one of them may be the reason for repeated kills.
+   */
+  async endLeases(tx: Tx, now: number): Promise<void> {
+    await tx
+      .updateTable('jobs')
+      .set({ owner: '', run_at: now, is_again: 0, updated_at: now })
+      .where(isUnfinished)
+      .where('owner', '<>', '')
+      .where('attempts', '<=', attemptsInARow)
+      .execute()
   }
 
   /** Deletes at most `limit` jobs that were finished before the instant; @returns their number */

@@ -77,7 +77,7 @@ const settlePausesMs = [50, 250, 1_000]
 
 /**
  * Runs the due jobs on this node. Nodes share the jobs. The jobs of a killed node are taken over
- * when its leases expire.
+ * when its leases expire, or when the start of the only node ends them.
  */
 export class JobWorker {
   readonly #runners: ReadonlyMap<string, JobKindRunner>

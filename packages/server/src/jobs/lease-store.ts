@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.js'
+import type { Database, Tx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 
 /**
@@ -53,5 +53,10 @@ export class LeaseStore {
         .where('owner', '=', owner)
         .executeTakeFirst()
     })
+  }
+
+  /** Ends the leases of all owners. The caller knows that none of them runs. */
+  async endAll(tx: Tx): Promise<void> {
+    await tx.deleteFrom('leases').execute()
   }
 }

@@ -295,5 +295,33 @@ for (const backend of testBackends()) {
       expect(seen).toEqual([1, 1, 5])
       expect((await rows()).map(({ outcome }) => outcome)).toEqual(['done', 'done'])
     })
+
+    it('endLeases: jobs of killed owners are due at once, except those of many attempts', async () => {
+      const { database } = place
+      const now = Date.now()
+      const take = async () => {
+        const due = await database.read((db) => store.listDue(db, kind.name, now, 10))
+        const [first, ...others] = due
+        if (!first) return
+        const taking = { kind: kind.name, owner: 'killed', now, leaseMs: neverMs }
+        await database.statement((tx) => store.take(tx, [first, ...others], taking))
+      }
+      const endLeases = () => database.transaction((tx) => store.endLeases(tx, now))
+      const isFree = async () =>
+        (await rows()).map(({ owner, run_at }) => owner === '' && Number(run_at) <= now)
+      await order(1, { runAt: now })
+      await order(2, { runAt: now + neverMs })
+      const freed: boolean[][] = []
+      for (let kill = 1; kill <= 4; kill++) {
+        await take()
+        await endLeases()
+        freed.push(await isFree())
+      }
+      expect(freed).toEqual([...Array(3).fill([true, false]), [false, false]])
+      const [killed, waiting] = await rows()
+      expect(killed).toMatchObject({ owner: 'killed', outcome: '' })
+      expect(Number(killed?.attempts)).toBe(4)
+      expect(Number(waiting?.run_at)).toBe(now + neverMs)
+    })
   })
 }

@@ -90,5 +90,13 @@ for (const backend of testBackends()) {
       await second.release('maintenance/other', 'b')
       expect(await second.acquire(name, 'b', ttlMs)).toBe(false)
     })
+
+    it('endAll: frees the leases of all owners at once', async () => {
+      expect(await first.acquire(name, 'a', ttlMs)).toBe(true)
+      expect(await first.acquire('maintenance/other', 'b', ttlMs)).toBe(true)
+      await databases[0]?.transaction((tx) => first.endAll(tx))
+      expect(await second.acquire(name, 'c', ttlMs)).toBe(true)
+      expect(await second.acquire('maintenance/other', 'c', ttlMs)).toBe(true)
+    })
   })
 }

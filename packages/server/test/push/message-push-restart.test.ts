@@ -10,7 +10,7 @@ import {
   testBackends,
   waitFor,
 } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
+import { PushSimulator, type PushSimulatorOptions } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'
@@ -39,14 +39,18 @@ class Place<Service extends InProcessServer | WatchedServer> implements AsyncDis
   }
 
   /** A service in a process that tests may kill. */
-  static async ofProcess(backend: Backend): Promise<Place<WatchedServer>> {
-    return Place.#of(await WatchedServer.start(backend, { port: await freePort() }))
+  static async ofProcess(
+    backend: Backend,
+    gateways?: PushSimulatorOptions,
+  ): Promise<Place<WatchedServer>> {
+    return Place.#of(await WatchedServer.start(backend, { port: await freePort() }), gateways)
   }
 
   static async #of<Service extends InProcessServer | WatchedServer>(
     watched: Service,
+    gateways?: PushSimulatorOptions,
   ): Promise<Place<Service>> {
-    const simulator = await PushSimulator.start()
+    const simulator = await PushSimulator.start(gateways)
     const pushes = new MessagePushes(watched.server, simulator, watched.sql)
     return new Place(watched, simulator, pushes)
   }
@@ -56,14 +60,13 @@ class Place<Service extends InProcessServer | WatchedServer> implements AsyncDis
     const { watched, pushes } = this
     await pushes.handled()
     await watched.server.stop()
-    const lease = "name = 'outbox/push'"
-    await watched.sql.run(`delete from leases where ${lease}`)
+    await watched.startAgain()
+    // The consumer takes no lease before there are events.
     await watched.sql.run(
       `insert into leases (name, owner, expires_at) values ('outbox/push', 'the test', ${Date.now() + 3_600_000})`,
     )
-    await watched.startAgain()
     await work()
-    await watched.sql.run(`delete from leases where ${lease}`)
+    await watched.sql.run("delete from leases where name = 'outbox/push'")
     await pushes.handled()
   }
 
@@ -175,6 +178,48 @@ for (const backend of testBackends('durable')) {
         await watched.startAgain()
         expect(await pushes.outcome(message, ben.id)).toBe('sent')
         expect(pushes.shownTo(ben).map(({ body }) => body)).toEqual(['before the kill'])
+      })
+
+    if (isFullRun && backend.name === 'sqlite')
+      it('that wait at a slow gateway at a kill are sent right after the start, before the lease of the killed process would end', {
+        timeout: timeoutMs,
+      }, async () => {
+        /** Half of the shortest lease, for slow machines; a start and its push take less than a second. */
+        const withinMs = 5_000
+        const atGateway: string[] = []
+        let isSlow = true
+        await using place = await Place.ofProcess(backend, {
+          beforeAnswer: ({ path }) => {
+            atGateway.push(path)
+            return isSlow ? new Promise(() => {}) : undefined
+          },
+        })
+        const { pushes, watched } = place
+        await pushes.setCertificates(['ios_gw'])
+        const [ann, ben, carl] = [
+          await pushes.user(),
+          await pushes.receiver(),
+          await pushes.receiver(),
+        ]
+        const message = await sendText(ann.api, ben.id, 'before the kill')
+        await waitFor(() => atGateway.length > 0, {
+          what: 'the push is at the gateway',
+          timeoutMs,
+        })
+        await watched.crash()
+        isSlow = false
+        await watched.startAgain()
+        const startedAt = performance.now()
+        expect(await pushes.outcome(message, ben.id)).toBe('sent')
+        // The consumer of events has a lease too.
+        const next = await sendText(ann.api, carl.id, 'after the start')
+        expect(await pushes.outcome(next, carl.id)).toBe('sent')
+        expect(performance.now() - startedAt).toBeLessThan(withinMs)
+        expect(atGateway.map((path) => path.split('/').at(-1))).toEqual([
+          ben.deviceToken,
+          ben.deviceToken,
+          carl.deviceToken,
+        ])
       })
 
     it('lose none and make none twice when the service is killed', {

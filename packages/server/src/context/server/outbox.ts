@@ -40,9 +40,7 @@ export function createRelay({
     store: stores.outbox,
     messages: stores.storedMessages,
     leases: stores.leases,
-    // One process has the embedded database. With a fixed name it need not wait for the leases of
-    // the process before it.
-    node: database.dialect.name === 'sqlite' ? 'embedded' : randomUUID(),
+    node: randomUUID(),
     consumers,
     observer,
   })

@@ -10,6 +10,7 @@ import type { Metrics } from '../../observability/metrics.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { BackgroundWork } from '../domain.js'
 import type { Stores } from '../stores.js'
+import { endLeases } from './leases.js'
 import { createRelay, outboxObserver } from './outbox.js'
 
 export interface WorkersOptions {
@@ -86,6 +87,7 @@ export function createWorkers({
     async start() {
       // Added before they start, so that a part that fails to start is stopped too.
       parts.addTogether([jobs, maintenance, relay])
+      await endLeases({ database, stores, log, clock })
       jobs.start()
       const wake = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
       parts.add(wake, (unsubscribe) => unsubscribe())

@@ -92,7 +92,8 @@ export class PushNodes implements AsyncDisposable {
     this.kills++
     return async () => {
       await node.kill9()
-      await this.endLeases()
+      // On SQLite the next process ends them.
+      if (this.databaseUrl !== undefined) await this.endLeases()
       const next = await node.startAgain()
       this.#nodes[index] = next
       this.#started.push(next)
