@@ -112,22 +112,33 @@ describe('cloud_gw', () => {
   it('goes by the detail before the status', () => {
     const read = [
       error(404, 'NOT_FOUND', 'gone', [fcm('UNREGISTERED')]),
-      error(404, 'NOT_FOUND', 'no such project'),
+      error(404, 'NOT_FOUND', 'gone', [fcm('UNREGISTERED_FID')]),
+      error(404, 'NOT_FOUND', 'Requested entity was not found.'),
       error(403, 'PERMISSION_DENIED', 'other project', [fcm('SENDER_ID_MISMATCH')]),
       error(401, 'UNAUTHENTICATED', 'old token'),
+      error(403, 'PERMISSION_DENIED', 'The caller does not have permission'),
       error(401, 'UNAUTHENTICATED', 'no key', [fcm('THIRD_PARTY_AUTH_ERROR')]),
       error(429, 'RESOURCE_EXHAUSTED', 'slow down'),
       error(503, 'UNAVAILABLE', 'later'),
     ].map(cloudOutcome)
     expect(kinds(read)).toEqual([
       'invalid_token',
-      'config',
+      'invalid_token',
+      'invalid_token?',
       'invalid_token?',
       'auth_expired',
+      'config',
       'config',
       'throttled',
       'server_error',
     ])
+  })
+
+  it('a missing set-up for devices of Apple does not stop other devices', () => {
+    const read = ['THIRD_PARTY_AUTH_ERROR', 'APNS_AUTH_ERROR'].map((code) =>
+      cloudOutcome(error(401, 'UNAUTHENTICATED', 'no key', [fcm(code)])),
+    )
+    for (const outcome of read) expect(outcome).toMatchObject({ kind: 'config', isOfDevice: true })
   })
 })
 
@@ -240,7 +251,7 @@ describe('refusals of the set-up', () => {
 
   it.each<[string, readonly (string | number)[], readonly (string | number)[]]>([
     ['ios_gw', ['InvalidProviderToken', 'Forbidden', 'BadCertificate'], ['MethodNotAllowed']],
-    ['cloud_gw', ['PERMISSION_DENIED'], ['THIRD_PARTY_AUTH_ERROR', 'NOT_FOUND']],
+    ['cloud_gw', ['PERMISSION_DENIED'], ['THIRD_PARTY_AUTH_ERROR']],
     ['vendor_h', [], [80300002, 80300011, 80300013]],
     ['vendor_n', [], [404, 10205, 80200020]],
     ['vendor_x', [21301, 22006, 10031], [10036]],

@@ -64,6 +64,7 @@ const notifications: Readonly<Record<string, PushNotification>> = {
     },
     android: { sound: 'bell', channelId: 'chat', clickAction: 'intent', intent },
     channels: {
+      cloud_gw: { icon: 'ic_chat', color: '#3366ff', collapseKey: 'chat' },
       vendor_h: { channelId: 'chat-h', badgeClass: 'com.example.app.MainActivity' },
       vendor_n: { badgeClass: 'com.example.app.MainActivity' },
       vendor_v: { pushMode: 1, classification: 1 },
@@ -308,4 +309,32 @@ it('ios_gw: a command is known by its own ID, whatever replaces notifications', 
   expect(await idOf({ ...plain, ...changes })).toBe('own-id')
   const command: PushNotification = { ...plain, ...changes, kind: 'cmd', ext: { do: 'sync' } }
   expect(await idOf(command)).toBe(plain.deduplicationId)
+})
+
+describe('cloud_gw', () => {
+  const messageOf = async (notification: PushNotification, token = 'device-1') => {
+    const [request] = await requestsOf('cloud_gw', notification, {
+      targets: [{ token, badgeCount: null }],
+    })
+    return JSON.parse(request?.body ?? '{}').message
+  }
+
+  it.each([
+    ['an installation ID', 'cXyZ0_-AbCdEfGhIjKlMnO', 'fid'],
+    ['a registration token', 'cXyZ0_-AbCdEfGhIjKlMnO:APA91bHPRgkF3JUikC4ENAHEeMrd41Zxv3', 'token'],
+    ['a text of 22 characters that begins otherwise', 'bXyZ0_-AbCdEfGhIjKlMnO', 'token'],
+  ])('%s is the only address of its message', async (_, token, field) => {
+    const { fid, token: other } = await messageOf(plain, token)
+    expect({ fid, token: other }).toEqual({ fid: undefined, token: undefined, [field]: token })
+  })
+
+  it('a command has the collapse key of its task, and no icon', async () => {
+    const options = { icon: 'ic_chat', color: '#3366ff', collapseKey: 'sync' }
+    const command: PushNotification = { ...plain, kind: 'cmd', android: options }
+    expect((await messageOf(command)).android).toEqual({
+      priority: 'HIGH',
+      ttl: '86400s',
+      collapse_key: 'sync',
+    })
+  })
 })

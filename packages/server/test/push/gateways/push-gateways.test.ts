@@ -285,6 +285,18 @@ function foreignCredentials(channel: SimulatedChannel, own: GatewayCertificate) 
 }
 
 describe('the token of one device', () => {
+  it('cloud_gw: an installation ID reaches its device until the app is gone', async () => {
+    await using providers = newProviders()
+    const outcomes = await send(providers, 'cloud_gw', [
+      'cXyZ0_-AbCdEfGhIjKlMnO',
+      'dead-_-AbCdEfGhIjKlMnO',
+    ])
+    expect(outcomes).toMatchObject([
+      { kind: 'accepted' },
+      { kind: 'invalid_token', code: 'UNREGISTERED', isSuspect: false },
+    ])
+  })
+
   it('ios_gw: a path or topic that the gateway refuses ends one delivery, and stops no other', async () => {
     await using providers = newProviders()
     for (let count = 0; count < 4; count++)

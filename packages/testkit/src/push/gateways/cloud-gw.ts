@@ -20,6 +20,7 @@ const email = 'push@demo-project.iam.gserviceaccount.com'
 const scope = 'https://www.googleapis.com/auth/firebase.messaging'
 const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const maxPayloadBytes = 4096
+const installationId = /^[cdef][\w-]{21}$/
 
 /** Status, error status, and the code of its FcmError. */
 const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string, string]>>> = {
@@ -77,14 +78,19 @@ export function cloudGateway(): GatewayModel {
     authPath: tokenPath,
     answer(call, state): GatewayReply {
       if (call.path === tokenPath) return issue(call, state)
-      if (call.path !== `/v1/projects/${projectId}/messages:send`)
-        return cloudFailure([404, 'NOT_FOUND', ''])
+      const project = /^\/v1\/projects\/([^/]+)\/messages:send$/.exec(call.path)?.[1]
+      if (project === undefined) return cloudFailure([404, 'NOT_FOUND', ''])
       if (!state.access.accepts(bearer(call))) return cloudFailure([401, 'UNAUTHENTICATED', ''])
+      if (project !== projectId) return cloudFailure([403, 'PERMISSION_DENIED', ''])
       const message = member(readJson(call.body), 'message')
-      const token = textMember(message, 'token')
       const invalid = cloudMessageProblem(message)
       if (invalid) return badRequest(...invalid)
-      return cloudSend(token, state, readJson(call.body)?.validate_only === true)
+      const fid = textMember(message, 'fid')
+      const token = textMember(message, 'token')
+      if (fid !== '' && !installationId.test(fid))
+        return cloudFailure([404, 'NOT_FOUND', 'UNREGISTERED'])
+      if (installationId.test(token)) return invalidToken
+      return cloudSend(fid || token, state, readJson(call.body)?.validate_only === true)
     },
     receipts: () => [],
   }
@@ -144,15 +150,26 @@ function badRequest(field: string, description: string): JsonReply {
 
 /** Returns the invalid field and the reason. */
 function cloudMessageProblem(message: JsonMembers): [string, string] | null {
-  const { token, ...rest } = message
-  if (typeof token !== 'string' || token === '') return ['message.token', 'missing']
+  const { token, fid, ...rest } = message
+  const addresses = [token, fid].filter((address) => typeof address === 'string' && address !== '')
+  if (addresses.length !== 1) return ['message', 'not exactly one of fid and token']
   for (const [key, value] of Object.entries(member(message, 'data'))) {
     if (typeof value !== 'string') return [`message.data[${key}]`, 'not a string']
     if (/^(from$|message_type$|google|gcm)/.test(key)) return [`message.data[${key}]`, 'reserved']
   }
-  const ttl = textMember(member(message, 'android'), 'ttl')
+  const android = member(message, 'android')
+  if (!isOptionalText(android.collapse_key)) return ['message.android.collapse_key', 'not a string']
+  const { icon, color } = member(android, 'notification')
+  if (!isOptionalText(icon)) return ['message.android.notification.icon', 'not a string']
+  if (!isOptionalText(color) || (color !== undefined && !/^#[0-9a-f]{6}$/i.test(color)))
+    return ['message.android.notification.color', 'not of the form #rrggbb']
+  const ttl = textMember(android, 'ttl')
   if (!/^\d+s$/.test(ttl) || Number.parseInt(ttl, 10) > 2_419_200)
     return ['message.android.ttl', 'not a duration up to four weeks']
   if (byteLength(rest) > maxPayloadBytes) return ['message', 'too big']
   return null
+}
+
+function isOptionalText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string'
 }

@@ -13,15 +13,17 @@ import type { GatewayAnswer } from '../runtime/transport.js'
 
 /** Keys are the errorCode of the detail FcmError, else the status of the error. */
 export const cloudCodes = codeTable({
-  invalid_token: ['UNREGISTERED'],
-  suspect_token: ['SENDER_ID_MISMATCH'],
+  invalid_token: ['UNREGISTERED', 'UNREGISTERED_FID'],
+  // NOT_FOUND without a detail: a device that a proxy or an old answer reports, or an unknown project.
+  suspect_token: ['SENDER_ID_MISMATCH', 'NOT_FOUND'],
   auth_expired: ['UNAUTHENTICATED'],
   throttled: ['QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'],
   server_error: ['UNAVAILABLE', 'INTERNAL', 'UNSPECIFIED_ERROR'],
+  // PERMISSION_DENIED without a detail: the account lacks the right to send, or the project is unknown. A device of another project has
+  // the detail SENDER_ID_MISMATCH.
   credentials: ['PERMISSION_DENIED'],
-  // THIRD_PARTY_AUTH_ERROR concerns devices of Apple and browsers only. NOT_FOUND without a detail: the project is unknown, which says
-  // nothing about the device.
-  config: ['THIRD_PARTY_AUTH_ERROR', 'NOT_FOUND'],
+  // The set-up for devices of Apple and for browsers; other devices are reached.
+  device_config: ['THIRD_PARTY_AUTH_ERROR', 'APNS_AUTH_ERROR'],
   payload: ['INVALID_ARGUMENT'],
 })
 

@@ -21,6 +21,11 @@ const host = 'https://fcm.googleapis.com'
 const maxPayloadBytes = 4096
 const maxTtlSeconds = 2_419_200
 const analyticsLabel = /^[\w.~%-]{1,50}$/
+/**
+ * A Firebase installation ID: 17 bytes that begin with the bits 0111, in base64url, cut to 22 characters. A registration token is longer
+ * and has a colon.
+ */
+const installationId = /^[cdef][\w-]{21}$/
 
 /** Builds the request for one device. */
 export function cloudRequest(
@@ -36,9 +41,14 @@ export function cloudRequest(
   const path = `/v1/projects/${encodeURIComponent(credentials.projectId)}/messages:send`
   return jsonRequest(
     sendUrl(certificate, host) + path,
-    { message: { token: target.token, ...message } },
+    { message: { ...addressOf(target), ...message } },
     { authorization: `Bearer ${authToken}` },
   )
+}
+
+/** The field of the target: a message has either an installation ID or a registration token. */
+function addressOf({ token }: PushTarget): { readonly fid: string } | { readonly token: string } {
+  return installationId.test(token) ? { fid: token } : { token }
 }
 
 function cloudMessage(notification: PushNotification, target: PushTarget, now: number) {
@@ -56,6 +66,7 @@ function cloudMessage(notification: PushNotification, target: PushTarget, now: n
     android: {
       priority: isData || priority === 'high' ? 'HIGH' : 'NORMAL',
       ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
+      ...(options.collapseKey ? { collapse_key: options.collapseKey } : {}),
       ...(isData ? {} : { notification: cloudAndroid(notification, target) }),
     },
     ...(analyticsLabel.test(taskId) ? { fcm_options: { analytics_label: taskId } } : {}),
@@ -77,9 +88,11 @@ function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget
   const action = /[;#]action=([^;]+)/.exec(intentOf(options) ?? '')?.[1]
   return {
     ...(options.channelId ? { channel_id: options.channelId } : {}),
+    ...(options.icon ? { icon: options.icon } : {}),
+    ...(options.color ? { color: options.color } : {}),
     ...(isSilent ? {} : { sound: options.sound || 'default' }),
     ...(action === undefined ? {} : { click_action: action }),
-    // Used instead of collapse_key: a device keeps at most four collapse keys.
+    // Replaces on the device. The gateway keeps only four collapse keys of a device, so these are left to the app.
     tag: replacingKey(notification),
     ...(count === null ? {} : { notification_count: count }),
     notification_priority: priority === 'high' ? 'PRIORITY_HIGH' : 'PRIORITY_DEFAULT',
