@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { isSignedByVendorH } from './kit.js'
 import { parseReceipts, receiptAnswer } from './parse.js'
@@ -112,6 +113,16 @@ describe('parseReceipts', () => {
     ])
   })
 
+  it.each(['vendor_h', 'vendor_n'] as const)(
+    '%s: a test of the address by the console reports nothing',
+    (channel) => {
+      for (const body of ['', '{}', '{"test":true}', '{"statuses":[]}'])
+        expect(parseReceipts(channel, body)).toEqual([])
+      for (const body of ['[]', '{"statuses":{}}', '{"statuses":['])
+        expect(() => parseReceipts(channel, body)).toThrow(ReceiptError)
+    },
+  )
+
   it.each(receiptChannels)(
     '%s: says what is wrong with a body that is none of its own',
     (channel) => {
@@ -154,16 +165,28 @@ describe('where a receipt comes from', () => {
     expect(isSignedByVendorH('', known, at)).toBe(false)
   })
 
-  it('vendor_h: a signature is valid for ten minutes of the clock', () => {
-    const value = '4rjS5oZBe41/JkZ4o9L/nt71h3eTvS7m0s4gCqKW16A='
-    const header = `timestamp=1700000000000; nonce=nonce-1; value=${value}`
+  const signedAt = 1_700_000_000_000
+  const sign = (key: string | Buffer) => {
+    const value = createHmac('sha256', key).update(`${signedAt}nonce-1cbuser`).digest('base64')
+    return `timestamp=${signedAt};nonce=nonce-1;value=${value}`
+  }
+
+  it.each([
+    ['as text, in old set-ups', 'c2VjcmV0IGtleQ==', 'c2VjcmV0IGtleQ==', true],
+    ['as base64, in new ones', 'c2VjcmV0IGtleQ==', Buffer.from('secret key'), true],
+    ['as base64 without padding', 'c2VjcmV0IGtleQ', Buffer.from('secret key'), true],
+    ['as the bytes of a text that is not base64', 'c!', Buffer.from('c!', 'base64'), false],
+    ['as nothing', '!', '', false],
+    ['as the text of another key', 'c2VjcmV0IGtleQ==', 'secret key 2', false],
+  ])('vendor_h: a signature with the key %s', (_, secret, key, isValid) => {
+    expect(isSignedByVendorH(sign(key), { user: 'cbuser', secret }, signedAt)).toBe(isValid)
+  })
+
+  it('vendor_h: a signature is valid for ten minutes of the clock, however often it is sent', () => {
+    const proof = { user: 'cbuser', secret: 'cbkey' }
     const isValid = (minutes: number) =>
-      isSignedByVendorH(
-        header,
-        { user: 'cbuser', secret: 'cbkey' },
-        1_700_000_000_000 + minutes * 60_000,
-      )
-    expect([-11, -9, 9, 11].map(isValid)).toEqual([false, true, true, false])
+      isSignedByVendorH(sign('cbkey'), proof, signedAt + minutes * 60_000)
+    expect([-11, -9, 0, 0, 9, 11].map(isValid)).toEqual([false, true, true, true, true, false])
   })
 
   it('vendor_f sends the access token of its console', () => {
@@ -174,6 +197,15 @@ describe('where a receipt comes from', () => {
 })
 
 describe('receiptAnswer', () => {
+  it('has for vendor_h the members of both versions of its receipts', () => {
+    expect(JSON.parse(receiptAnswer('vendor_h'))).toEqual({
+      code: '0',
+      message: 'success',
+      errno: '0',
+      errmsg: 'success',
+    })
+  })
+
   it('is JSON for every vendor', () => {
     for (const channel of receiptChannels)
       expect(typeof JSON.parse(receiptAnswer(channel))).toBe('object')

@@ -27,6 +27,13 @@ export function parseReceipts(channel: ReceiptChannel, body: string): PushReceip
 
 /** Body with which the gateway expects status 200, so that it does not repeat the receipt. */
 export function receiptAnswer(channel: ReceiptChannel): string {
-  if (channel === 'vendor_h') return '{"errno":"0","errmsg":"success"}'
-  return channel === 'vendor_n' ? '{"code":"0","message":"success"}' : '{}'
+  switch (channel) {
+    case 'vendor_h':
+      // The first two members since version 2 of the receipts, the others before.
+      return '{"code":"0","message":"success","errno":"0","errmsg":"success"}'
+    case 'vendor_n':
+      return '{"code":"0","message":"success"}'
+    default:
+      return '{}'
+  }
 }

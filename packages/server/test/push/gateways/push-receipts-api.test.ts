@@ -329,7 +329,7 @@ for (const backend of anyBackend()) {
       const tag = await tagOf(taskId)
       const statuses = [{ token: own, status: 0, biTag: tag, requestId: 'any' }]
       const body = JSON.stringify({ statuses })
-      const signed = (secret: string, at = watched.clock.now()) => {
+      const signed = (secret: string | Buffer, at = watched.clock.now()) => {
         const value = createHmac('sha256', secret)
           .update(`${at}nonce${vendorHCallback.user}`)
           .digest('base64')
@@ -340,8 +340,18 @@ for (const backend of anyBackend()) {
       const hourAgo = watched.clock.now() - 3_600_000
       expect((await post(signedH, body, signed(vendorHCallback.secret, hourAgo))).status).toBe(404)
       expect(await receivedBy('vendor_h', taskId)).toBe(0)
-      expect((await post(signedH, body, signed(vendorHCallback.secret))).status).toBe(200)
+      const genuine = signed(vendorHCallback.secret)
+      // A repeated request counts nothing.
+      for (const _ of ['first', 'repeated'])
+        expect(await post(signedH, body, genuine)).toMatchObject({ status: 200 })
       expect(await receivedBy('vendor_h', taskId)).toBe(1)
+      const test = await post(signedH, '{}', genuine)
+      expect(JSON.parse(test.text)).toMatchObject({ code: '0', errno: '0' })
+      const asBase64 = { receipt_user: vendorHCallback.user, receipt_key: 'c2VjcmV0' }
+      await world.setCertificate('vendor_h', 'signed-h', asBase64)
+      for (const key of ['c2VjcmV0', Buffer.from('secret')])
+        expect((await post(signedH, body, signed(key))).status).toBe(200)
+      expect((await post(signedH, body, genuine)).status).toBe(404)
       const form = (access: string) => new URLSearchParams({ cb: '{}', access_token: access })
       const urlencoded = { 'content-type': 'application/x-www-form-urlencoded' }
       expect((await post(signedF, form('x').toString(), urlencoded)).status).toBe(404)
