@@ -168,7 +168,7 @@ function addSet(certificate: Command, context: CommandContext): void {
     .addOption(
       new Option(
         '--receipts <on|off>',
-        'whether pushes ask for receipts; default: vendor_f off, the others on',
+        'whether pushes ask for receipts; default: on, vendor_f only with a receipt key',
       ).choices(onOff),
     )
     .option(

@@ -111,7 +111,7 @@ export const certificateOptions = {
   requests_receipts: optional(
     boolean({
       description:
-        'whether pushes ask the gateway for receipts (vendor_x, vendor_o, vendor_v, vendor_f); default: vendor_f no, the others yes',
+        'whether pushes ask the gateway for receipts (vendor_x, vendor_o, vendor_v, vendor_f); default: yes, vendor_f only with a receipt_key',
     }),
   ),
   receipt_id: plainText(

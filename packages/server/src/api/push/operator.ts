@@ -14,7 +14,6 @@ import type {
   CertificateDraft,
   CertificateSummary,
 } from '../../domain/push/certificates/certificate-admin-service.js'
-import { requestsReceipts } from '../../domain/push/certificates/certificate-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function operatorPushHandlers({
@@ -65,7 +64,7 @@ function optionsOf(params: CertificateOptions): CertificateOptions {
 }
 
 function toResource(summary: CertificateSummary) {
-  const { stored, fingerprint, hasReceiptKey, limits, receipts } = summary
+  const { stored, fingerprint, hasReceiptKey, limits, requestsReceipts, receipts } = summary
   const { options } = stored
   return {
     certificate_id: stored.certificateId,
@@ -90,7 +89,7 @@ function toResource(summary: CertificateSummary) {
     send_url: options.send_url ?? '',
     auth_url: options.auth_url ?? '',
     has_ca: options.ca !== undefined,
-    requests_receipts: requestsReceipts(stored),
+    requests_receipts: requestsReceipts,
     receipt_id: options.receipt_id ?? '',
     receipt_url: receipts.url,
     receipt_problem: receipts.problem,

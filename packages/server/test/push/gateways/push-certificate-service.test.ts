@@ -1,4 +1,5 @@
 /** What senders and receipts ask of push certificates, and the words about their end, on both databases. */
+import type { CertificateOptions } from '@hermod/protocol'
 import { anyBackend, type Backend, TempFolder } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../dist/config/config.js'
@@ -19,7 +20,7 @@ const draft = {
   appSecret: 'secret',
   certificate: '',
   receiptKey: '',
-  options: {},
+  options: { requests_receipts: true } as CertificateOptions,
 }
 
 for (const backend of anyBackend()) {
@@ -86,6 +87,17 @@ for (const backend of anyBackend()) {
       await context.services.push.certificateAdmin.remove(appId, 'main')
       expect(await known()).toEqual([])
       expect(await context.services.push.pushCertificates.of('another')).toEqual([])
+    })
+
+    it.each([
+      [{ options: {} }, false],
+      [{ options: {}, receiptKey: 'of the console' }, true],
+      [{ options: { requests_receipts: true } }, true],
+      [{ options: { requests_receipts: false }, receiptKey: 'of the console' }, false],
+    ])('of vendor_f with %j request receipts: %s', async (changes, isRequested) => {
+      expect((await set(changes)).requestsReceipts).toBe(isRequested)
+      const [certificate] = await known()
+      expect(certificate?.gateway.receiptUrl !== undefined).toBe(isRequested)
     })
 
     it('remember the last accepted push to the minute, and the longest pause of each class', async () => {

@@ -40,7 +40,7 @@ for (const backend of anyBackend()) {
         HERMOD_LOG_LEVEL: 'debug',
       })
       world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(channels)
+      await world.setCertificates(channels, { requests_receipts: true })
       addresses = await receiptAddresses(world.operator, watched.server.appId)
       forwarder.addresses = addresses
     })

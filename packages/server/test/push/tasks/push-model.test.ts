@@ -81,7 +81,7 @@ class PushRun implements AsyncDisposable {
       random: () => this.#moments.next(),
     })
     const world = new PushWorld(await this.#nodes.running(), this.#simulator)
-    await world.setCertificates(simulatedChannels)
+    await world.setCertificates(simulatedChannels, { requests_receipts: true })
     const addresses = await receiptAddresses(world.operator, world.server.appId)
     this.#confirmations = new PushConfirmations({
       nodes: this.#nodes,

@@ -71,8 +71,8 @@ export class PushWorld {
   }
 
   /** Makes a certificate for each channel, named as the channel. */
-  async setCertificates(channels: readonly SimulatedChannel[]): Promise<void> {
-    for (const channel of channels) await this.setCertificate(channel, channel)
+  async setCertificates(channels: readonly SimulatedChannel[], changes: Json = {}): Promise<void> {
+    for (const channel of channels) await this.setCertificate(channel, channel, changes)
   }
 
   async setCertificate(channel: SimulatedChannel, name: string, changes: Json = {}): Promise<void> {

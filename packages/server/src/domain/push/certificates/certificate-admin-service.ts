@@ -21,6 +21,7 @@ import {
   limitsOf,
   type ReceiptAddress,
   receiptAddress,
+  requestsReceipts,
   type StoredCertificate,
 } from './certificate-model.js'
 import type { CertificateService } from './certificate-service.js'
@@ -62,6 +63,8 @@ export interface CertificateSummary {
   readonly hasReceiptKey: boolean
   /** Includes the service's defaults. */
   readonly limits: SendLimits
+  /** False when no key decrypts the secrets. */
+  readonly requestsReceipts: boolean
   /** Without URL when no key decrypts the secrets. */
   readonly receipts: ReceiptAddress
 }
@@ -210,6 +213,7 @@ export class CertificateAdminService {
         fingerprint: '',
         hasReceiptKey: false,
         limits,
+        requestsReceipts: false,
         receipts: { url: '', problem: '' },
       }
     return {
@@ -217,6 +221,7 @@ export class CertificateAdminService {
       fingerprint: fingerprintOf(secrets),
       hasReceiptKey: secrets.receipt_key !== undefined,
       limits,
+      requestsReceipts: requestsReceipts(stored, secrets),
       receipts: receiptAddress(stored, secrets, publicUrl),
     }
   }

@@ -132,7 +132,7 @@ export function gatewayCertificate(
   const { options } = stored
   const endpoint = endpointOf(options)
   const { url, problem } = receiptAddress(stored, secrets, publicUrl)
-  const isTold = publicUrl !== null && problem === '' && requestsReceipts(stored)
+  const isTold = publicUrl !== null && problem === '' && requestsReceipts(stored, secrets)
   const limits = limitsOf(options)
   return {
     channel: stored.channel,
@@ -159,12 +159,15 @@ export function gatewayCertificate(
   }
 }
 
-/** Tests whether pushes ask the gateway for receipts. */
-export function requestsReceipts({
-  channel,
-  options,
-}: Pick<StoredCertificate, 'channel' | 'options'>): boolean {
-  return options.requests_receipts ?? channel !== 'vendor_f'
+/**
+ * Tests whether pushes ask the gateway for receipts. vendor_f refuses pushes with an address that its
+ * console does not know; a receipt key comes from the console, and shows that receipts are set up there.
+ */
+export function requestsReceipts(
+  { channel, options }: Pick<StoredCertificate, 'channel' | 'options'>,
+  { receipt_key = '' }: Pick<CertificateSecrets, 'receipt_key'>,
+): boolean {
+  return options.requests_receipts ?? (channel !== 'vendor_f' || receipt_key !== '')
 }
 
 /** Returns the limits that are set; null for none. */
