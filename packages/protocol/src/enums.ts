@@ -266,6 +266,19 @@ export const pushChannels = [
 /** One of {@link pushChannels}. */
 export type PushChannel = (typeof pushChannels)[number]
 
+/** The product that the neutral name of each channel stands for. */
+export const pushChannelProducts: Readonly<Record<PushChannel, string>> = {
+  ios_gw: 'Apple Push Notification service (APNs)',
+  cloud_gw: 'Firebase Cloud Messaging (FCM)',
+  vendor_h: 'Huawei Push Kit',
+  vendor_x: 'Xiaomi Push (Mi Push)',
+  vendor_f: 'Meizu Push (Flyme)',
+  vendor_v: 'vivo Push',
+  vendor_o: 'HeyTap Push (OPPO, OnePlus, realme)',
+  vendor_n: 'Honor Push',
+  core: 'the own channel of Hermod, for connected apps',
+}
+
 /** Channels of external gateways, which need a certificate. */
 export const gatewayChannels = [
   'ios_gw',

@@ -9,6 +9,7 @@ import {
   meaningsOf,
   type OperatorPushCertificate,
   type ParamsOf,
+  pushChannelProducts,
   pushEnvironment,
   removePushCertificate,
   setPushCertificate,
@@ -49,6 +50,9 @@ interface SetOptions extends AppOptions {
 
 const environments = Object.values(meaningsOf(pushEnvironment))
 const onOff = ['on', 'off'] as const
+const channelProducts = gatewayChannels
+  .map((channel) => `${channel} for ${pushChannelProducts[channel]}`)
+  .join(', ')
 const fileNote = '- reads standard input'
 
 export function addCertificateCommands(program: Command, context: CommandContext): void {
@@ -111,7 +115,11 @@ function addSet(certificate: Command, context: CommandContext): void {
       '--from <file>',
       `JSON with any of the fields, named as in the API; other options win; ${fileNote}`,
     )
-    .addOption(new Option('--channel <channel>', 'the push channel').choices(gatewayChannels))
+    .addOption(
+      new Option('--channel <channel>', `the push channel: ${channelProducts}`).choices(
+        gatewayChannels,
+      ),
+    )
     .addOption(
       new Option(
         '--environment <environment>',

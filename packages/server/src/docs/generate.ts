@@ -1,5 +1,5 @@
 /**
- * Writes docs/reference from the definitions that the server runs. With --check it fails when a page is not current, a citation of a rule
+ * Writes docs/reference, and a table of the push guide, from the definitions that the server runs. With --check it fails when a page is not current, a citation of a rule
  * or a section is broken, a text for callers cites one, or the guide for developers or a comment names a missing file.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -22,6 +22,7 @@ import { entryDeclarations } from './declarations.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
+import { withPushChannels } from './push-channels.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
@@ -36,6 +37,7 @@ const pages: Readonly<Record<string, string>> = {
   'group-rights.md': renderGroupRights(operations),
   'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
+  '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
 }
 
 const guide = 'docs/guides/development.md'
@@ -89,7 +91,7 @@ function problems(): string[] {
   const texts = all.filter(({ path }) => !/(citations|named-paths)\.test\.ts$/.test(path))
   const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
   return [
-    ...stale.map(([name]) => `docs/reference/${name} is not current; run npm run docs`),
+    ...stale.map(([name]) => `${join('docs/reference', name)} is not current; run npm run docs`),
     ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
     ...danglingSections(texts, pagesOf(all)),
     ...citingErrors(errorCatalogue, sources),
