@@ -252,6 +252,8 @@ export interface Accepted {
   readonly kind: 'accepted'
   /** The gateway's ID of the message, which receipts name. */
   readonly messageId: string
+  /** Changes that the channel made to the content, a phrase each; omitted for none. */
+  readonly changes?: readonly string[]
 }
 
 /** Reason why a message was not accepted for a device. */

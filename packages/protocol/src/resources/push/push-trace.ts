@@ -18,6 +18,9 @@ export const PushTraceStep = resource(
     result: optional(text('why it was suppressed, what came of a try, or what a receipt says')),
     code: optional(text('the code of the gateway')),
     reason: optional(text('the words of the gateway')),
+    changes: optional(
+      text('members of ext that the channel leaves out or renames, and texts that it shortens'),
+    ),
     next_at: optional(instant('when it is tried again, or the end of a wait')),
   },
 )

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
+import { ContentNotes } from './content/content-notes.js'
 import { withCertificateDefaults } from './content/options.js'
 import { iosProtocol } from './ios-gw/protocol.js'
 import type { GatewayProtocol, PushBatch } from './runtime/protocol.js'
@@ -116,16 +117,19 @@ const account = {
 const guardingCommands: VendorChannel[] = []
 
 /** The requests of one batch; every gateway takes everything. */
-type Send = (batch: Omit<PushBatch<unknown>, 'credentials'>) => Promise<GatewayRequest[]>
+type Send = (
+  batch: Omit<PushBatch<unknown>, 'credentials' | 'notes'>,
+  notes?: ContentNotes,
+) => Promise<GatewayRequest[]>
 
 function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
   if (protocol.guardsCommands) guardingCommands.push(protocol.channel)
-  return async (batch) => {
+  return async (batch, notes = new ContentNotes()) => {
     if (protocol.refuse?.(batch.notification, batch.certificate)) return []
     const credentials = protocol.readCredentials(batch.certificate)
     const requests: GatewayRequest[] = []
     const notification = withCertificateDefaults(batch.notification, batch.certificate)
-    await protocol.send({ ...batch, credentials, notification }, async (request) => {
+    await protocol.send({ ...batch, credentials, notification, notes }, async (request) => {
       requests.push(request)
       const body = JSON.stringify({ result: 0, taskId: 'STORED' })
       return { status: 200, headers: {}, body, receivedAt: now }
@@ -170,6 +174,7 @@ function certificateOf(channel: VendorChannel, changes: Changes = {}): GatewayCe
 
 interface Sending {
   readonly certificate?: Changes
+  readonly notes?: ContentNotes
   readonly targets?: readonly PushTarget[]
 }
 
@@ -182,16 +187,17 @@ const twoTargets = [...oneTarget, { token: 'device-2', badgeCount: null }]
 function requestsOf(
   channel: VendorChannel,
   notification: PushNotification,
-  { certificate = {}, targets = oneTarget }: Sending = {},
+  { certificate = {}, targets = oneTarget, notes }: Sending = {},
 ): Promise<GatewayRequest[]> {
-  return sends[channel]({
+  const batch = {
     certificate: certificateOf(channel, certificate),
     notification,
     targets,
     part: 'domestic',
     authToken: 'TOKEN',
     now,
-  })
+  }
+  return sends[channel](batch, notes)
 }
 
 /** Readable, with the JSON of form fields laid open. */
@@ -276,6 +282,48 @@ it.each(['vendor_h', 'vendor_n', 'vendor_x', 'vendor_f', 'vendor_v', 'vendor_o']
     expect(new Set(values)).toEqual(new Set([bigText]))
   },
 )
+
+describe('changes that a channel makes to the content', () => {
+  const changesOf = async (channel: VendorChannel, changes: Partial<PushNotification>) => {
+    const notes = new ContentNotes()
+    await requestsOf(channel, { ...plain, ...changes }, { notes })
+    return notes.changes
+  }
+  const long = { title: 't'.repeat(60), body: 'b'.repeat(200) }
+
+  it.each(channels)('%s: a plain message has none', async (channel) => {
+    expect(await changesOf(channel, { ext: { order: 12 } })).toEqual([])
+  })
+
+  it.each(['vendor_x', 'vendor_f', 'vendor_v', 'vendor_o'] as const)(
+    '%s: a long title and a long body are shortened',
+    async (channel) => {
+      expect(await changesOf(channel, long)).toEqual(['title shortened', 'body shortened'])
+    },
+  )
+
+  it.each(['ios_gw', 'cloud_gw', 'vendor_h', 'vendor_n'] as const)(
+    '%s: members of ext are left out when there is no room for them',
+    async (channel) => {
+      const ext = { first: 'f'.repeat(2_000), second: 's'.repeat(2_000), third: 't' }
+      expect(await changesOf(channel, { ext })).toEqual([
+        'ext.second left out',
+        'ext.third left out',
+      ])
+    },
+  )
+
+  it('ios_gw: a member aps is left out', async () => {
+    expect(await changesOf('ios_gw', { ext: { aps: 1 } })).toEqual(['ext.aps left out'])
+  })
+
+  it('cloud_gw: reserved members are renamed, or left out when that name is taken', async () => {
+    expect(await changesOf('cloud_gw', { ext: { from: 'x', google: 1, _google: 2 } })).toEqual([
+      'ext.from sent as ext._from',
+      'ext.google left out',
+    ])
+  })
+})
 
 describe('without an approved class of messages', () => {
   it.each(['vendor_h', 'vendor_v', 'vendor_o'] as const)('%s names none', async (channel) => {

@@ -29,6 +29,8 @@ export interface DeliveryStep {
   /** The gateway's own code and words. */
   readonly code?: string
   readonly reason?: string
+  /** Of an accepted try: changes that the channel made to the content, as phrases. */
+  readonly changes?: string
   /** Milliseconds since 1970. Of a step `tried`: the next try; of a step `waiting`: the end of the wait. */
   readonly nextAt?: number
   /** The session that was pinged, of a step `waiting`; see ProbedDevice. */
@@ -42,6 +44,7 @@ export interface DeliveryStep {
 const maxLength = 4_000
 const maxCodeLength = 100
 const maxReasonLength = 300
+const maxChangesLength = 300
 /** Steps that are always kept: the beginning with its first try, and the end. */
 const firstKept = 3
 const lastKept = 2
@@ -56,13 +59,14 @@ function stepsText(steps: readonly DeliveryStep[]): string {
   return steps.map((step) => `${JSON.stringify(step)}\n`).join('')
 }
 
-/** Gateways' words may be of any length. */
+/** Words of gateways, and names of members of `ext`, may be of any length. */
 function withShortWords(step: DeliveryStep): DeliveryStep {
-  const { code, reason } = step
+  const { code, reason, changes } = step
   return {
     ...step,
     ...(code !== undefined && { code: shortened(code, maxCodeLength) }),
     ...(reason !== undefined && { reason: shortened(reason, maxReasonLength) }),
+    ...(changes !== undefined && { changes: shortened(changes, maxChangesLength) }),
   }
 }
 

@@ -4,6 +4,7 @@ import type { PushOutcome } from '../../../push/sender.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, tokenHash } from '../deliveries/delivery-model.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
+import { stepWords } from '../trace/trace-words.js'
 import { heldUntil, progressOf, type Result, tokenChange } from './delivery-progress.js'
 
 const now = 1_000_000
@@ -71,6 +72,20 @@ describe('the progress of a delivery', () => {
       messageId: 'm',
       attempts: 3,
     })
+    expect(result.steps).toEqual([expect.not.objectContaining({ changes: expect.anything() })])
+  })
+
+  it('an accepted push keeps the changes of its channel in the step', () => {
+    const changes = ['ext.a left out', 'title shortened']
+    const { steps } = progressOf(
+      tried({ kind: 'accepted', messageId: 'm', changes }),
+      inputs,
+      moment,
+    )
+    expect(steps).toMatchObject([{ changes: 'ext.a left out, title shortened' }])
+    expect(steps.map(stepWords)).toEqual([
+      'The gateway took it; changed for the channel: ext.a left out, title shortened.',
+    ])
   })
 
   it('a dead token sends the push to the next channel of the sequence, which counts as a target', () => {

@@ -1,5 +1,6 @@
 /** The progress of a delivery after a try; reads and writes nothing. */
 import { pushDeliveryState } from '@hermod/protocol'
+import { definedOnly } from '../../../lib/defined-only.js'
 import {
   devicePauseEnd,
   isStillHeldBack,
@@ -139,7 +140,10 @@ function triedProgress(
 ): DeliveryProgress {
   const { delivery, certificate, outcome } = tried
   const { now } = moment
-  const words = outcome.kind === 'accepted' ? {} : { code: outcome.code, reason: outcome.reason }
+  const words =
+    outcome.kind === 'accepted'
+      ? definedOnly({ changes: outcome.changes?.join(', ') })
+      : { code: outcome.code, reason: outcome.reason }
   const step: DeliveryStep = {
     ...triedStep(delivery, now, { result: outcome.kind, ...words }),
     certificate: certificate.name,
@@ -208,7 +212,7 @@ function otherWay(
 function triedStep(
   { channel }: Delivery,
   at: number,
-  words: Pick<DeliveryStep, 'result' | 'code' | 'reason'>,
+  words: Pick<DeliveryStep, 'result' | 'code' | 'reason' | 'changes'>,
 ): DeliveryStep {
   return { at, step: 'tried', ...(channel !== '' && { channel }), ...words }
 }

@@ -65,7 +65,7 @@ export function stepWords(step: DeliveryStep): string {
     case 'waiting':
       return `The device is connected, so the push waits until ${timeWords(step.nextAt ?? step.at)} for a sign of it.`
     case 'tried':
-      return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}.`
+      return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}${changed(step)}.`
     case 'receipt':
       return `${receipts[result as ReceiptKind] ?? result}, says ${certificate === undefined ? 'the app' : `the gateway${details(step)}`}.`
     case 'token_cleared':
@@ -84,6 +84,10 @@ export function stepWords(step: DeliveryStep): string {
 function details({ code = '', reason = '' }: DeliveryStep): string {
   const words = [code, reason].filter((word) => word !== '').join(': ')
   return words === '' ? '' : ` (${words})`
+}
+
+function changed({ changes }: DeliveryStep): string {
+  return changes === undefined ? '' : `; changed for the channel: ${changes}`
 }
 
 function again({ nextAt }: DeliveryStep): string {

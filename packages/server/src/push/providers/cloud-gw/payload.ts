@@ -1,6 +1,7 @@
 /** Requests to the HTTP v1 API of FCM (reference of projects.messages). */
 import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
+import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -33,9 +34,10 @@ export function cloudRequest(
   target: PushTarget,
 ): GatewayRequest | Refusal {
   const { credentials, certificate, authToken, notification } = batch
-  const message = fit(notification, (content) => cloudMessage(content, target, batch.now), {
+  const message = fit(notification, (content) => cloudMessage(content, target, batch), {
     sizeOf: jsonBytes,
     maxBytes: maxPayloadBytes,
+    notes: batch.notes,
   })
   if (message === null) return notificationTooLarge
   const path = `/v1/projects/${encodeURIComponent(credentials.projectId)}/messages:send`
@@ -51,7 +53,11 @@ function addressOf({ token }: PushTarget): { readonly fid: string } | { readonly
   return installationId.test(token) ? { fid: token } : { token }
 }
 
-function cloudMessage(notification: PushNotification, target: PushTarget, now: number) {
+function cloudMessage(
+  notification: PushNotification,
+  target: PushTarget,
+  { now, notes }: PushBatch<CloudCredentials>,
+) {
   const { kind, priority, taskId, attachmentUrl } = notification
   const options = channelOptions(notification, 'cloud_gw')
   const image = imageOf(notification)
@@ -62,7 +68,7 @@ function cloudMessage(notification: PushNotification, target: PushTarget, now: n
   const isData = kind === 'cmd'
   return {
     ...(isData ? {} : { notification: cloudTexts(notification, image) }),
-    data: stringValues(allowedKeys(data)),
+    data: stringValues(allowedKeys(data, notes)),
     android: {
       priority: isData || priority === 'high' ? 'HIGH' : 'NORMAL',
       ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
@@ -99,12 +105,22 @@ function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget
   }
 }
 
-/** Prefixes the keys that the gateway reserves with an underscore. */
-function allowedKeys(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [
-      /^(from$|message_type$|google|gcm)/.test(name) ? `_${name}` : name,
-      value,
-    ]),
-  )
+/**
+ * Prefixes the keys that the gateway reserves with an underscore, unless the prefixed key is taken.
+ */
+function allowedKeys(
+  data: Readonly<Record<string, unknown>>,
+  notes: ContentNotes,
+): Record<string, unknown> {
+  const entries = Object.entries(data).flatMap(([name, value]): [string, unknown][] => {
+    if (!/^(from$|message_type$|google|gcm)/.test(name)) return [[name, value]]
+    const prefixed = `_${name}`
+    if (Object.hasOwn(data, prefixed)) {
+      notes.leftOut(name)
+      return []
+    }
+    notes.renamed(name, prefixed)
+    return [[prefixed, value]]
+  })
+  return Object.fromEntries(entries)
 }

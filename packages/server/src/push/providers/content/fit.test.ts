@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PushNotification } from '../../sender.js'
+import { ContentNotes } from './content-notes.js'
 import { fit } from './fit.js'
 import { jsonBytes } from './requests.js'
 
@@ -49,7 +50,11 @@ describe('fit', () => {
   it('never builds more than the limit, and cuts texts between characters', () => {
     fc.assert(
       fc.property(contents, fc.integer({ min: 0, max: 1500 }), (content, maxBytes) => {
-        const message = fit(notification(content), build, { sizeOf: jsonBytes, maxBytes })
+        const message = fit(notification(content), build, {
+          sizeOf: jsonBytes,
+          maxBytes,
+          notes: new ContentNotes(),
+        })
         if (message === null) return
         expect(jsonBytes(message)).toBeLessThanOrEqual(maxBytes)
         for (const field of ['title', 'body', 'bigText'] as const) {
@@ -63,7 +68,11 @@ describe('fit', () => {
   it('changes nothing that fits', () => {
     fc.assert(
       fc.property(contents, (content) => {
-        const message = fit(notification(content), build, { sizeOf: jsonBytes, maxBytes: 100_000 })
+        const message = fit(notification(content), build, {
+          sizeOf: jsonBytes,
+          maxBytes: 100_000,
+          notes: new ContentNotes(),
+        })
         expect(message).toEqual(content)
       }),
     )
@@ -74,7 +83,11 @@ describe('fit', () => {
     const sizeOf = ({ title, body, bigText }: ReturnType<typeof build>) =>
       title.length + body.length + bigText.length
     const textsOf = (maxBytes: number) => {
-      const message = fit(notification(content), build, { sizeOf, maxBytes })
+      const message = fit(notification(content), build, {
+        sizeOf,
+        maxBytes,
+        notes: new ContentNotes(),
+      })
       return message && [message.title, message.body, message.bigText]
     }
     expect([13, 11, 8, 6, 4, 2, 1].map(textsOf)).toEqual([
@@ -92,11 +105,38 @@ describe('fit', () => {
     const content = { title: 'tt', body: 'bb', ext: { a: 'x', b: 'y', c: 'z' } }
     const sizeOf = ({ title, body, ext }: ReturnType<typeof build>) =>
       title.length + body.length + 10 * Object.keys(ext ?? {}).length
-    expect(fit(notification(content), build, { sizeOf, maxBytes: 25 })?.ext).toEqual({
+    expect(
+      fit(notification(content), build, { sizeOf, maxBytes: 25, notes: new ContentNotes() })?.ext,
+    ).toEqual({
       a: 'x',
       b: 'y',
     })
-    expect(fit(notification(content), build, { sizeOf, maxBytes: 2 })?.ext).toEqual({})
-    expect(fit(notification(content), build, { sizeOf, maxBytes: 1 })).toBeNull()
+    expect(
+      fit(notification(content), build, { sizeOf, maxBytes: 2, notes: new ContentNotes() })?.ext,
+    ).toEqual({})
+    expect(
+      fit(notification(content), build, { sizeOf, maxBytes: 1, notes: new ContentNotes() }),
+    ).toBeNull()
+  })
+
+  it('notes the members that are left out, and the texts that are shortened', () => {
+    const content = { title: 'tt', body: 'bb', bigText: 'll', ext: { a: 'x', b: 'y' } }
+    const sizeOf = ({ title, body, bigText, ext }: ReturnType<typeof build>) =>
+      title.length + body.length + bigText.length + 10 * Object.keys(ext ?? {}).length
+    const changesOf = (maxBytes: number) => {
+      const notes = new ContentNotes()
+      fit(notification(content), build, { sizeOf, maxBytes, notes })
+      return notes.changes
+    }
+    expect(changesOf(26)).toEqual([])
+    expect(changesOf(23)).toEqual(['big_text shortened', 'body shortened'])
+    expect(changesOf(16)).toEqual(['ext.b left out'])
+    expect(changesOf(2)).toEqual([
+      'ext.a left out',
+      'ext.b left out',
+      'big_text shortened',
+      'body shortened',
+      'title shortened',
+    ])
   })
 })

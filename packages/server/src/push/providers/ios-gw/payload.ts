@@ -32,8 +32,10 @@ export function iosRequest(
   const payload = fit(notification, (content) => iosPayload(content, target), {
     sizeOf: jsonBytes,
     maxBytes: maxPayloadBytes,
+    notes: batch.notes,
   })
   if (payload === null) return notificationTooLarge
+  if (Object.hasOwn(notification.ext ?? {}, 'aps')) batch.notes.leftOut('aps')
   const url = `${iosOrigin(certificate)}/3/device/${encodeURIComponent(target.token)}`
   return jsonRequest(url, payload, iosHeaders(batch))
 }

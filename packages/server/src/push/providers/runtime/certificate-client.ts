@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../lib/clock.js'
-import type { GatewayCertificate, PushOutcome, QuotaUsedUp, Refusal } from '../../sender.js'
+import type {
+  GatewayCertificate,
+  PushNotification,
+  PushOutcome,
+  QuotaUsedUp,
+  Refusal,
+} from '../../sender.js'
+import { ContentNotes } from '../content/content-notes.js'
 import { AuthCache, isIssued } from './auth-cache.js'
 import { CircuitBreaker, type CircuitLimits, type OpenCircuit } from './circuit.js'
 import { CredentialError } from './credentials.js'
@@ -203,12 +210,13 @@ export class CertificateClient<Credentials> {
       credentials: this.#credentials,
       authToken: token?.value ?? '',
       now: this.options.clock.now(),
+      notes: notesOf(sending.notification),
     }
     const result = await guarded(() => this.protocol.send(batch, this.#call))
     const outcomes =
       'kind' in result ? sending.targets.map(() => this.#unanswered(result, sending)) : result
     if (token && outcomes.some(({ kind }) => kind === 'auth_expired')) auth?.drop(token)
-    return outcomes
+    return withChanges(outcomes, batch.notes.changes)
   }
 
   /** Marks a command as unrepeatable if the app could not recognise its repetition. */
@@ -240,6 +248,23 @@ export class CertificateClient<Credentials> {
   }
 
   readonly #call = (request: GatewayRequest) => this.#transport.request(request)
+}
+
+/** The member `hermod` of the message takes the place of one in `ext`. */
+function notesOf({ ext }: PushNotification): ContentNotes {
+  const notes = new ContentNotes()
+  if (Object.hasOwn(ext ?? {}, 'hermod')) notes.leftOut('hermod')
+  return notes
+}
+
+function withChanges(
+  outcomes: readonly PushOutcome[],
+  changes: readonly string[],
+): readonly PushOutcome[] {
+  if (changes.length === 0) return outcomes
+  return outcomes.map((outcome) =>
+    outcome.kind === 'accepted' ? { ...outcome, changes } : outcome,
+  )
 }
 
 /** Converts a transport error to an outcome. */

@@ -10,6 +10,7 @@ import type {
   Refusal,
   VendorChannel,
 } from '../../sender.js'
+import type { ContentNotes } from '../content/content-notes.js'
 import type { GatewayToken } from './auth-cache.js'
 import type { RequestLimits } from './request-limiter.js'
 import type { GatewayAnswer, GatewayRequest, Transport, TransportLimits } from './transport.js'
@@ -34,6 +35,8 @@ export interface PushBatch<Credentials> {
   readonly authToken: string
   /** Milliseconds since 1970. */
   readonly now: number
+  /** Takes the changes that the channel makes to the content. */
+  readonly notes: ContentNotes
 }
 
 /** @throws TransportError */

@@ -48,17 +48,18 @@ export function vendorFRequest(batch: PushBatch<VendorFCredentials>): GatewayReq
   })
 }
 
-function passThrough({ certificate, notification, now }: PushBatch<VendorFCredentials>) {
+function passThrough({ certificate, notification, now, notes }: PushBatch<VendorFCredentials>) {
   const content = fit(notification, (part) => stringifyJson(vendorFData(part)), {
     sizeOf: Buffer.byteLength,
     maxBytes: maxPassThroughBytes,
+    notes,
   })
   if (content === null) return null
   const title = cutText(notification.title || notification.taskId, maxTitle)
   return { title, content, ...timeAndReceipts(notification, certificate, now) }
 }
 
-function displayed({ certificate, notification, now }: PushBatch<VendorFCredentials>) {
+function displayed({ certificate, notification, now, notes }: PushBatch<VendorFCredentials>) {
   const { bigText, isSilent } = notification
   const { title, body } = filledTexts(notification)
   const isOn = isSilent ? 0 : 1
@@ -66,8 +67,8 @@ function displayed({ certificate, notification, now }: PushBatch<VendorFCredenti
     noticeBarInfo: {
       noticeMsgType: certificate.category === undefined ? 0 : 1,
       noticeBarType: 0,
-      title: cutText(title, maxTitle),
-      content: cutText(body, maxContent),
+      title: notes.cut('title', title, maxTitle),
+      content: notes.cut('body', body, maxContent),
     },
     ...(bigText === ''
       ? {}

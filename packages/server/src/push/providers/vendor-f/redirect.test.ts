@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { GatewayCertificate } from '../../sender.js'
+import { ContentNotes } from '../content/content-notes.js'
 import { probeNotification } from '../runtime/probe.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import { vendorFProtocol } from './protocol.js'
@@ -27,6 +28,7 @@ async function sendTo(redirect: string, sendUrl?: string) {
     part: '',
     authToken: '',
     now,
+    notes: new ContentNotes(),
   }
   const outcomes = await vendorFProtocol.send(batch, async (request) => {
     requests.push(request)

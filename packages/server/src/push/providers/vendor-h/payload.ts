@@ -19,6 +19,7 @@ export function vendorHRequest(batch: PushBatch<VendorHCredentials>): GatewayReq
   const message = fit(notification, (content) => kitMessage(content, style, now), {
     sizeOf: jsonBytes,
     maxBytes: maxMessageBytes,
+    notes: batch.notes,
   })
   if (message === null) return notificationTooLarge
   return jsonRequest(

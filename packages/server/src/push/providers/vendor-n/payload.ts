@@ -18,6 +18,7 @@ export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayReq
   const message = fit(notification, (content) => vendorNSpelling(kitMessage(content, style, now)), {
     sizeOf: jsonBytes,
     maxBytes: maxMessageBytes,
+    notes: batch.notes,
   })
   if (message === null) return notificationTooLarge
   const path = `/api/v1/${encodeURIComponent(credentials.appId)}/sendMessage`

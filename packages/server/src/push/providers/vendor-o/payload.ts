@@ -3,6 +3,7 @@ import { vendorNotifyLevel } from '@hermod/protocol'
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
+import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -14,7 +15,6 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
-import { cutText } from '../content/text.js'
 import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorOCredentials } from './credentials.js'
@@ -45,6 +45,7 @@ function vendorOMessage(batch: PushBatch<VendorOCredentials>, target: PushTarget
     {
       sizeOf: ({ action_parameters }) => action_parameters.length,
       maxBytes: maxParametersLength,
+      notes: batch.notes,
     },
   )
   return (
@@ -59,7 +60,7 @@ function vendorOMessage(batch: PushBatch<VendorOCredentials>, target: PushTarget
 
 function vendorONotification(
   notification: PushNotification,
-  { certificate, now }: PushBatch<VendorOCredentials>,
+  { certificate, now, notes }: PushBatch<VendorOCredentials>,
   target: PushTarget,
 ) {
   const { deduplicationId, collapseKey, attachmentUrl } = notification
@@ -67,7 +68,7 @@ function vendorONotification(
   const intent = intentOf(options)
   return {
     app_message_id: shortKey(deduplicationId, messageIdLength),
-    ...vendorOTexts(notification),
+    ...vendorOTexts(notification, notes),
     ...(intent === null
       ? { click_action_type: 0 }
       : { click_action_type: 5, click_action_url: intent }),
@@ -83,14 +84,16 @@ function vendorONotification(
   }
 }
 
-function vendorOTexts(notification: PushNotification) {
+function vendorOTexts(notification: PushNotification, notes: ContentNotes) {
   const { bigText } = notification
   const { title, body } = filledTexts(notification)
   return {
     style: bigText === '' ? 1 : 2,
-    title: cutText(title, maxTitle),
+    title: notes.cut('title', title, maxTitle),
     content:
-      bigText === '' ? cutText(body, maxContent.standard) : cutText(bigText, maxContent.long),
+      bigText === ''
+        ? notes.cut('body', body, maxContent.standard)
+        : notes.cut('big_text', bigText, maxContent.long),
   }
 }
 

@@ -20,7 +20,6 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { jsonRequest } from '../content/requests.js'
-import { cutText } from '../content/text.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorVCredentials } from './credentials.js'
@@ -76,11 +75,12 @@ function vendorVMessage(batch: VendorVBatch, minTtl: number) {
   return fit(batch.notification, (content) => vendorVContent(content, batch, minTtl), {
     sizeOf: ({ clientCustomMap }) => JSON.stringify(clientCustomMap).length,
     maxBytes: maxCustomLength,
+    notes: batch.notes,
   })
 }
 
 function vendorVContent(notification: PushNotification, batch: VendorVBatch, minTtl: number) {
-  const { certificate, credentials, now } = batch
+  const { certificate, credentials, now, notes } = batch
   const { title, body } = filledTexts(notification)
   const options = channelOptions(notification, 'vendor_v')
   const intent = intentOf(options)
@@ -89,8 +89,8 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
     appId: credentials.appId,
     // 1: none; 4: sound and vibration.
     notifyType: isSilent ? 1 : 4,
-    title: cutText(title, maxTitle),
-    content: cutText(body, maxContent),
+    title: notes.cut('title', title, maxTitle),
+    content: notes.cut('body', body, maxContent),
     timeToLive: ttlSeconds(notification, { now, min: minTtl, max: maxTtlSeconds }),
     ...(intent === null ? { skipType: 1 } : { skipType: 4, skipContent: intent }),
     networkType: -1,

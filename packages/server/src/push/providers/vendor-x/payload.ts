@@ -15,7 +15,6 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
-import { cutText } from '../content/text.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorXCredentials } from './credentials.js'
@@ -36,6 +35,7 @@ export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayReq
   const fields = fit(notification, (content) => vendorXFields(content, batch), {
     sizeOf: ({ payload }) => Buffer.byteLength(payload),
     maxBytes: maxPayloadBytes,
+    notes: batch.notes,
   })
   if (fields === null) return notificationTooLarge
   return formRequest(
@@ -57,7 +57,7 @@ export function vendorXClass(notification: PushNotification): MessageClass {
 
 function vendorXFields(
   notification: PushNotification,
-  { credentials, certificate, now }: PushBatch<VendorXCredentials>,
+  { credentials, certificate, now, notes }: PushBatch<VendorXCredentials>,
 ) {
   const { kind, attachmentUrl, deduplicationId, isSilent } = notification
   const { title, body } = filledTexts({ ...notification, body: longBody(notification) })
@@ -73,8 +73,8 @@ function vendorXFields(
     ...(isData
       ? {}
       : {
-          title: cutText(title, maxTitle),
-          description: cutText(body, maxDescription),
+          title: notes.cut('title', title, maxTitle),
+          description: notes.cut('body', body, maxDescription),
           // All of sound, vibration and light, or light alone.
           notify_type: isSilent ? '4' : '-1',
           notify_id: String(numberKey(replacingKey(notification))),
