@@ -49,7 +49,7 @@ function formProblem(
 ): [number, string] | null {
   if (tokens.length < 1 || tokens.length > 1000 || hasDuplicates(tokens))
     return [10017, 'registration_id']
-  if (Buffer.byteLength(decodeURIComponent(form.payload ?? '')) > 4096) return [10017, 'payload']
+  if (Buffer.byteLength(form.payload ?? '') > 4096) return [10017, 'payload']
   const ttl = Number(form.time_to_live)
   if (!(ttl >= 0 && ttl <= dayMs)) return [10017, 'time_to_live']
   if (!/^[\w-]{1,12}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']

@@ -43,8 +43,6 @@ export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayReq
     {
       registration_id: targets.map(({ token }) => token).join(','),
       ...fields,
-      // The vendor requires one more encoding than the form's.
-      payload: encodeURIComponent(fields.payload),
     },
     { authorization: `key=${credentials.secret}` },
   )
