@@ -4,7 +4,7 @@ import { Random } from '../../../server/test/support/random.js'
 /** A name, its numbers, and last the milliseconds until the next step. */
 export type Step<Name extends string = StepName> = readonly [name: Name, ...numbers: number[]]
 
-/** What a step chooses among, by its weight. The meaning is in world.ts. */
+/** What a step chooses among, by its weight. The meaning is in actions.ts. */
 const weights = {
   /** device, conversation */
   send: 22,
@@ -68,20 +68,44 @@ const weights = {
 
 export type StepName = keyof typeof weights
 
+const plainLength: Range = [20, 60]
+/** Longer, so that the few names of a swarm meet in many orders. */
+const swarmLength: Range = [20, 90]
+
+type Range = readonly [least: number, most: number]
+
 /** Makes the steps of a seed, of names that are as frequent as their weights. */
 export function stepsOf(seed: number): Step[] {
   return stepsWith(weights, seed)
 }
 
+/**
+ * Makes the steps of a seed, of a random part of the names. What frequent names cover up in other
+ * schedules piles up here.
+ */
+export function swarmOf(seed: number): Step[] {
+  const random = new Random(seed ^ 0x3b1d)
+  const share = random.pick([0.2, 0.4, 0.7])
+  const isEven = random.chance(0.5)
+  const names = Object.keys(weights).filter(() => random.chance(share)) as StepName[]
+  const part = names.map((name) => [name, isEven ? 1 : weights[name]])
+  return stepsWith(
+    Object.fromEntries(part.length > 0 ? part : Object.entries(weights)),
+    seed,
+    swarmLength,
+  )
+}
+
 export function stepsWith<Name extends string>(
   weightsOf: Readonly<Record<Name, number>>,
   seed: number,
+  length = plainLength,
 ): Step<Name>[] {
   const names = Object.entries<number>(weightsOf).flatMap(([name, weight]) =>
     Array<Name>(weight).fill(name as Name),
   )
   const random = new Random(seed)
-  const count = random.integer(20, 60)
+  const count = random.integer(...length)
   return Array.from({ length: count }, (): Step<Name> => {
     const name = random.pick(names)
     const waitMs = random.chance(0.7) ? random.integer(0, 20) : random.integer(0, 1_500)

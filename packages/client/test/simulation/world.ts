@@ -1,29 +1,13 @@
 /** Runs one schedule: users, devices and a model server in virtual time; at its end everything heals and is compared. */
-import type { ErrorName } from '@hermod/protocol'
 import { Random } from '../../../server/test/support/random.js'
 import type { LogRecord } from '../../src/core/records.js'
 import { Agenda } from './agenda.js'
 import { differences, logKeyOf } from './comparison.js'
 import { Device, things } from './device.js'
 import { ModelServer } from './model/model-server.js'
-import { broadcasts, type Database, direct, group, keyOf, type LogName } from './model/state.js'
-import {
-  changeContact,
-  dissolve,
-  edit,
-  hide,
-  join,
-  leave,
-  pin,
-  read,
-  recall,
-  rename,
-  rewriteProfile,
-  setMuteMode,
-  store,
-  type Write,
-} from './model/writes.js'
-import type { Step, StepName } from './steps.js'
+import { type Database, direct, group, keyOf, type LogName } from './model/state.js'
+import type { Write } from './model/writes.js'
+import type { Step } from './steps.js'
 
 /** A message that an app has handed to a device. */
 interface Sent {
@@ -41,14 +25,13 @@ interface Target {
 }
 
 const userIds = [1, 2, 3]
-const groupIds = [101, 102]
+export const groupIds = [101, 102]
 const transactionTtlMs = 60_000
 /** The time after which the devices are compared, again and again: longer than any back-off in total. */
 const settleMs = [2_000, 4_000, 10_000, 30_000, 60_000, 60_000]
-/** The time in which a device comes back, if it has not failed before. */
-const returnMs = 3_000
+/** The time without a call after which none follows: longer than two slow frames and a commit. */
+const quietMs = 5_000
 const maxRounds = 20
-const errors: readonly ErrorName[] = ['too_many_requests', 'unavailable', 'storage_failed']
 
 export class World {
   readonly agenda = new Agenda()
@@ -101,11 +84,11 @@ export class World {
   }
 
   /** Runs the steps, heals everything and compares. @returns what is wrong; empty: nothing */
-  run(steps: readonly Step[]): string[] {
+  run(steps: readonly Step[], act: (world: World, step: Step) => void): string[] {
     this.agenda.run(this.random.integer(0, 50))
-    for (const [name, a = 0, b = 0, c = 0, waitMs = 0] of steps) {
-      actions[name](this, a, b, c)
-      this.agenda.run(waitMs)
+    for (const step of steps) {
+      act(this, step)
+      this.agenda.run(step.at(-1) as number)
     }
     this.#heal()
     let found = this.#settle()
@@ -260,28 +243,36 @@ export class World {
     return found
   }
 
-  /** Whoever comes back when nothing has happened asks for nothing. */
+  /** A client that returns when nothing has happened asks for nothing. */
   #afterReturn(): string[] {
     // Groups without events are requested while they are on screen.
     if (this.devices.some(({ store: { logs } }) => [...logs.values()].some(isMuted))) return []
-    const cut = () => {
-      for (const device of this.devices) device.leader.connection?.cut(true)
-      const isBack = () => this.devices.every(({ connection }) => connection === 'online')
-      for (let round = 0; round === 0 || (round < maxRounds && !isBack()); round++)
-        this.agenda.run(returnMs)
+    const commits = () => this.server.database.rows.length
+    // Acknowledgements of delivery are changes too, which other devices read at their next return.
+    for (let round = 0, before = -1; round < maxRounds && commits() > before; round++) {
+      before = commits()
+      this.#return()
     }
-    cut()
-    // Acknowledgements of delivery are changes too.
-    cut()
-    const { calls } = this.server
-    const before = new Map(calls)
-    const heads = this.server.heads
-    cut()
+    const { heads } = this.server
+    const before = new Map(this.server.calls)
+    this.#return()
     if (this.server.heads > heads) return [`${this.server.heads - heads} heads for nothing`]
     const free = ['message.delivered', 'presence.subscribe']
-    return [...calls]
+    return [...this.server.calls]
       .filter(([op, count]) => !free.includes(op) && count > (before.get(op) ?? 0))
       .map(([op]) => `${op} is called although nothing has changed`)
+  }
+
+  /** Cuts all connections, and waits until every device is online and calls nothing more. */
+  #return(): void {
+    for (const device of this.devices) device.leader.connection?.cut(true)
+    const calls = () => [...this.server.calls.values()].reduce((sum, count) => sum + count, 0)
+    let before: number
+    let rounds = 0
+    do {
+      before = calls()
+      this.agenda.run(quietMs)
+    } while (++rounds < maxRounds && (calls() > before || !this.devices.every(isOnline)))
   }
 
   /** Stores as they were after one of the commits: what a crash there would have left. */
@@ -303,184 +294,5 @@ export class World {
   }
 }
 
+const isOnline = ({ connection }: Device): boolean => connection === 'online'
 const isMuted = ({ muteMode }: LogRecord): boolean => muteMode === 2
-
-type Action = (world: World, a: number, b: number, c: number) => void
-
-/** Picks one of the newest messages of the user. */
-function ownSeq(world: World, userId: number, name: LogName, index: number): number {
-  const log = world.server.database.logs.get(keyOf(name))
-  const own = log?.messages.filter((each) => each?.sender_id === userId) ?? []
-  return own.at(-1 - (index % 4))?.seq ?? 0
-}
-
-const actions: Readonly<Record<StepName, Action>> = {
-  send: (world, a, b) => world.send(world.device(a), world.target(b)),
-  post: (world, a, b, c) => {
-    const senderId = world.user(a)
-    const target = world.target(b)
-    if (!world.isMember(senderId, target)) return
-    const draft = { content: world.word(), isSystem: c === 0 }
-    const { database, now } = world.server
-    world.commit(store(database, world.name(senderId, target), { senderId, now, draft }).write)
-  },
-  edit: (world, a, b, c) => {
-    const actorId = world.user(a)
-    const name = world.name(actorId, world.target(b))
-    const seq = ownSeq(world, actorId, name, c)
-    const { database, now } = world.server
-    if (seq > 0) world.commit(edit(database, name, { seq, content: world.word(), now, actorId }))
-  },
-  recall: (world, a, b, c) => {
-    const actorId = world.user(a)
-    const name = world.name(actorId, world.target(b))
-    const seq = ownSeq(world, actorId, name, c)
-    const { database, now } = world.server
-    if (seq > 0) world.commit(recall(database, name, { seq, now, actorId }))
-  },
-  read: (world, a, b, c) => {
-    const device = world.device(a)
-    const logs = [...device.store.logs.values()].filter(({ conversationId }) => conversationId > 0)
-    const log = logs[b % Math.max(1, logs.length)]
-    const messages = log && [...(device.store.messages.get(log.key)?.values() ?? [])]
-    const message = messages?.at(-1 - (c % 3))
-    if (log && message)
-      device.execute({
-        type: 'read',
-        conversationId: log.conversationId,
-        msgId: message.msgId,
-      })
-  },
-  acknowledge: (world, a, b, c) => {
-    const userId = world.user(a)
-    const { id: peer, isGroup } = world.target(b)
-    if (!world.isMember(userId, { id: peer, isGroup })) return
-    const ids = world.server.database.logs.get(
-      keyOf(world.name(userId, { id: peer, isGroup })),
-    )?.ids
-    const msgId = c < 6 ? undefined : ids?.at(-1 - (c % 4))
-    const upTo = msgId === undefined ? {} : { msgId }
-    world.commit(...read(world.server.database, userId, { peer, isGroup, ...upTo }))
-  },
-  hide: (world, a, b) => {
-    const userId = world.user(a)
-    const { id: peer, isGroup } = world.target(b)
-    if (world.isMember(userId, { id: peer, isGroup }))
-      world.commit(...hide(world.server.database, userId, { peer, isGroup }))
-  },
-  broadcast: (world, a) => {
-    const senderId = world.user(a)
-    const { database, now } = world.server
-    const draft = { content: world.word() }
-    world.commit(store(database, broadcasts(senderId), { senderId, now, draft }).write)
-  },
-  membership: (world, a, b) => {
-    const userId = world.user(a)
-    const of = world.server.database.groups.get(groupIds[b % groupIds.length] as number)
-    if (!of || of.status === 1) return
-    if (of.members.has(userId)) world.commit(leave(of, userId, b > 6 ? world.user(a + 1) : userId))
-    else world.commit(join(world.server.database, of, userId))
-  },
-  rename: (world, a, b) => {
-    const of = world.server.database.groups.get(groupIds[b % groupIds.length] as number)
-    if (of?.status === 0) world.commit(rename(of, world.user(a), world.word()))
-  },
-  dissolve: (world, a) => {
-    const of = world.server.database.groups.get(102)
-    if (of?.status === 0 && of.members.size > 0) world.commit(dissolve(of, world.user(a)))
-  },
-  muteMode: (world, a, b, c) => {
-    const userId = world.user(a)
-    const of = world.server.database.groups.get(groupIds[b % groupIds.length] as number)
-    if (of?.members.has(userId) && of.status === 0)
-      world.commit(setMuteMode(world.server.database, of, userId, c < 6 ? 2 : 0))
-  },
-  pin: (world, a, b) => world.commit(pin(world.server.database, world.user(a), world.target(b).id)),
-  contact: (world, a, b, c) => {
-    const peer = world.user(b)
-    const alias = c < 6 ? world.word() : undefined
-    if (peer !== world.user(a))
-      world.commit(changeContact(world.server.database, world.user(a), { peer, alias }))
-  },
-  profile: (world, a) =>
-    world.commit(rewriteProfile(world.server.database, world.user(a), world.word())),
-  history: (world, a, b, c) => {
-    const device = world.device(a)
-    const logs = [...device.store.logs.values()]
-    const log = logs[b % Math.max(1, logs.length)]
-    if (!log) return
-    const [first] = log.ranges.at(-1) ?? [log.seq + 1]
-    const beforeSeq = c < 8 ? first : Math.max(1, log.seq - c)
-    device.execute({ type: 'history', log: log.key, beforeSeq, limit: 1 + c })
-  },
-  retry: (world, a, b, c) => touch(world, a, b, c < 6 ? 'retry' : 'anyway'),
-  discard: (world, a, b) => touch(world, a, b, 'discard'),
-  cut: (world, a) => world.device(a).leader.connection?.cut(),
-  cutAfter: (world, a, b) => {
-    const { connection } = world.device(a).leader
-    if (connection) connection.cutAfter = b
-  },
-  silence: (world, a) => {
-    const { connection } = world.device(a).leader
-    if (connection) connection.isSilent = true
-  },
-  offline: (world, a) => {
-    world.device(a).isOffline = true
-    world.device(a).leader.connection?.cut()
-  },
-  online: (world, a, b) => {
-    world.device(a).isOffline = false
-    if (b < 6) world.device(a).leader.input({ type: 'wakeup' })
-  },
-  fallBehind: (world, a, b) => world.device(a).leader.connection?.session?.fallBehind(20 + b * 50),
-  crash: (world, a, b) => world.device(a).crash(b < 6),
-  freeze: (world, a) => {
-    const device = world.device(a)
-    if (device.guid !== null && device.frozen.length < 2) device.freeze()
-  },
-  thaw: (world, a) => world.device(a).thaw(),
-  slowStore: (world, a, b) => {
-    world.device(a).slowMs = b < 6 ? 0 : b * 100
-  },
-  failStore: (world, a, b) => {
-    world.device(a).store.failure = b < 6 ? 'quota' : 'unavailable'
-  },
-  sleep: (world, a, b) => {
-    world.device(a).sleep((1 + b) * 10_000)
-  },
-  wakeup: (world, a) => world.device(a).leader.input({ type: 'wakeup' }),
-  kick: (world, a) => world.device(a).leader.connection?.session?.close(4501),
-  expireToken: (world, a) => world.server.expireTokens(world.user(a)),
-  refuse: (world, a, b) => {
-    world.server.failures = Array(1 + (b % 3)).fill(errors[a % errors.length])
-  },
-  restart: (world, a, b) => world.server.restart(a * 200, b < 6),
-  purge: (world) => {
-    const { database } = world.server
-    database.purgedTo = database.rows.length
-  },
-  purgeChanges: (world, a) => {
-    for (const log of world.server.database.logs.values())
-      if (a % 2 === 0 && log.changes.some(({ kind }) => kind !== 'stored'))
-        log.keptFrom = log.changes.findLastIndex(({ kind }) => kind !== 'stored') + 1
-  },
-  backUp: (world) => world.backUp(),
-  restore: (world) => world.restore(),
-  // Far less than the life of transactions, as for a real server.
-  jumpServerClock: (world, a) => {
-    world.server.clockOffset += (a - 5) * 200
-  },
-  wait: (world, a) => world.agenda.run(a * 500),
-  waitLong: (world, a) => world.agenda.run(a * 15_000),
-}
-
-function touch(world: World, a: number, b: number, kind: 'retry' | 'anyway' | 'discard'): void {
-  const device = world.device(a)
-  const unsent = [...device.store.unsent.values()]
-  const { transactionId } = unsent[b % Math.max(1, unsent.length)] ?? {}
-  if (transactionId === undefined) return
-  for (const each of world.sent)
-    if (each.device === device && each.transactionId === transactionId) each.isTouched = true
-  if (kind === 'discard') device.execute({ type: 'discard', transactionId })
-  else device.execute({ type: 'retry', transactionId, ...(kind === 'anyway' && { anyway: true }) })
-}
