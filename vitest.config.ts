@@ -8,6 +8,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     isolate: false,
+    // The build runs as it is: Vite would transform each of its modules and slow down what they do.
+    server: { deps: { external: [/\/dist\//] } },
     // One more than the cores that the suite is meant for: tests of kills, leases and stalls wait most of their time.
     maxWorkers: 3,
     projects: [

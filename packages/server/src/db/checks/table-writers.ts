@@ -119,12 +119,8 @@ export class TableWriterCheck {
 
   /** The module nearest to the statement; null when none of the service is on the stack. */
   #issuer(): string | null {
-    const { stackTraceLimit } = Error
-    Error.stackTraceLimit = 50
-    const { stack = '' } = new Error()
-    Error.stackTraceLimit = stackTraceLimit
-    for (const frame of stack.split('\n')) {
-      const path = this.#pathOf(frame)
+    for (const place of stackPlaces()) {
+      const path = this.#pathOf(place)
       if (path !== null && !engine.test(storeOf(path))) return storeOf(path)
     }
     return null
@@ -141,4 +137,18 @@ export class TableWriterCheck {
 /** @param path of a module, with or without a place in it */
 function storeOf(path: string): string {
   return path.replace(/(?:-store|-statements)?\.[mc]?[jt]s(?:[:?].*)?$/, '')
+}
+
+/** The places of the callers, the nearest first, without the cost of a formatted stack. */
+function stackPlaces(): string[] {
+  const { stackTraceLimit, prepareStackTrace } = Error
+  Error.stackTraceLimit = 50
+  Error.prepareStackTrace = (_, sites) => sites.map(placeOf)
+  const { stack } = new Error()
+  Object.assign(Error, { stackTraceLimit, prepareStackTrace })
+  return stack as unknown as string[]
+}
+
+function placeOf(site: NodeJS.CallSite): string {
+  return `${site.getScriptNameOrSourceURL()}:${site.getLineNumber()}:${site.getColumnNumber()}`
 }
