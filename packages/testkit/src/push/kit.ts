@@ -10,14 +10,17 @@ import {
   readForm,
 } from './reading.js'
 
-const maxMessageBytes = 4096
-const maxTtlSeconds = 1_296_000
+export const maxKitMessageBytes = 4096
+export const maxKitTtlSeconds = 1_296_000
 
 /** Names of members that the two vendors spell differently. */
 export interface KitNames {
   readonly clickAction: string
   readonly bigTitle: string
   readonly bigBody: string
+  /** Empty when the vendor has no icon and no color. */
+  readonly look: readonly ('icon' | 'color')[]
+  readonly importances: readonly string[]
   readonly addNum: string
   readonly setNum: string
   readonly badgeClass: string
@@ -36,17 +39,17 @@ export function kitProblem(message: JsonMembers, names: KitNames, codes: KitCode
   const { token, ...rest } = message
   if (!Array.isArray(token) || token.length < 1 || token.length > 1000) return codes.count
   if (hasDuplicates(token)) return codes.duplicate
-  if (byteLength(rest) > maxMessageBytes) return codes.size
+  if (byteLength(rest) > maxKitMessageBytes) return codes.size
   const android = member(message, 'android')
   const ttl = /^(\d+)s$/.exec(String(android.ttl))?.[1]
-  if (ttl === undefined || Number(ttl) > maxTtlSeconds) return codes.field
+  if (ttl === undefined || Number(ttl) > maxKitTtlSeconds) return codes.field
   if (!('notification' in android)) return typeof message.data === 'string' ? null : codes.field
   const shown = [member(message, 'notification'), member(android, 'notification')]
   const areImagesSafe = shown.every(({ image }) => image === undefined || isHttps(image))
   return areImagesSafe && isDisplayable(member(android, 'notification'), names) ? null : codes.field
 }
 
-function isHttps(value: unknown): boolean {
+export function isHttps(value: unknown): boolean {
   return typeof value === 'string' && /^https:\/\/./i.test(value)
 }
 
@@ -58,9 +61,19 @@ function isDisplayable(shown: JsonMembers, names: KitNames): boolean {
     isTextWithin(shown.body, 4000) &&
     [1, 2, 3].includes(Number(action.type)) &&
     (action.type !== 1 || isTextWithin(action.intent, 4096)) &&
+    names.importances.includes(String(shown.importance)) &&
+    hasLook(shown, names.look) &&
     (shown.style !== 1 ||
       (isTextWithin(shown[names.bigTitle], 1000) && isTextWithin(shown[names.bigBody], 4096))) &&
     (!('badge' in shown) || isBadge(badge, names))
+  )
+}
+
+const looks = { icon: /^\/raw\/./, color: /^#[0-9a-f]{6}$/i }
+
+function hasLook(shown: JsonMembers, allowed: KitNames['look']): boolean {
+  return (['icon', 'color'] as const).every(
+    (name) => !(name in shown) || (allowed.includes(name) && looks[name].test(String(shown[name]))),
   )
 }
 

@@ -14,6 +14,7 @@ import { vendorXOutcomes } from './vendor-x/answers.js'
 
 const receivedAt = Date.UTC(2026, 0, 2, 3)
 const targets = ['a', 'b', 'c'].map((token) => ({ token, badgeCount: null }))
+const ofVersion2 = { targets, credentials: { apiVersion: 2 } } as const
 const accepted = (messageId: string) => ({ kind: 'accepted', messageId })
 
 function answer(body: unknown, status = 200, headers = {}): GatewayAnswer {
@@ -142,38 +143,6 @@ describe('cloud_gw', () => {
   })
 })
 
-describe('vendor_h', () => {
-  const read = (body: unknown, status = 200) => vendorHOutcomes(answer(body, status), { targets })
-
-  it('takes the illegal tokens from the message, which is JSON', () => {
-    const msg = JSON.stringify({ success: 2, failure: 1, illegal_tokens: ['b'] })
-    const outcomes = read({ code: '80100000', msg, requestId: 'r' })
-    expect(kinds(outcomes)).toEqual(['accepted', 'invalid_token', 'accepted'])
-    expect(outcomes[0]).toEqual(accepted('r'))
-  })
-
-  it('knows its codes', () => {
-    const codes = ['80300007', '80200003', '80300002', '80300008', '81000001', '80100017']
-    expect(kindsOf(codes, (code) => read({ code, msg: '' }))).toEqual([
-      'invalid_token?',
-      'auth_expired',
-      'config',
-      'payload',
-      'server_error',
-      'throttled',
-    ])
-    expect(kinds(read('', 401))).toEqual(['auth_expired', 'auth_expired', 'auth_expired'])
-  })
-
-  it('raises an alarm for a code that it does not know, also where the status tells more', () => {
-    const alarm = { kind: 'unknown_code' }
-    expect(read({ code: '81009999' }, 503)[0]).toMatchObject({ kind: 'throttled', alarm })
-    expect(read('<html>', 200)[0]).toMatchObject({ kind: 'server_error', alarm })
-    for (const known of [read({ code: '80300002' }), read('', 503)])
-      expect(known[0]).not.toHaveProperty('alarm')
-  })
-})
-
 describe('vendor_n', () => {
   const read = (body: unknown, status = 200) => vendorNOutcomes(answer(body, status), { targets })
 
@@ -241,7 +210,7 @@ describe('refusals of the set-up', () => {
   const outcomesOf: Readonly<Record<string, (code: string | number) => readonly PushOutcome[]>> = {
     ios_gw: (reason) => [iosOutcome(answer({ reason }, 403))],
     cloud_gw: (status) => [cloudOutcome(answer({ error: { status } }, 403))],
-    vendor_h: (code) => vendorHOutcomes(answer({ code }), { targets }),
+    vendor_h: (code) => vendorHOutcomes(answer({ code }), ofVersion2),
     vendor_n: (code) => vendorNOutcomes(answer({ code }), { targets }),
     vendor_x: (code) => vendorXOutcomes(answer({ code }), { targets, notification }),
     vendor_f: (code) => vendorFOutcomes(answer({ code }), { targets }),
@@ -252,7 +221,7 @@ describe('refusals of the set-up', () => {
   it.each<[string, readonly (string | number)[], readonly (string | number)[]]>([
     ['ios_gw', ['InvalidProviderToken', 'Forbidden', 'BadCertificate'], ['MethodNotAllowed']],
     ['cloud_gw', ['PERMISSION_DENIED'], ['THIRD_PARTY_AUTH_ERROR']],
-    ['vendor_h', [], [80300002, 80300011, 80300013]],
+    ['vendor_h', [80300037], [80300002, 80300011, 80300013]],
     ['vendor_n', [], [404, 10205, 80200020]],
     ['vendor_x', [21301, 22006, 10031], [10036]],
     ['vendor_f', [1006, 110000, 110009], [300, 110031]],
@@ -276,7 +245,7 @@ describe('refusals of the set-up', () => {
     (channel) => {
       const withoutCode = {
         cloud_gw: () => [cloudOutcome(answer('', 403))],
-        vendor_h: () => vendorHOutcomes(answer('', 403), { targets }),
+        vendor_h: () => vendorHOutcomes(answer('', 403), ofVersion2),
         vendor_x: () => vendorXOutcomes(answer('', 403), { targets, notification }),
         vendor_f: () => vendorFOutcomes(answer('', 403), { targets }),
         vendor_v: () => vendorVOutcomes(answer('', 403), { targets }),

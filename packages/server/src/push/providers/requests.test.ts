@@ -66,8 +66,14 @@ const notifications: Readonly<Record<string, PushNotification>> = {
     android: { sound: 'bell', channelId: 'chat', clickAction: 'intent', intent },
     channels: {
       cloud_gw: { icon: 'ic_chat', color: '#3366ff', collapseKey: 'chat' },
-      vendor_h: { channelId: 'chat-h', badgeClass: 'com.example.app.MainActivity' },
-      vendor_n: { badgeClass: 'com.example.app.MainActivity' },
+      vendor_h: {
+        channelId: 'chat-h',
+        badgeClass: 'com.example.app.MainActivity',
+        icon: 'ic_chat',
+        color: '#3366ff',
+        importance: 'high',
+      },
+      vendor_n: { badgeClass: 'com.example.app.MainActivity', importance: 'high' },
       vendor_v: { pushMode: 1, classification: 1 },
     },
   },
@@ -217,22 +223,39 @@ function pretty(json: string): string {
   return stringify(parse(json), null, 2) ?? ''
 }
 
+async function goldenOf(channel: VendorChannel, certificate: Changes): Promise<string> {
+  const parts: string[] = []
+  for (const [name, notification] of Object.entries(notifications)) {
+    const requests = await requestsOf(channel, notification, { certificate })
+    parts.push(`### ${name}`, ...requests.map(describeRequest))
+    if (requests.length === 0) parts.push('(is not sent on this channel)')
+  }
+  const twoDevices = await requestsOf(channel, plain, { certificate, targets: twoTargets })
+  parts.push('### two devices', ...twoDevices.map(describeRequest))
+  const withDefaults = await requestsOf(channel, withBadge, {
+    certificate: { ...certificate, ...defaults },
+  })
+  parts.push('### a badge, and a certificate with defaults', ...withDefaults.map(describeRequest))
+  return `${parts.join('\n\n')}\n`
+}
+
+/** A certificate of version 3 of vendor_h. */
+const version3 = {
+  apiVersion: 3,
+  appKey: '388421841221889963',
+  certificate: JSON.stringify({ ...account, sub_account: 'sub-1', key_id: 'key-1' }),
+  receiptId: 'RCP1',
+} satisfies Changes
+
+it('vendor_h: version 3 makes the requests of its golden file', async () => {
+  const golden = resolve(goldenFolder, 'vendor_h_version_3.http')
+  await expect(await goldenOf('vendor_h', version3)).toMatchFileSnapshot(golden)
+})
+
 describe.each(channels)('%s', (channel) => {
   it('makes the requests of the golden file', async () => {
-    const parts: string[] = []
-    for (const [name, notification] of Object.entries(notifications)) {
-      const requests = await requestsOf(channel, notification)
-      parts.push(`### ${name}`, ...requests.map(describeRequest))
-      if (requests.length === 0) parts.push('(is not sent on this channel)')
-    }
-    parts.push('### two devices')
-    parts.push(...(await requestsOf(channel, plain, { targets: twoTargets })).map(describeRequest))
-    parts.push('### a badge, and a certificate with defaults')
-    parts.push(
-      ...(await requestsOf(channel, withBadge, { certificate: defaults })).map(describeRequest),
-    )
     const golden = resolve(goldenFolder, `${channel}.http`)
-    await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot(golden)
+    await expect(await goldenOf(channel, {})).toMatchFileSnapshot(golden)
   })
 
   it('makes the same request again when it is tried again', async () => {
@@ -336,6 +359,39 @@ describe('without an approved class of messages', () => {
     const [request] = await requestsOf('vendor_n', image, { certificate: { category: undefined } })
     expect(request?.body).toContain('"importance":"LOW"')
     expect(request?.body).not.toContain('"image"')
+  })
+})
+
+describe('importance', () => {
+  const sentWith = async (
+    channel: 'vendor_h' | 'vendor_n',
+    android: PushNotification['android'],
+    certificate: Changes = {},
+  ) => {
+    const image = { ...(notifications.image ?? plain), android }
+    const [request] = await requestsOf(channel, image, { certificate })
+    const body = request?.body ?? ''
+    return [/"importance":"(\w+)"/.exec(body)?.[1], body.includes('"image"')]
+  }
+
+  it.each([
+    ['vendor_h', undefined, 'NORMAL', true],
+    ['vendor_h', 'low', 'LOW', true],
+    ['vendor_h', 'normal', 'NORMAL', true],
+    ['vendor_h', 'high', 'HIGH', true],
+    ['vendor_n', undefined, 'NORMAL', true],
+    // vendor_n refuses pictures of low importance.
+    ['vendor_n', 'low', 'LOW', false],
+    ['vendor_n', 'normal', 'NORMAL', true],
+    ['vendor_n', 'high', 'NORMAL', true],
+  ] as const)('%s: %s is sent as %s; with the picture: %s', async (channel, given, sent, has) => {
+    expect(await sentWith(channel, given ? { importance: given } : {})).toEqual([sent, has])
+  })
+
+  it('vendor_n: is as the push says, also without an approved class', async () => {
+    const noClass = { category: undefined }
+    expect(await sentWith('vendor_n', {}, noClass)).toEqual(['LOW', false])
+    expect(await sentWith('vendor_n', { importance: 'normal' }, noClass)).toEqual(['NORMAL', true])
   })
 })
 

@@ -185,7 +185,22 @@ for (const backend of anyBackend()) {
         ],
       ],
       ['vendor_h', {}, ['gateway_app_id is missing: the client ID', 'app_secret is missing']],
+      [
+        'vendor_h',
+        { gateway_app_id: '1', app_key: '2', app_secret: 'secret', api_version: 3 },
+        ['certificate is missing: api_version 3 needs the JSON file of a service account'],
+      ],
+      [
+        'vendor_h',
+        { certificate: '{"sub_account":"s"}', api_version: 3 },
+        [
+          'app_key is missing: api_version 3 needs the project ID, here or in the file',
+          'certificate has no key_id in its service account',
+          'certificate has no RSA private key that can be read',
+        ],
+      ],
       ['vendor_x', {}, ['app_secret is missing', 'package_name is missing']],
+      ['vendor_n', { api_version: 3 }, ['api_version is an option of vendor_h']],
       ['vendor_f', {}, ['gateway_app_id is missing', 'app_secret is missing']],
       [
         'vendor_v',

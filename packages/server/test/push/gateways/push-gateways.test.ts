@@ -448,6 +448,43 @@ describe('access tokens', () => {
     expect(gateway.access.issued).toBe(0)
   })
 
+  it('vendor_h: version 3 needs that key, and tells ended tokens from those of other projects', async () => {
+    await using providers = newProviders()
+    const { authority } = simulator
+    const model = gatewayModels.vendor_h()
+    await using gateway = await SimulatedGateway.start(model, { authority })
+    const account = { appSecret: '', certificate: model.account, apiVersion: 3 }
+    const certificate = { ...gateway.certificate, ...account }
+    const tokens = ['accept', 'dead', 'wrong'] as const
+    const to = tokens.map((script) => tokenFor('vendor_h', script))
+    expect(await send(providers, 'vendor_h', to, { certificate })).toMatchObject([
+      { kind: 'accepted' },
+      { kind: 'invalid_token', isSuspect: false },
+      { kind: 'config', isOfDevice: true },
+    ])
+    expect(await send(providers, 'vendor_h', to.slice(1), { certificate })).toMatchObject([
+      { kind: 'invalid_token', isSuspect: true },
+      { kind: 'config', isOfDevice: true },
+    ])
+    const everything: PushNotification = {
+      ...aNotification(),
+      kind: 'image',
+      attachmentUrl: 'https://example.com/cat.png',
+      badge: { mode: 'add', count: 1 },
+      android: { clickAction: 'intent', intent: 'app://chat/7', sound: 'bell.mp3' },
+    }
+    const command: PushNotification = { ...aNotification(), kind: 'cmd' }
+    for (const notification of [everything, command])
+      expect(
+        await send(providers, 'vendor_h', to.slice(0, 1), {
+          certificate: { ...certificate, category: 'IM', receiptId: 'RCP1' },
+          notification,
+        }),
+      ).toMatchObject([{ kind: 'accepted' }])
+    expect(gateway.access.issued).toBe(0)
+    expect(await providers.probe(certificate)).toMatchObject({ kind: 'accepted' })
+  })
+
   it.each(['vendor_v', 'vendor_o', 'vendor_n'] as const)(
     '%s: a clock that is wrong is named as the reason',
     async (channel) => {

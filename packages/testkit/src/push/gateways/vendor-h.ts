@@ -1,7 +1,7 @@
-/** vendor_h: OAuth or a signed token of a service account, up to 1000 devices per request. */
+/** vendor_h: OAuth or a signed token of a service account, up to 1000 devices per request, in three versions. */
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
-import { issueForSecret, kitProblem } from '../kit.js'
+import { issueForSecret, type KitNames, kitProblem } from '../kit.js'
 import type {
   GatewayCall,
   GatewayModel,
@@ -11,15 +11,18 @@ import type {
 } from '../model.js'
 import { bearer, jsonReply, member, readJson, textMember, texts } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
+import { messageProblemV3 } from './vendor-h-v3.js'
 
 const tokenPath = '/oauth2/v3/token'
 const clientId = '100000001'
 const projectId = '900000001'
 const secret = 'vendor-h-secret'
-const names = {
+const names: KitNames = {
   clickAction: 'click_action',
   bigTitle: 'big_title',
   bigBody: 'big_body',
+  look: ['icon', 'color'],
+  importances: ['LOW', 'NORMAL', 'HIGH'],
   addNum: 'add_num',
   setNum: 'set_num',
   badgeClass: 'class',
@@ -49,9 +52,10 @@ export function vendorHGateway(): GatewayModel & { readonly account: string } {
     sub_account: 'sub-1',
   }
 
-  function isAuthentic(call: GatewayCall, state: GatewayState): boolean {
+  /** Version 3 takes only tokens that the account signed. */
+  function isAuthentic(call: GatewayCall, state: GatewayState, isVersion3: boolean): boolean {
     const token = bearer(call)
-    if (state.access.accepts(token)) return true
+    if (!isVersion3 && state.access.accepts(token)) return true
     const jwt = verifyJwt(token, 'PS256', publicKey)
     const { iss, aud, exp } = jwt?.claims ?? {}
     return (
@@ -69,24 +73,59 @@ export function vendorHGateway(): GatewayModel & { readonly account: string } {
     authPath: tokenPath,
     answer(call, state): GatewayReply {
       if (call.path === tokenPath) return issueForSecret(call, state, { clientId, secret })
+      const isVersion3 = call.path === `/v3/${projectId}/messages:send`
       const paths = [`/v1/${clientId}/messages:send`, `/v2/${projectId}/messages:send`]
-      if (!paths.includes(call.path)) return vendorHReply(404, '80300002', 'no such app')
-      if (!isAuthentic(call, state)) return vendorHReply(401, '80200003', 'token expired')
-      const message = member(readJson(call.body), 'message')
+      if (!isVersion3 && !paths.includes(call.path))
+        return vendorHReply(404, '80300002', 'no such app')
+      if (!isAuthentic(call, state, isVersion3))
+        return vendorHReply(401, isVersion3 ? '80200001' : '80200003', 'not authentic')
+      const body = readJson(call.body) ?? {}
+      if (isVersion3) {
+        const problem = messageProblemV3(body, call.headers['push-type'])
+        if (problem !== null) return vendorHReply(400, problem, 'bad message')
+        const tokens = texts(member(body, 'target').token)
+        return vendorHSend(
+          tokens,
+          textMember(member(body, 'pushOptions'), 'biTag'),
+          state,
+          byReason,
+        )
+      }
+      const message = member(body, 'message')
       const problem = kitProblem(message, names, codes)
       if (problem !== null) return vendorHReply(400, String(problem), 'bad message')
-      return vendorHSend(
-        texts(message.token),
-        textMember(member(message, 'android'), 'bi_tag'),
-        state,
-      )
+      const tag = textMember(member(message, 'android'), 'bi_tag')
+      return vendorHSend(texts(message.token), tag, state, inOneList)
     },
     receipts: (deliveries, { url, now }) =>
       deliveries.length === 0 ? [] : [vendorHReceipt(deliveries, url, now)],
   }
 }
 
-function vendorHSend(tokens: readonly string[], tag: string, state: GatewayState): GatewayReply {
+/** Members of the answer about illegal tokens. */
+type IllegalMembers = (tokens: readonly string[], state: GatewayState) => object
+
+/** Versions 1 and 2; when all tokens are illegal, the answer names none. */
+const inOneList: IllegalMembers = (tokens) => ({ illegal_tokens: tokens })
+
+/** Version 3. */
+const byReason: IllegalMembers = (tokens, state) => {
+  const ended = tokens.filter((token) => state.scriptOf(token) === 'dead')
+  const foreign = tokens.filter((token) => state.scriptOf(token) === 'wrong')
+  return {
+    illegalTokens: {
+      ...(ended.length > 0 && { tokenFormatError: ended }),
+      ...(foreign.length > 0 && { noRight: foreign }),
+    },
+  }
+}
+
+function vendorHSend(
+  tokens: readonly string[],
+  tag: string,
+  state: GatewayState,
+  illegalMembers: IllegalMembers,
+): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
@@ -94,14 +133,19 @@ function vendorHSend(tokens: readonly string[], tag: string, state: GatewayState
   const answer = whole && scripted[whole]
   if (answer) return vendorHReply(...answer, 'simulated')
   const illegal = tokens.filter((token) => ['dead', 'wrong'].includes(state.scriptOf(token)))
-  if (illegal.length === tokens.length)
-    return vendorHReply(200, '80300007', 'all tokens are invalid')
+  const members = illegalMembers(illegal, state)
+  if (illegal.length === tokens.length) {
+    const words = { failure: illegal.length, ...members }
+    return illegalMembers === byReason
+      ? vendorHReply(400, '80300007', JSON.stringify(words))
+      : vendorHReply(200, '80300007', 'all tokens are invalid')
+  }
   const messageId = state.nextId()
   for (const token of tokens)
     if (!illegal.includes(token)) state.deliver({ messageId, token, tag, receiptUrl: '' })
   if (illegal.length === 0) return vendorHReply(200, '80000000', 'Success', messageId)
   const success = tokens.length - illegal.length
-  const partial = { success, failure: illegal.length, illegal_tokens: illegal }
+  const partial = { success, failure: illegal.length, ...members }
   return vendorHReply(200, '80100000', JSON.stringify(partial), messageId)
 }
 

@@ -12,6 +12,8 @@ const names = {
   clickAction: 'clickAction',
   bigTitle: 'bigTitle',
   bigBody: 'bigBody',
+  look: [],
+  importances: ['LOW', 'NORMAL'],
   addNum: 'addNum',
   setNum: 'setNum',
   badgeClass: 'badgeClass',

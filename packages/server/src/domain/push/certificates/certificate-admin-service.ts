@@ -159,6 +159,7 @@ export class CertificateAdminService {
     const inspection = await this.options.inspector.inspect(gateway)
     const violations = [
       ...inspection.faults.map(({ field, text }) => `${parameterOf(field)} ${text}`),
+      ...foreignOptions(draft),
       ...endpointViolations(draft.options),
     ]
     if (violations.length > 0) throw new AppError('invalid_parameter', violations.join('; '))
@@ -248,6 +249,24 @@ function fingerprintOf({ app_secret, certificate }: CertificateSecrets): string 
 /** In operator operations app_id is the application of this service. */
 function parameterOf(field: CertificateField): string {
   return field === 'app_id' ? 'gateway_app_id' : field
+}
+
+/** Options that only some channels have. */
+const optionChannels = {
+  api_version: ['vendor_h'],
+} as const satisfies Partial<Record<keyof CertificateOptions, readonly VendorChannel[]>>
+
+/** Returns the faults of options that say something about another channel. */
+function foreignOptions({
+  channel,
+  options,
+}: Pick<CertificateDraft, 'channel' | 'options'>): string[] {
+  return Object.entries<readonly VendorChannel[]>(optionChannels)
+    .filter(
+      ([name, channels]) =>
+        options[name as keyof CertificateOptions] && !channels.includes(channel),
+    )
+    .map(([name, channels]) => `${name} is an option of ${channels.join(' and ')}`)
 }
 
 function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): string[] {

@@ -4,6 +4,7 @@ import { notificationTooLarge } from '../content/answers.js'
 import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'
 import {
+  actionOfIntent,
   appData,
   channelOptions,
   imageOf,
@@ -91,7 +92,7 @@ function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget
   const { badge, isSilent, priority } = notification
   const options = channelOptions(notification, 'cloud_gw')
   const count = badge?.mode === 'set' ? badge.count : badge && badgeCount
-  const action = /[;#]action=([^;]+)/.exec(intentOf(options) ?? '')?.[1]
+  const action = actionOfIntent(intentOf(options) ?? '')
   return {
     ...(options.channelId ? { channel_id: options.channelId } : {}),
     ...(options.icon ? { icon: options.icon } : {}),

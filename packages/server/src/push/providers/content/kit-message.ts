@@ -13,14 +13,14 @@ import {
 } from './options.js'
 
 const maxTtlSeconds = 1_296_000
-const maxBadge = 99
+export const maxKitBadge = 99
 
 export type KitChannel = 'vendor_h' | 'vendor_n'
 
 /** Members of the shared message that differ between the two vendors. */
 export interface KitStyle {
   readonly channel: KitChannel
-  readonly importance: 'LOW' | 'NORMAL'
+  readonly importance: 'LOW' | 'NORMAL' | 'HIGH'
   /** Returns members of `android` that only this vendor has. */
   android(notification: PushNotification): Readonly<Record<string, unknown>>
   /** Returns members of the displayed notification that only this vendor has. */
@@ -45,7 +45,7 @@ export function kitMessage(notification: PushNotification, style: KitStyle, now:
     data: stringifyJson(data),
     ...(isData ? {} : { notification: { ...texts, ...(image === null ? {} : { image }) } }),
     android: {
-      ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
+      ttl: `${kitTtlSeconds(notification, now)}s`,
       bi_tag: receiptTag,
       ...style.android(notification),
       ...(isData ? {} : { notification: kitDisplay(notification, style) }),
@@ -78,19 +78,27 @@ function kitTexts(notification: PushNotification, { isBodyLong }: KitStyle) {
   return { title, body: (isBodyLong && notification.bigText) || body }
 }
 
+function kitImage(notification: PushNotification, { refusesImages }: KitStyle) {
+  return refusesImages ? null : secureImage(notification)
+}
+
 /**
  * Both vendors refuse the whole message for an image without https. Such an image goes to the app
  * as other attachments do.
  */
-function kitImage(notification: PushNotification, { refusesImages }: KitStyle) {
-  const url = refusesImages ? null : imageOf(notification)
+export function secureImage(notification: PushNotification): string | null {
+  const url = imageOf(notification)
   return url !== null && /^https:/i.test(url) ? url : null
+}
+
+export function kitTtlSeconds(notification: PushNotification, now: number): number {
+  return ttlSeconds(notification, { now, max: maxTtlSeconds })
 }
 
 /** The vendor refuses a number without a class, so without a class the badge stays as it is. */
 function kitBadge(badge: BadgeChange | null, badgeClass: string | undefined) {
   if (badge === null || !badgeClass) return null
-  const count = Math.min(badge.count, maxBadge)
+  const count = Math.min(badge.count, maxKitBadge)
   if (badge.mode === 'set') return { set_num: count, class: badgeClass }
   return count === 0 ? null : { add_num: count, class: badgeClass }
 }

@@ -39,6 +39,11 @@ export function intentOf({ clickAction, intent }: ChannelOptions): string | null
   return clickAction === 'intent' && intent !== undefined && intent !== '' ? intent : null
 }
 
+/** The action in the URI of an Android intent. */
+export function actionOfIntent(intent: string): string | undefined {
+  return /[;#]action=([^;]+)/.exec(intent)?.[1]
+}
+
 /** The URL of the picture to display, or null. */
 export function imageOf({ kind, attachmentUrl }: PushNotification): string | null {
   return kind === 'image' && attachmentUrl !== '' ? attachmentUrl : null

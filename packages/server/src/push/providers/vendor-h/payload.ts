@@ -1,4 +1,4 @@
-/** Requests of vendor_h: downlink message API of its Push Kit, v1 and v2. */
+/** Requests of vendor_h: downlink message API of its Push Kit, versions 1 to 3. */
 import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
@@ -8,6 +8,7 @@ import { jsonBytes, jsonRequest } from '../content/requests.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorHCredentials } from './credentials.js'
+import { messageV3, pushTypeOf } from './message-v3.js'
 
 const host = 'https://push-api.cloud.huawei.com'
 const maxMessageBytes = 4096
@@ -15,24 +16,34 @@ const maxMessageBytes = 4096
 /** Builds the request for up to 1000 devices. */
 export function vendorHRequest(batch: PushBatch<VendorHCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets, authToken, now } = batch
-  const style = vendorHStyle(certificate)
-  const message = fit(notification, (content) => kitMessage(content, style, now), {
-    sizeOf: jsonBytes,
-    maxBytes: maxMessageBytes,
-    notes: batch.notes,
-  })
+  const url = sendUrl(certificate, host) + credentials.sendPath
+  const authorization = `Bearer ${authToken}`
+  const token = targets.map((target) => target.token)
+  // The tokens do not count.
+  const limit = { sizeOf: jsonBytes, maxBytes: maxMessageBytes, notes: batch.notes }
+  if (credentials.apiVersion === 3) {
+    const message = fit(notification, (part) => messageV3(part, certificate, now), limit)
+    if (message === null) return notificationTooLarge
+    const headers = { authorization, 'push-type': pushTypeOf(notification) }
+    return jsonRequest(url, { ...message, target: { token } }, headers)
+  }
+  const style = vendorHStyle(certificate, notification)
+  const message = fit(notification, (part) => kitMessage(part, style, now), limit)
   if (message === null) return notificationTooLarge
-  return jsonRequest(
-    sendUrl(certificate, host) + credentials.sendPath,
-    { validate_only: false, message: { token: targets.map(({ token }) => token), ...message } },
-    { authorization: `Bearer ${authToken}` },
-  )
+  const body = { validate_only: false, message: { token, ...message } }
+  return jsonRequest(url, body, { authorization })
 }
 
-function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
+const importances = { low: 'LOW', normal: 'NORMAL', high: 'HIGH' } as const
+
+function vendorHStyle(
+  { environment, category }: GatewayCertificate,
+  notification: PushNotification,
+): KitStyle {
+  const { icon, color, importance } = channelOptions(notification, 'vendor_h')
   return {
     channel: 'vendor_h',
-    importance: 'NORMAL',
+    importance: importances[importance ?? 'normal'],
     isBodyLong: false,
     refusesImages: false,
     android: ({ priority }) => ({
@@ -44,8 +55,10 @@ function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
       target_user_type: environment === 'development' ? 1 : 0,
       ...(category === undefined ? {} : { category }),
     }),
-    display: (notification) => ({
-      ...channelAndSound(notification),
+    display: (content) => ({
+      ...channelAndSound(content),
+      ...(icon ? { icon: rawPath(icon) } : {}),
+      ...(color ? { color } : {}),
       foreground_show: true,
     }),
   }
@@ -53,10 +66,14 @@ function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
 
 function channelAndSound(notification: PushNotification) {
   const { sound: name, channelId } = channelOptions(notification, 'vendor_h')
-  const path = name && (name.startsWith('/') ? name : `/raw/${name}`)
   return {
     ...(channelId ? { channel_id: channelId } : {}),
     ...(notification.isSilent ? { default_sound: false } : {}),
-    ...(!notification.isSilent && path ? { sound: path, default_sound: false } : {}),
+    ...(!notification.isSilent && name ? { sound: rawPath(name), default_sound: false } : {}),
   }
+}
+
+/** The path of a file in the app, from its name. */
+function rawPath(name: string): string {
+  return name.startsWith('/') ? name : `/raw/${name}`
 }

@@ -1,12 +1,16 @@
+import { chunksOf } from '../../../lib/chunks.js'
+import type { PushOutcome } from '../../sender.js'
 import { signJwt } from '../content/jwt.js'
 import { clientCredentialsToken, issuedToken } from '../content/oauth.js'
 import {
   type AuthScheme,
+  type CallGateway,
   defaultLimits,
   type GatewayProtocol,
+  type PushBatch,
   sendTogether,
 } from '../runtime/protocol.js'
-import { vendorHOutcomes } from './answers.js'
+import { uncheckedPicture, vendorHOutcomes } from './answers.js'
 import { readVendorHCredentials, type VendorHCredentials } from './credentials.js'
 import { vendorHRequest } from './payload.js'
 
@@ -26,7 +30,7 @@ const vendorHAuth: AuthScheme<VendorHCredentials> = {
   },
 }
 
-/** Huawei's Push Kit, v1 and v2. */
+/** Huawei's Push Kit, versions 1 to 3. */
 export const vendorHProtocol: GatewayProtocol<VendorHCredentials> = {
   channel: 'vendor_h',
   limits: {
@@ -38,5 +42,31 @@ export const vendorHProtocol: GatewayProtocol<VendorHCredentials> = {
   },
   auth: vendorHAuth,
   readCredentials: readVendorHCredentials,
-  send: sendTogether(vendorHRequest, vendorHOutcomes),
+  async send(batch, call) {
+    const isTest =
+      batch.credentials.apiVersion === 3 && batch.certificate.environment === 'development'
+    const parts = isTest ? chunksOf(batch.targets, targetsPerTest) : [batch.targets]
+    const outcomes = await Promise.all(
+      parts.map((targets) => sendPart({ ...batch, targets }, call)),
+    )
+    return outcomes.flat()
+  },
+}
+
+/** Version 3 takes fewer tokens in a test message. */
+const targetsPerTest = 10
+
+const sendOnce = sendTogether(vendorHRequest, vendorHOutcomes)
+
+/** Sends without the picture when the vendor, which checks pictures in advance, does not know it. */
+async function sendPart(
+  batch: PushBatch<VendorHCredentials>,
+  call: CallGateway,
+): Promise<readonly PushOutcome[]> {
+  const outcomes = await sendOnce(batch, call)
+  const isUncheckedPicture = outcomes.every(
+    (outcome) => outcome.kind === 'payload' && outcome.code === uncheckedPicture,
+  )
+  if (!isUncheckedPicture || batch.notification.kind !== 'image') return outcomes
+  return sendOnce({ ...batch, notification: { ...batch.notification, kind: 'text' } }, call)
 }

@@ -1,8 +1,9 @@
 /** Requests of vendor_n ("Sending messages" of its push service). */
-import type { GatewayCertificate, Refusal } from '../../sender.js'
+import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { type KitStyle, kitMessage } from '../content/kit-message.js'
+import { channelOptions } from '../content/options.js'
 import { jsonBytes, jsonRequest } from '../content/requests.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
@@ -14,7 +15,7 @@ const maxMessageBytes = 4096
 /** Builds the request for up to 1000 devices. */
 export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets, authToken, now } = batch
-  const style = vendorNStyle(certificate)
+  const style = vendorNStyle(certificate, notification)
   const message = fit(notification, (content) => vendorNSpelling(kitMessage(content, style, now)), {
     sizeOf: jsonBytes,
     maxBytes: maxMessageBytes,
@@ -29,9 +30,15 @@ export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayReq
   )
 }
 
-/** Messages other than advertising need an approved class. */
-function vendorNStyle({ environment, category }: GatewayCertificate): KitStyle {
-  const importance = category === undefined ? 'LOW' : 'NORMAL'
+/** Messages other than advertising, which is of low importance, need an approved class. */
+function vendorNStyle(
+  { environment, category }: GatewayCertificate,
+  notification: PushNotification,
+): KitStyle {
+  const byClass = category === undefined ? 'low' : 'normal'
+  const { importance: wanted = byClass } = channelOptions(notification, 'vendor_n')
+  // The vendor has no high importance.
+  const importance = wanted === 'low' ? 'LOW' : 'NORMAL'
   return {
     channel: 'vendor_n',
     importance,
