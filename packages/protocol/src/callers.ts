@@ -39,6 +39,14 @@ const rules = {
     groupHeader: false,
     description: 'A user token, or an Admin token with a user_id header.',
   },
+  /** Concerns the device of the token, which an Admin token does not have. */
+  device: {
+    tokens: ['user'],
+    subject: 'unused',
+    subjectExists: false,
+    groupHeader: false,
+    description: 'A user token of a login with device_guid.',
+  },
   /**
    * Concerns a conversation of one user, as `user`. If the conversation is a group, an Admin token
    * needs no user, and may belong to an admin of the group (rules C4, E7). The operation names its

@@ -3,7 +3,7 @@ import * as enums from './enums.js'
 
 const enumerations = Object.entries<unknown>(enums).filter(
   (entry): entry is [string, enums.Enumeration] =>
-    typeof entry[1] === 'object' && !Array.isArray(entry[1]),
+    entry[0] !== 'pushChannelProducts' && typeof entry[1] === 'object' && !Array.isArray(entry[1]),
 )
 
 describe('an enumeration', () => {

@@ -59,7 +59,7 @@ for (const backend of anyBackend()) {
       const asAdmin = await world.server.api
         .admin({ userId: user.id })
         .call('POST', '/push/report', { body: { task_id: taskId } })
-      expect(asAdmin.code).toBe(answerCode.push_task_not_found)
+      expect(asAdmin.code).toBe(answerCode.no_permission)
       expect((await report(user, taskId + 1)).code).toBe(answerCode.push_task_not_found)
       expect(await world.counts(taskId)).toEqual({ ios_gw_target: 1, ios_gw_sent: 1 })
     })

@@ -16,9 +16,9 @@ export const reportPush = operation({
   tag,
   summary: 'Tells that a push has reached the device of the token.',
   description:
-    'Safe to repeat. The token must be tied to a device, and the push must be for that device; ' +
-    'else 12011.',
-  callers: 'user',
+    'Safe to repeat. 12011 when the push is not for the device, or the login of the token has no ' +
+    'device.',
+  callers: 'device',
   body: {
     task_id: id('task ID: member `hermod.task_id` of the push'),
     action: optional(

@@ -55,6 +55,7 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     const namesOthers = group !== 'nobody' || !['nobody', 'own'].includes(user)
     return namesOthers || !opens('user') ? { refused: 'no_permission' } : reaches
   }
+  if (!opens('admin')) return { refused: 'no_permission' }
   // The conversation of the fixtures is that with a friend.
   const isAboutFriend = operation.callers === 'party'
   if (isAboutFriend && group !== 'nobody') return { reaches: true, error: 'no_permission' }

@@ -36,7 +36,10 @@ export class ReportService {
   ): Promise<void> {
     const { database, deliveries, clock } = this.options
     if (deviceSn === null)
-      throw new AppError('push_task_not_found', 'the token is not tied to a device')
+      throw new AppError(
+        'push_task_not_found',
+        'the login of the token has no device; log in with device_guid',
+      )
     const confirmation: Confirmation = { kind, code: 'app', at: clock.now() }
     const ofUser = await database.read((db) => deliveries.listOfUser(db, { appId, taskId }, userId))
     const delivery = ofUser.find((each) => each.deviceSn === deviceSn)
