@@ -50,11 +50,26 @@ export function vendorNReceipts(body: string): PushReceipt[] {
   return kitReceipts(body, vendorNStatuses)
 }
 
-function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
+/**
+ * Tests whether a request reports nothing, as the one with which the vendor's console tests the
+ * address. It needs no signature, since it changes nothing.
+ */
+export function isTestOfAddress(body: string): boolean {
+  try {
+    return readStatuses(body).length === 0
+  } catch {
+    return false
+  }
+}
+
+/** @throws ReceiptError */
+function readStatuses(body: string): readonly unknown[] {
   const members = body.trim() === '' ? {} : readMembers(readJsonText(body, 'the body'), 'the body')
-  // The vendor's console tests the address with a request that reports nothing.
-  if (!('statuses' in members)) return []
-  return readList(members.statuses, 'statuses').map((item) => {
+  return 'statuses' in members ? readList(members.statuses, 'statuses') : []
+}
+
+function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
+  return readStatuses(body).map((item) => {
     const entry = readMembers(item, 'a status')
     // Version 2 of the receipts has these two one level below.
     const place =

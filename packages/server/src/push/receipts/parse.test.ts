@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { isSignedByVendorH } from './kit.js'
+import { isSignedByVendorH, isTestOfAddress } from './kit.js'
 import { parseReceipts, receiptAnswer } from './parse.js'
 import { type ReceiptChannel, ReceiptError, receiptChannels } from './receipt.js'
 import { isSentByVendorF } from './vendor-f.js'
@@ -116,10 +116,14 @@ describe('parseReceipts', () => {
   it.each(['vendor_h', 'vendor_n'] as const)(
     '%s: a test of the address by the console reports nothing',
     (channel) => {
-      for (const body of ['', '{}', '{"test":true}', '{"statuses":[]}'])
+      for (const body of ['', '{}', '{"test":true}', '{"statuses":[]}']) {
         expect(parseReceipts(channel, body)).toEqual([])
+        expect(isTestOfAddress(body)).toBe(true)
+      }
       for (const body of ['[]', '{"statuses":{}}', '{"statuses":['])
         expect(() => parseReceipts(channel, body)).toThrow(ReceiptError)
+      for (const body of ['[]', 'x', '{"statuses":{}}', bodies[channel]])
+        expect(isTestOfAddress(body)).toBe(false)
     },
   )
 
