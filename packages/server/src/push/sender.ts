@@ -208,6 +208,11 @@ export interface IosOptions {
 /** A change of a live activity on iOS; times in seconds since 1970, 0 or unset: none. */
 export interface LiveActivityChange {
   readonly event: (typeof liveActivityEvents)[number]
+  /**
+   * Time of the change, equal for every try: a device ignores a change that is older than its last
+   * one.
+   */
+  readonly timestamp?: number
   readonly contentState?: Readonly<Record<string, unknown>>
   readonly attributesType?: string
   readonly attributes?: Readonly<Record<string, unknown>>

@@ -4,8 +4,8 @@
  */
 import { androidChannels } from '../../enums.js'
 import type { ErrorName } from '../../errors.js'
-
-type Fields = Readonly<Record<string, unknown>>
+import { type Fields, isFields, jsonBytes } from './fields-of-body.js'
+import { pushTypeFaults } from './push-type-faults.js'
 
 const audienceLists = ['tag', 'alias', 'user_id', 'push_token'] as const
 const vendorBlocks = ['android', ...androidChannels] as const
@@ -24,10 +24,11 @@ export function notifyError(violations: readonly string[]): ErrorName {
  * Violations of a push body beyond its types; each text begins with the name of the field. A member
  * that could not be decoded is undefined, and the schema reports it.
  */
-export function notifyFaults({ audience, message }: Fields): string[] {
+export function notifyFaults({ audience, setting, message }: Fields): string[] {
   return [
     ...(isFields(audience) ? audienceFaults(audience) : []),
     ...(isFields(message) ? messageFaults(message) : []),
+    ...(isFields(message) ? pushTypeFaults(message, isFields(setting) ? setting : {}) : []),
   ]
 }
 
@@ -75,14 +76,9 @@ function timeFaults({ show_begin_time: begin, show_end_time: end }: Fields): str
 
 function extFaults({ ext }: Fields): string[] {
   if (ext === undefined) return []
-  const text = JSON.stringify(ext, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
-  return utf8Length(text) > extBytes
+  return jsonBytes(ext) > extBytes
     ? [`message.ext must have at most ${extBytes} bytes as JSON`]
     : []
-}
-
-function utf8Length(text: string): number {
-  return encodeURIComponent(text).replaceAll(/%../g, '.').length
 }
 
 function intentFaults(name: string, block: unknown): string[] {
@@ -90,8 +86,4 @@ function intentFaults(name: string, block: unknown): string[] {
   return !('intent' in block) || block.intent === ''
     ? [`message.${name}.intent is required when click_action is intent`]
     : []
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

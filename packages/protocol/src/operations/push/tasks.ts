@@ -88,7 +88,10 @@ function words(description: string, maxLength = 1024, examples: readonly string[
 
 function locArguments(of: string) {
   return optional(
-    list(string(), { description: `texts in the places of the ${of}; at most 10`, maxItems: 10 }),
+    list(string({ maxLength: 256 }), {
+      description: `texts in the places of the ${of}; at most 10`,
+      maxItems: 10,
+    }),
   )
 }
 
@@ -159,20 +162,21 @@ const ios = object(
     ),
     interruption_level: optional(
       stringEnum(interruptionLevels, {
-        description: 'urgency on the device; time-sensitive and critical need a right of the app',
+        description:
+          'urgency on the device; time-sensitive and critical need a right of the app; critical sounds at full volume; passive: a change of a live activity goes out with low priority',
       }),
     ),
     relevance_score: optional(
       double({ description: 'place in the summary of notifications', minimum: 0, maximum: 1 }),
     ),
-    title_loc_key: words('key of the title in the texts of the app'),
+    title_loc_key: words('key of the title in the texts of the app; replaces title'),
     title_loc_args: locArguments('title'),
-    loc_key: words('key of the text in the texts of the app'),
+    loc_key: words('key of the text in the texts of the app; replaces body and big_text'),
     loc_args: locArguments('text'),
     push_type: optional(
       stringEnum(apnsPushTypes, {
         description:
-          'alert (default), voip, liveactivity; it reaches the tokens of certificates with this push_type',
+          'the push goes to tokens of certificates with this push_type only, default alert; voip: a call, which other channels show as a notification, and which ends a minute after it begins unless show_end_time says otherwise; liveactivity: reaches ios_gw only, also devices that are connected',
       }),
     ),
     live_activity: optional(

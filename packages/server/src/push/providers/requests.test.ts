@@ -62,6 +62,8 @@ const notifications: Readonly<Record<string, PushNotification>> = {
       contentAvailable: true,
       mutableContent: true,
       collapseId: 'own-id',
+      interruptionLevel: 'time-sensitive',
+      relevanceScore: 0.75,
     },
     android: { sound: 'bell', channelId: 'chat', clickAction: 'intent', intent },
     channels: {

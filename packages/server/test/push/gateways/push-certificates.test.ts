@@ -208,7 +208,15 @@ for (const backend of anyBackend()) {
         ['gateway_app_id must be a number', 'app_key is missing', 'app_secret is missing'],
       ],
       ['vendor_o', {}, ['app_key is missing', 'app_secret is missing: the MasterSecret']],
-      ['vendor_n', {}, ['gateway_app_id is missing', 'app_key is missing: the client ID']],
+      [
+        'vendor_n',
+        { push_type: 'voip' },
+        [
+          'push_type is an option of ios_gw',
+          'gateway_app_id is missing',
+          'app_key is missing: the client ID',
+        ],
+      ],
       [
         'vendor_f',
         {
@@ -249,8 +257,10 @@ for (const backend of anyBackend()) {
       expect((await set('com.other', 'open sesame')).envelope.message).toContain(
         'gateway_app_id must be com.example.app, as in the certificate',
       )
-      // Topics such as this one have the same certificate.
-      expect((await set('com.example.app.voip', 'open sesame')).code).toBe(200)
+      expect((await set('com.example.app.voip', 'open sesame')).envelope.message).toContain(
+        'gateway_app_id must be the bundle ID com.example.app; instead of the suffix .voip, set push_type (--push-type) to voip',
+      )
+      expect((await set('com.example.app', 'open sesame')).code).toBe(200)
       const { message } = (await set('com.example.app', 'guess-4711')).envelope
       expect(message).toContain('is it a .p12 file as base64, and app_secret its passphrase?')
       expect(message).not.toContain('guess-4711')

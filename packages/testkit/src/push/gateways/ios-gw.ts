@@ -6,9 +6,18 @@ import { bearer, byteLength, jsonReply, member, readJson } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const maxPayloadBytes = 4096
+const maxCallBytes = 5120
+/** Tokens whose topic the gateway remembers. */
+const maxKnownTokens = 10_000
 const tokenLifeSeconds = 3600
 const minTokenChangeSeconds = 20 * 60
-const pushTypes = ['alert', 'background', 'voip']
+/** Push types, with the suffixes of their topics. */
+const topicSuffixes: Readonly<Record<string, string>> = {
+  alert: '',
+  background: '',
+  voip: '.voip',
+  liveactivity: '.push-type.liveactivity',
+}
 
 const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string]>>> = {
   dead: [410, 'Unregistered'],
@@ -35,7 +44,9 @@ export function iosGateway(): GatewayModel {
   function authenticate(call: GatewayCall, state: GatewayState): JsonReply | null {
     const token = bearer(call)
     if (token === '')
-      return call.clientUid === topic ? null : iosFailure(403, 'MissingProviderToken')
+      return call.clientUid !== '' && topicsOf(call.clientUid, topic).length > 0
+        ? null
+        : iosFailure(403, 'MissingProviderToken')
     const jwt = verifyJwt(token, 'ES256', publicKey)
     if (jwt === null || jwt.header.kid !== keyId || jwt.claims.iss !== teamId)
       return iosFailure(403, 'InvalidProviderToken')
@@ -56,7 +67,11 @@ export function iosGateway(): GatewayModel {
       const denied = authenticate(call, state)
       if (denied) return denied
       if (!/^([0-9a-f]{2}){4,}$/.test(token)) return iosFailure(400, 'BadDeviceToken')
-      const problem = headerProblem(call, topic) ?? bodyProblem(call)
+      const problem =
+        topicProblem(call, topic) ??
+        tokenProblem(call, token, state) ??
+        headerProblem(call) ??
+        bodyProblem(call)
       if (problem) return iosFailure(...problem)
       const script = state.wholeScript([token]) ?? state.scriptOf(token)
       if (script === 'slow') return 'silence'
@@ -94,24 +109,61 @@ function changesTooOften(issuedAt: number, { memory }: GatewayState): boolean {
   return isTooSoon
 }
 
-function headerProblem({ headers }: GatewayCall, topic: string): [number, string] | null {
-  if (headers['apns-topic'] === undefined) return [400, 'MissingTopic']
-  if (headers['apns-topic'] !== topic) return [400, 'TopicDisallowed']
-  if (!pushTypes.includes(headers['apns-push-type'] ?? '')) return [400, 'InvalidPushType']
+/**
+ * Topics of a client certificate; "" is a signing key. A file of an app names its own topic and that
+ * of its calls, a file of VoIP services only the latter.
+ */
+function topicsOf(uid: string, bundleId: string): string[] {
+  const calls = bundleId + topicSuffixes.voip
+  if (uid === '') return Object.values(topicSuffixes).map((suffix) => bundleId + suffix)
+  if (uid === calls) return [calls]
+  return uid === bundleId ? [bundleId, calls] : []
+}
+
+type Problem = readonly [status: number, reason: string]
+
+function topicProblem({ headers, clientUid }: GatewayCall, bundleId: string): Problem | null {
+  const { 'apns-topic': topic, 'apns-push-type': pushType = '' } = headers
+  if (topic === undefined) return [400, 'MissingTopic']
+  const uid = headers.authorization === undefined ? clientUid : ''
+  if (!topicsOf(uid, bundleId).includes(topic)) return [400, 'TopicDisallowed']
+  const suffix = topicSuffixes[pushType]
+  return suffix === undefined || topic !== bundleId + suffix ? [400, 'InvalidPushType'] : null
+}
+
+/** The app gets a token for each topic; a token belongs to the first topic that is used with it. */
+function tokenProblem(
+  { headers }: GatewayCall,
+  token: string,
+  state: GatewayState,
+): Problem | null {
+  const topic = headers['apns-topic'] ?? ''
+  const key = `topic of ${token}`
+  const own = state.memory.get(key) ?? topic
+  if (state.memory.size < maxKnownTokens) state.memory.set(key, own)
+  return own === topic ? null : [400, 'DeviceTokenNotForTopic']
+}
+
+function headerProblem({ headers }: GatewayCall): Problem | null {
   if (!/^(10|5)$/.test(headers['apns-priority'] ?? '10')) return [400, 'BadPriority']
   if (!/^\d+$/.test(headers['apns-expiration'] ?? '0')) return [400, 'BadExpirationDate']
   if (Buffer.byteLength(headers['apns-collapse-id'] ?? '') > 64) return [400, 'BadCollapseId']
   return null
 }
 
-function bodyProblem({ headers, body }: GatewayCall): [number, string] | null {
+function bodyProblem({ headers, body }: GatewayCall): Problem | null {
+  const pushType = headers['apns-push-type']
   if (body === '') return [400, 'PayloadEmpty']
-  if (Buffer.byteLength(body) > maxPayloadBytes) return [413, 'PayloadTooLarge']
+  const maxBytes = pushType === 'voip' ? maxCallBytes : maxPayloadBytes
+  if (Buffer.byteLength(body) > maxBytes) return [413, 'PayloadTooLarge']
   const payload = readJson(body)
-  if (payload === null || byteLength(member(payload, 'aps')) <= 2) return [400, 'PayloadEmpty']
+  if (payload === null) return [400, 'PayloadEmpty']
+  // An app of calls reads the members beside aps, which may be absent.
+  if (pushType === 'voip') return null
   const aps = member(payload, 'aps')
-  const isBackground = headers['apns-push-type'] === 'background'
-  if (!isBackground) return 'alert' in aps ? null : [400, 'InvalidPushType']
+  if (byteLength(aps) <= 2) return [400, 'PayloadEmpty']
+  if (pushType === 'liveactivity') return null
+  if (pushType !== 'background') return 'alert' in aps ? null : [400, 'InvalidPushType']
   if (headers['apns-priority'] !== '5') return [400, 'BadPriority']
   return aps['content-available'] === 1 && !('alert' in aps) ? null : [400, 'InvalidPushType']
 }

@@ -16,6 +16,7 @@ export type Suppression =
   /** The user's own settings. */
   | 'no_push'
   | 'quiet_hours'
+  | 'details_hidden'
   | 'user_disabled'
   /** The reasons of messages. */
   | 'contact_muted'
@@ -29,6 +30,7 @@ export type Suppression =
   | 'no_certificate'
   | 'not_connected'
   | 'no_channel_of_the_sequence'
+  | 'no_push_type'
   | 'device_paused'
   | 'malformed_token'
 

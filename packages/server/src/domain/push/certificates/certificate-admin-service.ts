@@ -254,6 +254,7 @@ function parameterOf(field: CertificateField): string {
 /** Options that only some channels have. */
 const optionChannels = {
   api_version: ['vendor_h'],
+  push_type: ['ios_gw'],
 } as const satisfies Partial<Record<keyof CertificateOptions, readonly VendorChannel[]>>
 
 /** Returns the faults of options that say something about another channel. */

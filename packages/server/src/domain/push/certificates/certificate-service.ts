@@ -54,13 +54,16 @@ export class CertificateService implements KnownCertificates {
   }
 
   /**
-   * Returns the oldest certificate of a gateway (rule G6).
+   * Returns the oldest certificate of a gateway for notifications that the system shows (rule G6).
    *
    * @throws AppError push_certificate_not_found
    */
   async first(appId: string, { channel, environment }: GatewayKind): Promise<PushCertificateEntry> {
     const found = (await this.of(appId)).find(
-      ({ gateway }) => gateway.channel === channel && gateway.environment === environment,
+      ({ gateway }) =>
+        gateway.channel === channel &&
+        gateway.environment === environment &&
+        (gateway.pushType ?? 'alert') === 'alert',
     )
     if (!found) throw new AppError('push_certificate_not_found')
     return found

@@ -1,10 +1,10 @@
 /** Through which channel a push reaches a device (rule G2). */
 import { compare } from '../../../lib/compare.js'
 import { tokenFault } from '../../../push/rules/token-form.js'
-import type { VendorChannel } from '../../../push/sender.js'
+import type { ApnsPushType, VendorChannel } from '../../../push/sender.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
-import type { DistributionStrategy } from '../content/task-content.js'
+import type { DistributionStrategy, TaskContent } from '../content/task-content.js'
 
 /** A device's token at a gateway. */
 export interface DeviceBinding {
@@ -19,7 +19,7 @@ export interface DeviceBinding {
 
 /** The fields of a certificate by which a channel is chosen. */
 export interface UsableCertificate extends Pick<PushCertificateEntry, 'certificateId' | 'name'> {
-  readonly gateway: Pick<PushCertificateEntry['gateway'], 'channel'>
+  readonly gateway: Pick<PushCertificateEntry['gateway'], 'channel' | 'pushType'>
 }
 
 /** A way to a device. */
@@ -32,6 +32,7 @@ export interface VendorWay {
 export interface ChoiceInputs {
   readonly strategy: DistributionStrategy
   readonly sequence: readonly VendorChannel[]
+  readonly pushType: ApnsPushType
   readonly isConnected: boolean
   readonly bindings: readonly DeviceBinding[]
   /** By name. */
@@ -46,9 +47,15 @@ export type ChannelChoice =
   | ({ readonly kind: 'vendor' } & VendorWay)
   | { readonly kind: 'none'; readonly reason: Suppression }
 
-/** The first channel of a device. */
+/** The push type of a task; messages are alerts. */
+export function pushTypeOf({ notification }: Pick<TaskContent, 'notification'>): ApnsPushType {
+  return notification.ios.pushType ?? 'alert'
+}
+
+/** The first channel of a device. The system changes live activities, also when the app is connected. */
 export function chooseChannel(inputs: ChoiceInputs): ChannelChoice {
-  const { strategy, isConnected } = inputs
+  const { strategy, pushType } = inputs
+  const isConnected = inputs.isConnected && pushType !== 'liveactivity'
   if (strategy !== 'ospush_only' && isConnected) return { kind: 'core' }
   if (strategy === 'corepush_only') return { kind: 'none', reason: 'not_connected' }
   const [first] = vendorWays(inputs)
@@ -57,12 +64,14 @@ export function chooseChannel(inputs: ChoiceInputs): ChannelChoice {
 }
 
 /** The ways of the sequence to a device that can be used now, in order. */
-export function vendorWays({ sequence, bindings, certificates, now }: ChoiceInputs): VendorWay[] {
+export function vendorWays(inputs: Omit<ChoiceInputs, 'strategy' | 'isConnected'>): VendorWay[] {
+  const { sequence, pushType, bindings, certificates, now } = inputs
   const ways = bindings.flatMap((binding): VendorWay[] => {
     const certificate = certificates.get(binding.notifierName)
     const isUsable =
       certificate &&
       sequence.includes(certificate.gateway.channel) &&
+      takesPushType(certificate, pushType) &&
       binding.pausedUntil <= now &&
       hasForm(certificate, binding)
     return isUsable ? [{ certificate, binding }] : []
@@ -80,8 +89,8 @@ export function compareWays(
   return place(a) - place(b) || compare(a.certificateId, b.certificateId)
 }
 
-function whyNoVendor({ sequence, bindings, certificates }: ChoiceInputs): Suppression {
-  if (bindings.length === 0) return 'not_connected'
+function whyNoVendor({ sequence, pushType, bindings, certificates }: ChoiceInputs): Suppression {
+  if (bindings.length === 0) return pushType === 'liveactivity' ? 'no_push_type' : 'not_connected'
   const known = bindings.flatMap((binding) => {
     const certificate = certificates.get(binding.notifierName)
     return certificate ? [{ certificate, binding }] : []
@@ -91,9 +100,20 @@ function whyNoVendor({ sequence, bindings, certificates }: ChoiceInputs): Suppre
     sequence.includes(gateway.channel),
   )
   if (inSequence.length === 0) return 'no_channel_of_the_sequence'
-  return inSequence.some(({ certificate, binding }) => hasForm(certificate, binding))
+  const ofType = inSequence.filter(({ certificate }) => takesPushType(certificate, pushType))
+  if (ofType.length === 0) return 'no_push_type'
+  return ofType.some(({ certificate, binding }) => hasForm(certificate, binding))
     ? 'device_paused'
     : 'malformed_token'
+}
+
+/**
+ * Tests whether pushes of a type go to the tokens of a certificate. A call is an ordinary push on
+ * other channels; a live activity exists on ios_gw only.
+ */
+function takesPushType({ gateway }: UsableCertificate, pushType: ApnsPushType): boolean {
+  const { channel, pushType: own = 'alert' } = gateway
+  return channel === 'ios_gw' ? own === pushType : pushType !== 'liveactivity'
 }
 
 function hasForm({ gateway }: UsableCertificate, { deviceToken }: DeviceBinding): boolean {

@@ -3,6 +3,7 @@ import type { Database, Tx } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import { insertJobs, jobRow } from '../../../jobs/job-statements.js'
 import type { Clock } from '../../../lib/clock.js'
+import { definedOnly } from '../../../lib/defined-only.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
@@ -70,10 +71,10 @@ export class DeliveryPlanner {
       apps.get(appId),
     ])
     return {
-      certificates: entries.map(({ certificateId, name, gateway: { channel } }) => ({
+      certificates: entries.map(({ certificateId, name, gateway: { channel, pushType } }) => ({
         certificateId,
         name,
-        gateway: { channel },
+        gateway: definedOnly({ channel, pushType }),
       })),
       connected,
       timeZone: app.settings.time_zone,

@@ -5,11 +5,16 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice, ProbedDevice } from '../../../push/core-channel.js'
 import type { Recipient, Suppression } from '../audience/recipient.js'
-import { isOfMessage } from '../content/task-content.js'
+import { isOfMessage, type TaskContent } from '../content/task-content.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
-import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
+import {
+  type ChannelChoice,
+  chooseChannel,
+  pushTypeOf,
+  type UsableCertificate,
+} from './channel-choice.js'
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { RecipientInputs } from './recipient-inputs.js'
@@ -147,6 +152,7 @@ function decide(
   const byName = new Map(certificates.map((certificate) => [certificate.name, certificate]))
   const connectedOf = groupBy(connected, ({ userId }) => userId)
   const { strategy, sequence } = task.content
+  const pushType = pushTypeOf(task.content)
   return recipients.flatMap((recipient) => {
     const user = users.get(recipient.userId)
     if (!user) return []
@@ -160,7 +166,15 @@ function decide(
         const waitsFor =
           isOfMessage(task.content) && device && 'sessionId' in device ? device : null
         const bindings = user.bindings.get(deviceSn) ?? []
-        const way = { strategy, sequence, isConnected, bindings, certificates: byName, now }
+        const way = {
+          strategy,
+          sequence,
+          pushType,
+          isConnected,
+          bindings,
+          certificates: byName,
+          now,
+        }
         const choice = chooseChannel(way)
         const suppressedBy: Suppression | null =
           recipient.suppressedBy ??
@@ -168,10 +182,18 @@ function decide(
           // Without a channel of a vendor there is nothing to wait for: the device has the message.
           (choice.kind === 'none' && waitsFor ? 'connected' : null) ??
           preferences.suppressedBy ??
+          (preferences.hidesDetails && isNothingButDetails(task.content)
+            ? 'details_hidden'
+            : null) ??
           (choice.kind === 'none' ? choice.reason : null)
         return { recipient, deviceSn, suppressedBy, choice, waitsFor, preferences }
       })
   })
+}
+
+/** A live activity shows its state on the locked screen, and nothing else. Its end shows nothing new. */
+function isNothingButDetails({ notification: { ios } }: TaskContent): boolean {
+  return ios.liveActivity !== undefined && ios.liveActivity.event !== 'end'
 }
 
 function deliveryOf(

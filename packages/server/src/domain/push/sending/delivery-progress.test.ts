@@ -28,7 +28,11 @@ const binding = (notifierName: string, deviceToken: string) => ({
 const task = {
   taskId: 5,
   expiresAt: now + 60_000,
-  content: { strategy: 'combined', sequence: ['vendor_h', 'vendor_x'] },
+  content: {
+    strategy: 'combined',
+    sequence: ['vendor_h', 'vendor_x'],
+    notification: { ios: {} },
+  },
 } as unknown as StoredPushTask
 const delivery = {
   appId: 'app',

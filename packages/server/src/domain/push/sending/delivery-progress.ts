@@ -13,6 +13,7 @@ import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import {
   compareWays,
   type DeviceBinding,
+  pushTypeOf,
   type VendorWay,
   vendorWays,
 } from '../deliveries/channel-choice.js'
@@ -194,8 +195,8 @@ function otherWay(
   const { sequence } = task.content
   const present = certificates.get(delivery.certificateId)
   const ways = vendorWays({
-    ...task.content,
-    isConnected: false,
+    sequence,
+    pushType: pushTypeOf(task.content),
     bindings: bindings.get(deviceName(delivery)) ?? [],
     certificates: new Map([...certificates.values()].map((entry) => [entry.name, entry])),
     now,

@@ -1,4 +1,4 @@
-import type { PushNotification } from '../../../push/sender.js'
+import type { IosOptions, PushNotification } from '../../../push/sender.js'
 import { isMentioned } from '../content/pushed-message.js'
 import type { TaskContent } from '../content/task-content.js'
 import { type Delivery, receiptTag } from '../deliveries/delivery-model.js'
@@ -15,7 +15,7 @@ type OneDelivery = Pick<Delivery, 'userId' | 'batchId' | 'channel' | 'isSilent' 
 export function notificationOf(task: StoredPushTask, delivery: OneDelivery): PushNotification {
   const { taskId, content, expiresAt } = task
   const { batchId, channel, isSilent, hidesDetails } = delivery
-  const { notification } = content
+  const notification = { ...content.notification, ios: timedOptions(task) }
   const id = String(taskId)
   const texts = {
     title: filled(notification.title),
@@ -24,19 +24,37 @@ export function notificationOf(task: StoredPushTask, delivery: OneDelivery): Pus
   }
   // An app shows what comes through the own channel itself.
   const isShown = notification.kind !== 'cmd' && channel !== 'core'
+  const needsText = channel !== 'ios_gw' || !hasOtherText(notification.ios)
   const isBlank = Object.values(texts).every((text) => text === '')
   return {
     ...notification,
     origin: content.audience.kind === 'message' ? content.audience.message.kind : 'task',
     ...texts,
-    ...(isShown && isBlank && { body: standInBody }),
-    ...(hidesDetails && notification.kind !== 'cmd' && hidden(notification)),
+    ...(isShown && isBlank && needsText && { body: standInBody }),
+    ...(hidesDetails && notification.kind !== 'cmd' && hidden(notification, channel)),
     expiresAt,
     isSilent,
     deduplicationId: id,
     taskId: id,
     receiptTag: receiptTag({ taskId, batchId }),
   }
+}
+
+/** A change of a live activity has the time of its task, so that a late try is not taken for a new change. */
+function timedOptions({ content, beginsAt }: StoredPushTask): IosOptions {
+  const { ios } = content.notification
+  if (ios.liveActivity === undefined) return ios
+  const timestamp = Math.floor(beginsAt / 1000)
+  return { ...ios, liveActivity: { ...ios.liveActivity, timestamp } }
+}
+
+/** Tests whether ios_gw shows a push without title and body: by keys of texts, or as a call or a live activity. */
+function hasOtherText(ios: IosOptions): boolean {
+  return isCallOrActivity(ios) || Boolean(ios.titleLocKey) || Boolean(ios.locKey)
+}
+
+function isCallOrActivity({ pushType = 'alert' }: IosOptions): boolean {
+  return pushType !== 'alert'
 }
 
 /** Returns "" for a text of white space only. */
@@ -59,16 +77,34 @@ function ownBody(
   return isMentioned(audience.message.mentions, userId) ? mentionedBody : null
 }
 
-function hidden({ ext, ios: { subtitle: _, ...ios } }: Pick<PushNotification, 'ext' | 'ios'>) {
+/** A call or a live activity of ios_gw has no text then: a text would be an alert of its own. */
+function hidden(
+  { ext, ios }: Pick<PushNotification, 'ext' | 'ios'>,
+  channel: OneDelivery['channel'],
+) {
   return {
     kind: 'text' as const,
     title: '',
-    body: hiddenBody,
+    body: channel === 'ios_gw' && isCallOrActivity(ios) ? '' : hiddenBody,
     bigText: '',
     attachmentUrl: '',
     ext: ext && withoutWords(ext),
-    ios,
+    ios: withoutDetails(ios),
   }
+}
+
+function withoutDetails({
+  subtitle: _subtitle,
+  titleLocKey: _titleKey,
+  titleLocArgs: _titleArgs,
+  locKey: _key,
+  locArgs: _args,
+  liveActivity,
+  ...ios
+}: IosOptions): IosOptions {
+  if (liveActivity === undefined) return ios
+  const { contentState: _state, attributes: _attributes, ...change } = liveActivity
+  return { ...ios, liveActivity: change }
 }
 
 /** Without that from which the app would make the text of a message. */

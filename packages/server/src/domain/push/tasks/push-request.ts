@@ -19,7 +19,7 @@ export interface PushTaskRequest {
   readonly requestId: string
   /** Milliseconds since 1970; null: at once. */
   readonly beginsAt: number | null
-  /** Milliseconds since 1970; null: a day after it begins, which is also the latest. */
+  /** Milliseconds since 1970; null: a day after it begins, which is also the latest; a call: a minute. */
   readonly endsAt: number | null
 }
 
@@ -69,7 +69,7 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
     body: message.body ?? '',
     bigText: message.big_text ?? '',
     attachmentUrl: message.attachment_url ?? '',
-    badge: kind === 'cmd' ? null : badgeChange(message.badge ?? ''),
+    badge: isCounted(message) ? badgeChange(message.badge ?? '') : null,
     ext: message.ext ?? null,
     priority: 'high',
     collapseKey: null,
@@ -93,6 +93,12 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
     android: message.android ? optionsOf(message.android) : {},
     channels: Object.fromEntries(channels),
   }
+}
+
+/** Commands, calls and changes of live activities are nothing unread, unless the push says otherwise. */
+function isCounted({ type, badge = '', ios }: RequestedMessage): boolean {
+  if (type === 'cmd') return false
+  return badge !== '' || (ios?.push_type ?? 'alert') === 'alert'
 }
 
 function liveActivityOf(change: LiveActivityBlock): LiveActivityChange {

@@ -4,6 +4,8 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
+import type { TaskContent } from '../content/task-content.js'
+import { pushTypeOf } from '../deliveries/channel-choice.js'
 import { firstPageJob, sendBatch } from './push-jobs.js'
 import type { PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
@@ -16,6 +18,8 @@ export interface PushTaskServiceOptions {
   readonly ids: IdGenerator
   readonly clock: Clock
 }
+
+const callLifeMs = 60_000
 
 /** Pushes that applications ask for, and their counts. */
 export class PushTaskService {
@@ -42,7 +46,7 @@ export class PushTaskService {
       content,
       estimatedUsers: null,
       beginsAt,
-      expiresAt: Math.min(endsAt ?? Number.POSITIVE_INFINITY, beginsAt + dayMs),
+      expiresAt: Math.min(endsAt ?? beginsAt + defaultLifeMs(content), beginsAt + dayMs),
       createdAt: now,
     })
   }
@@ -108,4 +112,9 @@ function toStatistics(
     ] as const
   })
   return { ...Object.fromEntries(fields), task_id: taskId } as PushTaskStatistics
+}
+
+/** A device that rings for a call of long ago is a nuisance. */
+function defaultLifeMs(content: TaskContent): number {
+  return pushTypeOf(content) === 'voip' ? callLifeMs : dayMs
 }

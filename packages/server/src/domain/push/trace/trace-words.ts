@@ -11,6 +11,7 @@ import type { TracedBinding } from './trace-model.js'
 const suppressions: Readonly<Record<Suppression, string>> = {
   no_push: 'the user has turned pushes off',
   quiet_hours: "it was in the user's quiet hours",
+  details_hidden: 'the user wants no details on the screen, and a live activity shows nothing else',
   user_disabled: 'the user is disabled',
   contact_muted: 'the user has muted the sender',
   group_muted: 'the user receives nothing of the group (msg_mute_mode)',
@@ -22,6 +23,8 @@ const suppressions: Readonly<Record<Suppression, string>> = {
   no_certificate: 'the application has no certificate of the name that the device gave',
   not_connected: 'the device was not connected and has no token of a gateway',
   no_channel_of_the_sequence: 'the push excludes the channels that the device can be reached by',
+  no_push_type:
+    'the device has no token of a certificate with the push type of the push (push_type)',
   device_paused: 'its gateway wants no push for the device for a while',
   malformed_token: 'the token of the device does not have the form of the channel',
 }

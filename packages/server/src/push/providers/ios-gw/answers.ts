@@ -22,6 +22,8 @@ export const iosCodes = codeTable({
     'Forbidden',
     'UnrelatedKeyIdInToken',
     'BadEnvironmentKeyIdInToken',
+    // The name that the gateway really sends.
+    'BadEnvironmentKeyInToken',
   ],
   config: ['MethodNotAllowed'],
   payload: [

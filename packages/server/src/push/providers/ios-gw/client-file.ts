@@ -8,8 +8,8 @@ import { badCertificate } from '../runtime/credentials.js'
 export interface ClientFile {
   readonly pfx: Buffer
   readonly passphrase: string
-  /** The bundle ID in its subject; "" without one. */
-  readonly bundleId: string
+  /** UID of its subject: a bundle ID, or the topic of its calls; "" without one. */
+  readonly uid: string
   /** Milliseconds since 1970. */
   readonly expiresAt: number
 }
@@ -26,8 +26,8 @@ export function readClientFile(base64: string, passphrase: string): ClientFile {
   const pfx = Buffer.from(base64, 'base64')
   const certificate = certificateOf(openFile(pfx, passphrase))
   if (certificate === null) throw badCertificate('has no certificate in its .p12 file')
-  const bundleId = /^UID=(.+)$/m.exec(certificate.subject)?.[1] ?? ''
-  return { pfx, passphrase, bundleId, expiresAt: Date.parse(certificate.validTo) }
+  const uid = /^UID=(.+)$/m.exec(certificate.subject)?.[1] ?? ''
+  return { pfx, passphrase, uid, expiresAt: Date.parse(certificate.validTo) }
 }
 
 function openFile(pfx: Buffer, passphrase: string): SecureContext {

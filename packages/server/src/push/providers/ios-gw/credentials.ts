@@ -1,40 +1,84 @@
 import type { KeyObject } from 'node:crypto'
-import type { CertificateInspection, GatewayCertificate } from '../../sender.js'
+import type {
+  ApnsPushType,
+  CertificateFault,
+  CertificateInspection,
+  GatewayCertificate,
+} from '../../sender.js'
 import { privateKey } from '../content/jwt.js'
 import { type FieldReader, readFields } from '../runtime/credentials.js'
 import { type ClientFile, readClientFile } from './client-file.js'
 
+/** Suffixes of topics: "Know when to use push types" in "Sending notification requests to APNs". */
+const suffixes: Readonly<Record<ApnsPushType, string>> = {
+  alert: '',
+  voip: '.voip',
+  liveactivity: '.push-type.liveactivity',
+}
+
+/** Suffixes of push types that the service does not send. */
+const otherSuffixes = [
+  '.voip-ptt',
+  '.complication',
+  '.location-query',
+  '.pushkit.fileprovider',
+  '.push-type.widgets',
+  '.push-type.controls',
+]
+
 /** A signing key, or a client certificate. */
 export type IosCredentials = TokenCredentials | CertificateCredentials
 
-export interface TokenCredentials {
+/** The app, and the pushes that the tokens of its devices are for. */
+interface Addressee {
+  readonly bundleId: string
+  readonly pushType: ApnsPushType
+}
+
+export interface TokenCredentials extends Addressee {
   readonly kind: 'token'
-  readonly topic: string
   readonly keyId: string
   readonly teamId: string
   readonly key: KeyObject
 }
 
-export interface CertificateCredentials extends ClientFile {
+export interface CertificateCredentials extends Addressee {
   readonly kind: 'certificate'
-  readonly topic: string
+  readonly file: ClientFile
 }
 
 /** @throws CredentialError */
 export function readIosCredentials(certificate: GatewayCertificate): IosCredentials {
   return readFields(certificate, (fields) => {
-    const topic = fields.required('app_id', 'the bundle ID of the app')
-    const { certificate: text, appSecret } = certificate
+    const bundleId = fields.required('app_id', 'the bundle ID of the app')
+    const fault = bundleIdFault(bundleId)
+    if (fault !== null) fields.note('app_id', fault)
+    const { certificate: text, appSecret, pushType = 'alert' } = certificate
+    const addressee = { bundleId, pushType }
     return text.includes('PRIVATE KEY')
-      ? readKey(text, topic, fields)
-      : { kind: 'certificate', topic, ...readClientFile(text, appSecret) }
+      ? { kind: 'token', ...addressee, ...readKey(text, fields) }
+      : { kind: 'certificate', ...addressee, file: readClientFile(text, appSecret) }
   })
 }
 
-function readKey(text: string, topic: string, fields: FieldReader): TokenCredentials {
+/** Returns why a text is a topic and no bundle ID; continues after the name of the field. Null: it may be one. */
+function bundleIdFault(text: string): string | null {
+  for (const [pushType, suffix] of Object.entries(suffixes))
+    if (suffix !== '' && text.endsWith(suffix))
+      return `must be the bundle ID ${text.slice(0, -suffix.length)}; instead of the suffix ${suffix}, set push_type (--push-type) to ${pushType}`
+  const other = otherSuffixes.find((suffix) => text.endsWith(suffix))
+  return other === undefined
+    ? null
+    : `must be the bundle ID of the app; pushes to topics with the suffix ${other} are not supported`
+}
+
+/** Returns the topic of pushes with the credentials. */
+export function iosTopic({ bundleId, pushType }: IosCredentials): string {
+  return bundleId + suffixes[pushType]
+}
+
+function readKey(text: string, fields: FieldReader) {
   return {
-    kind: 'token',
-    topic,
     keyId: fields.required('app_key', 'the ID of the key'),
     teamId: fields.required('app_secret', 'the ID of the team'),
     key: privateKey(text, 'ec'),
@@ -44,14 +88,32 @@ function readKey(text: string, topic: string, fields: FieldReader): TokenCredent
 /** Inspects readable credentials. A signing key serves every app of its team and never expires. */
 export function inspectIosCredentials(credentials: IosCredentials): CertificateInspection {
   if (credentials.kind === 'token') return { faults: [], expiresAt: null }
-  const { topic, bundleId, expiresAt } = credentials
-  const text = `must be ${bundleId}, as in the certificate`
-  return { faults: isSameApp(topic, bundleId) ? [] : [{ field: 'app_id', text }], expiresAt }
+  const { file, bundleId, pushType } = credentials
+  return { faults: fileFaults(file, bundleId, pushType), expiresAt: file.expiresAt }
 }
 
-/** Topics such as that of VoIP have one more part than the bundle ID. */
-function isSameApp(topic: string, bundleId: string): boolean {
-  return (
-    bundleId === '' || `${topic}.`.startsWith(`${bundleId}.`) || bundleId.startsWith(`${topic}.`)
-  )
+/**
+ * Faults of a file for an app and a push type. The file of an app serves calls too; that of VoIP
+ * services serves only calls, and names the topic of calls. Live activities need a signing key.
+ */
+function fileFaults(
+  { uid }: ClientFile,
+  bundleId: string,
+  pushType: ApnsPushType,
+): CertificateFault[] {
+  if (pushType === 'liveactivity')
+    return [
+      { field: 'certificate', text: 'must be a signing key (.p8) with push_type liveactivity' },
+    ]
+  const isOfCalls = uid.endsWith(suffixes.voip)
+  const expected = isOfCalls ? uid.slice(0, -suffixes.voip.length) : uid
+  const faults: CertificateFault[] = []
+  if (uid !== '' && expected !== bundleId)
+    faults.push({ field: 'app_id', text: `must be ${expected}, as in the certificate` })
+  if (isOfCalls && pushType !== 'voip')
+    faults.push({
+      field: 'certificate',
+      text: 'is a file of VoIP services, which needs push_type (--push-type) voip',
+    })
+  return faults
 }

@@ -32,7 +32,7 @@ export function iosProtocol(care: ConnectionCare = defaultCare): GatewayProtocol
         tls: {
           ...(certificate.endpoint?.ca === undefined ? {} : { ca: certificate.endpoint.ca }),
           ...(credentials.kind === 'certificate'
-            ? { pfx: credentials.pfx, passphrase: credentials.passphrase }
+            ? { pfx: credentials.file.pfx, passphrase: credentials.file.passphrase }
             : {}),
           minVersion: 'TLSv1.2',
         },
