@@ -128,8 +128,15 @@ export interface CertificateFault {
   readonly text: string
 }
 
-/** Field names of the contract, and `package_name`, which the contract lacks. */
-export type CertificateField = 'app_id' | 'app_key' | 'app_secret' | 'certificate' | 'package_name'
+/** Field names of the contract, and options of certificates, which the contract lacks. */
+export type CertificateField =
+  | 'app_id'
+  | 'app_key'
+  | 'app_secret'
+  | 'certificate'
+  | 'package_name'
+  /** With the place in the list, such as `templates[0].name`. */
+  | `templates${string}`
 
 /** An endpoint other than the vendor's public gateway. */
 export interface GatewayEndpoint {
@@ -150,6 +157,8 @@ export interface PushNotification {
   /** The final text: the caller inserts names and hides details. "" for none. */
   readonly title: string
   readonly body: string
+  /** The user wants no details on the screen; title and body already lack them. */
+  readonly hidesDetails?: true
   /** Replaces the body where the vendor supports it; "" for none. */
   readonly bigText: string
   /** URL of an image, audio or video; "" for none. */
@@ -259,6 +268,14 @@ export interface Accepted {
   readonly messageId: string
   /** Changes that the channel made to the content, a phrase each; omitted for none. */
   readonly changes?: readonly string[]
+  readonly alarm?: ReceiptsRefused
+}
+
+/** The gateway refused the address for receipts, so the message went without it. */
+export interface ReceiptsRefused {
+  readonly kind: 'receipts_refused'
+  /** The gateway's own code. */
+  readonly code: string
 }
 
 /** Reason why a message was not accepted for a device. */
@@ -279,8 +296,8 @@ export type Refusal =
 /** Credentials or set-up are wrong. */
 export interface SetUpRefused extends GatewayReason {
   readonly kind: 'config'
-  /** Concerns this device only: the gateway accepted the request, and may accept other devices. */
-  readonly isOfDevice?: true
+  /** Concerns this push only: the gateway may accept other devices and other messages. */
+  readonly isOfPush?: true
   /** Concerns the credentials or the account, so that no device can be reached. */
   readonly isOfCredentials?: true
   /**
@@ -312,6 +329,9 @@ export type OutcomeAlarm =
   | { readonly kind: 'clock'; readonly skewSeconds: number | null }
   /** Tokens that the gateway reports as ended are kept. */
   | { readonly kind: 'mass_prune' }
+  /** The message needs a template, or another one. */
+  | { readonly kind: 'template' }
+  | ReceiptsRefused
   /** The code has no entry in the table. */
   | { readonly kind: 'unknown_code' }
 

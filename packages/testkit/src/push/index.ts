@@ -15,4 +15,5 @@ export {
   type SimulatedDelivery,
   simulatedChannels,
 } from './model.js'
+export { simulatedTemplates } from './templates.js'
 export { type Script, type ScriptName, scriptNames, scriptOf, scripts } from './scripts.js'

@@ -20,6 +20,7 @@ export const scriptNames = [
   'slow',
   'cut',
   'goaway',
+  'template',
 ] as const
 
 /** One of {@link scriptNames}. */
@@ -59,6 +60,12 @@ export const scripts: Readonly<Record<ScriptName, Script>> = {
   muted: row('muted-', '', 'the device cannot be pushed to now'),
   slow: row('slow-', '510a', 'no answer', 'whole'),
   cut: row('cut-', 'c07a', 'the connection is cut without an answer', 'whole'),
+  template: row(
+    'template-',
+    '',
+    'private messages without a template are refused (vendor_x, vendor_o)',
+    'whole',
+  ),
   goaway: row('', '60aa', 'the connection takes no more, once; not processed', 'once'),
 }
 

@@ -43,7 +43,12 @@ export const MessageTemplate = object({
     minLength: 1,
     maxLength: 64,
   }),
-  id: string({ description: 'ID of the template at the vendor', minLength: 1, maxLength: 64 }),
+  id: string({
+    description: 'ID of the template at the vendor',
+    maxLength: 128,
+    pattern: '^[!-~]+$',
+    form: 'printable ASCII characters without spaces',
+  }),
   parameters: parameters('vendor_x: parameters of the template'),
   title_parameters: parameters('vendor_o: parameters of the title'),
   content_parameters: parameters('vendor_o: parameters of the content'),

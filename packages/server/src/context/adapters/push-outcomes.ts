@@ -4,7 +4,7 @@ import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
-import type { OutcomeAlarm, Refusal } from '../../push/sender.js'
+import type { OutcomeAlarm, PushOutcome } from '../../push/sender.js'
 
 const lineEveryMs = 60_000
 const maxLimits = 10_000
@@ -16,6 +16,9 @@ const lines = {
   mass_prune:
     'push gateway calls tokens dead, and has accepted none for a day: the tokens are kept',
   clock: 'push gateway finds the clock of this machine wrong',
+  receipts_refused:
+    'push gateway refuses the address for receipts: pushes go without them, at twice the requests',
+  template: 'push gateway refuses a message for its template, or wants one',
   unknown_code: 'push gateway answers a code that is not known',
 } satisfies Record<OutcomeAlarm['kind'] | 'config' | 'circuit_open', string>
 
@@ -23,7 +26,6 @@ const lines = {
 export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver {
   const limits = boundedCache<string, LineLimit>(maxLimits)
   const warn = (appId: string, { certificate: { name, gateway }, outcome }: TriedOutcome) => {
-    if (outcome.kind === 'accepted') return
     const cause = causeOf(outcome)
     if (cause === null) return
     const key = JSON.stringify([appId, name, cause])
@@ -31,7 +33,8 @@ export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver 
     limits.set(key, limit)
     const more = limit.next()
     if (more === null) return
-    const { code, alarm } = outcome
+    const { alarm } = outcome
+    const code = outcome.kind === 'accepted' ? outcome.alarm?.code : outcome.code
     const skew = alarm?.kind === 'clock' ? { skewSeconds: alarm.skewSeconds } : {}
     const fields = { app: appId, certificate: name, channel: gateway.channel, code }
     log.warn({ ...fields, ...skew, more }, lines[cause])
@@ -47,8 +50,9 @@ export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver 
 }
 
 /** Null when operators need not act. */
-function causeOf(outcome: Refusal): keyof typeof lines | null {
+function causeOf(outcome: PushOutcome): keyof typeof lines | null {
   if (outcome.alarm) return outcome.alarm.kind
+  if (outcome.kind === 'accepted') return null
   if (outcome.code === 'circuit_open') return 'circuit_open'
   return outcome.kind === 'config' ? 'config' : null
 }

@@ -139,7 +139,7 @@ describe('cloud_gw', () => {
     const read = ['THIRD_PARTY_AUTH_ERROR', 'APNS_AUTH_ERROR'].map((code) =>
       cloudOutcome(error(401, 'UNAUTHENTICATED', 'no key', [fcm(code)])),
     )
-    for (const outcome of read) expect(outcome).toMatchObject({ kind: 'config', isOfDevice: true })
+    for (const outcome of read) expect(outcome).toMatchObject({ kind: 'config', isOfPush: true })
   })
 })
 
@@ -202,6 +202,58 @@ describe('vendor_x', () => {
       'payload',
       'config',
     ])
+  })
+})
+
+describe('templates of private messages', () => {
+  const notification = probeNotification(receivedAt)
+  const template = { name: 'group', id: 'T1' }
+  const missing = 'wants a template for private messages: set one on the certificate with'
+  const wrong = 'does not take the template group: compare its ID T1'
+
+  it.each([
+    ['vendor_o', 54, 'private_msg_template_id is null', null, missing],
+    ['vendor_o', 54, '', null, missing],
+    ['vendor_o', 54, 'private_msg_template_id is unknown', template, wrong],
+    ['vendor_o', 99, 'template_parameters no 用户名称', template, wrong],
+    ['vendor_x', 10016, 'template_id is missing', null, missing],
+    ['vendor_x', 10017, '模板参数不合法', template, wrong],
+  ] as const)('%s: %i with "%s" is a fault of the set-up', (channel, code, words, sent, advice) => {
+    const [outcome] =
+      channel === 'vendor_o'
+        ? vendorOOutcomes(answer({ code, message: words }), { targets, template: sent })
+        : vendorXOutcomes(answer({ code, reason: words }), {
+            targets,
+            notification,
+            template: sent,
+          })
+    expect(outcome).toMatchObject({
+      kind: 'config',
+      isOfPush: true,
+      code: String(code),
+      alarm: { kind: 'template' },
+      reason: expect.stringContaining(`${channel} ${advice}`),
+    })
+  })
+
+  it('vendor_o: of one message of a batch stops no other', () => {
+    const data = [
+      { registrationId: 'a', errorCode: 54, errorMessage: 'private_msg_template_id is null' },
+      { registrationId: 'b', messageId: 'm2' },
+    ]
+    expect(kinds(vendorOOutcomes(answer({ code: 0, data }), { targets })).slice(0, 2)).toEqual([
+      'config',
+      'accepted',
+    ])
+  })
+
+  it('are no matter of other refusals', () => {
+    const [outcome] = vendorXOutcomes(answer({ code: 10017, reason: 'title' }), {
+      targets,
+      notification,
+      template,
+    })
+    expect(outcome).toMatchObject({ kind: 'payload', reason: 'title' })
   })
 })
 
@@ -305,7 +357,7 @@ describe('vendor_f', () => {
     ])
     expect(kinds(read({ code: '110010', value: '' }))[0]).toBe('throttled')
     const refused = read({ code: '200', value: { 201: ['a'] }, msgId: 'm' })
-    expect(refused[0]).toMatchObject({ kind: 'config', isOfDevice: true })
+    expect(refused[0]).toMatchObject({ kind: 'config', isOfPush: true })
     expect(kinds(read({ code: '200', value: '', msgId: 'm' }))[0]).toBe('accepted')
   })
 })
@@ -366,7 +418,7 @@ describe('vendor_o', () => {
   })
 
   it('knows its codes', () => {
-    expect(kindsOf([11, -2, 33, -1, 19, 16, 67, 15000], (code) => read({ code }))).toEqual([
+    expect(kindsOf([11, -2, 33, -1, 19, 16, 41, 67, 15000], (code) => read({ code }))).toEqual([
       'auth_expired',
       'throttled',
       'quota',
@@ -374,7 +426,29 @@ describe('vendor_o', () => {
       'config',
       'config',
       'payload',
+      'config',
       'server_error',
     ])
+  })
+
+  it('tells a wrong token from other wrong parameters by the words', () => {
+    const message = '无效 registration_id'
+    const [single] = vendorOOutcomes(answer({ code: 41, message }), {
+      targets: targets.slice(0, 1),
+    })
+    expect(single).toMatchObject({ kind: 'invalid_token', isSuspect: true })
+    // Of many, each device gets a request, so that the others lose nothing.
+    expect(kinds(read({ code: 41, message }))).toEqual(targets.map(() => 'invalid_token'))
+    const data = [{ registrationId: 'a', errorCode: 41, errorMessage: 'Invalid RegistrationId' }]
+    expect(kinds(read({ code: 0, data }))[0]).toBe('invalid_token?')
+  })
+
+  it('names the way out of a refused level', () => {
+    const [outcome] = read({ code: 67, message: 'no right' })
+    expect(outcome).toMatchObject({ kind: 'config', isOfPush: true })
+    expect(outcome).toHaveProperty(
+      'reason',
+      expect.stringMatching(/^no right; .*--notify-level 2$/),
+    )
   })
 })

@@ -218,6 +218,28 @@ for (const backend of anyBackend()) {
         ],
       ],
       [
+        'vendor_o',
+        { templates: [{ name: 'task', id: 'T 1' }, { name: '' }] },
+        ['templates[0].id', 'templates[1].name', 'templates[1].id'],
+      ],
+      [
+        'vendor_o',
+        {
+          app_key: 'key',
+          app_secret: 'secret',
+          templates: [{ name: 'task', id: 'T1', title_parameters: { a: '{text}' } }],
+        },
+        [
+          'templates need category',
+          'templates[0].title_parameters.a must not hold {text}; its placeholders are {title}, {body} and {ext.<member>}',
+        ],
+      ],
+      [
+        'vendor_n',
+        { gateway_app_id: '1', templates: [{ name: 'task', id: 'T1' }] },
+        ['app_key is missing', 'templates are for vendor_x and vendor_o only'],
+      ],
+      [
         'vendor_f',
         {
           gateway_app_id: '1',

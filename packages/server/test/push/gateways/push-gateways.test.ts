@@ -105,6 +105,8 @@ const expected: Readonly<
   slow: everywhere('network'),
   cut: everywhere('network'),
   goaway: { ios_gw: 'accepted' },
+  // Only private messages are refused, which have tests of their own.
+  template: { vendor_x: 'accepted', vendor_o: 'accepted' },
 }
 
 function everywhere(kind: PushOutcomeKind) {
@@ -460,11 +462,11 @@ describe('access tokens', () => {
     expect(await send(providers, 'vendor_h', to, { certificate })).toMatchObject([
       { kind: 'accepted' },
       { kind: 'invalid_token', isSuspect: false },
-      { kind: 'config', isOfDevice: true },
+      { kind: 'config', isOfPush: true },
     ])
     expect(await send(providers, 'vendor_h', to.slice(1), { certificate })).toMatchObject([
       { kind: 'invalid_token', isSuspect: true },
-      { kind: 'config', isOfDevice: true },
+      { kind: 'config', isOfPush: true },
     ])
     const everything: PushNotification = {
       ...aNotification(),
@@ -494,6 +496,58 @@ describe('access tokens', () => {
       expect(outcome).toHaveProperty('reason', expect.stringMatching(/is 3(600|59\d|60\d) s from/))
     },
   )
+})
+
+describe('templates of private messages', () => {
+  const parameters = { sender: '{title}', text: '{body}' }
+  const own = {
+    vendor_x: {
+      certificate: { channelId: 'chat' },
+      template: { id: 'template-x', parameters },
+    },
+    vendor_o: {
+      certificate: { category: 'IM' },
+      template: {
+        id: 'template-o',
+        title_parameters: { sender: '{title}' },
+        content_parameters: { text: '{body}' },
+      },
+    },
+  } as const
+  const channels = ['vendor_x', 'vendor_o'] as const
+  const notification = aNotification({ title: '👍', body: `${'long 😀 '.repeat(60)}` })
+
+  it.each(channels)('%s: one is wanted, and the filled one is taken', async (channel) => {
+    await using providers = newProviders()
+    const { certificate, template } = own[channel]
+    const sendWith = (templates: GatewayCertificate['templates'] = []) =>
+      send(providers, channel, [tokenFor(channel, 'template'), tokenFor(channel, 'template')], {
+        notification,
+        certificate: { ...certificate, templates },
+      })
+    const refused = { kind: 'config', isOfPush: true, alarm: { kind: 'template' } }
+    expect(await sendWith()).toMatchObject([refused, refused])
+    const taken = { name: 'default', ...template }
+    expect(await sendWith([taken])).toMatchObject([{ kind: 'accepted' }, { kind: 'accepted' }])
+    expect(await sendWith([{ ...taken, id: 'another' }])).toMatchObject([refused, refused])
+    const misnamed = { name: 'default', id: template.id }
+    expect(await sendWith([misnamed])).toMatchObject([refused, refused])
+    // Public messages go on all the time.
+    const more = await send(providers, channel, [tokenFor(channel)], { notification })
+    expect(more).toMatchObject([{ kind: 'accepted' }])
+  })
+
+  it.each(channels)('%s: a probe has the template', async (channel) => {
+    await using providers = newProviders()
+    const { certificate, template } = own[channel]
+    const outcome = await providers.probe({
+      ...simulator.gateways[channel].certificate,
+      ...certificate,
+      templates: [{ name: 'default', ...template }],
+    })
+    expect(outcome.kind).toBe('accepted')
+    expect(simulator.gateways[channel].calls.at(-1)?.body).toContain(template.id)
+  })
 })
 
 describe('a probe', () => {

@@ -96,6 +96,29 @@ for (const backend of anyBackend()) {
       expect(device.text).toContain('/push/report')
     })
 
+    it('say that a gateway wants a template, and that a certificate lacks the named one', async () => {
+      const templates = [{ name: 'order', id: 'template-o' }]
+      await world.setCertificate('vendor_o', 'private', { category: 'IM', templates })
+      const user = await world.user({ private: token('template-') })
+      const textOf = async (template?: string) => {
+        const vendor_o = template === undefined ? {} : { template }
+        const taskId = await world.notify({
+          audience: toUser(user),
+          message: { ...message, vendor_o },
+        })
+        return (await traceWhenEnded(taskId, user)).devices[0].text
+      }
+      expect(await textOf()).toContain(
+        '(54: private_msg_template_id is null; vendor_o wants a template for private messages: set one on the certificate with --templates-file)',
+      )
+      expect(await textOf('order')).toContain(
+        'vendor_o does not take the template order: compare its ID template-o',
+      )
+      expect(await textOf('another')).toContain(
+        'The gateway does not take such a message (no_template: the certificate has no template with the name another)',
+      )
+    })
+
     it('say why nothing was sent to a device in the audience', async () => {
       const user = await world.user({ vendor_n: token() })
       await user.api.succeed('POST', '/user/push', { query: { value: true } })

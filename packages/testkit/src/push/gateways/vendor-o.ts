@@ -18,6 +18,7 @@ import {
   textMember,
 } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
+import { simulatedTemplates, templateValueProblem } from '../templates.js'
 
 const appKey = 'vendor-o-key'
 const masterSecret = 'vendor-o-master-secret'
@@ -31,7 +32,7 @@ const scripted: Partial<Readonly<Record<ScriptName, number>>> = {
   denied: 11,
   config: 28,
   quota: 33,
-  payload: 67,
+  payload: 41,
 }
 
 /** Creates a gateway with one app. */
@@ -48,8 +49,10 @@ export function vendorOGateway(): GatewayModel {
       if (!state.access.accepts(form.auth_token ?? ''))
         return vendorOReply(11, 'invalid auth token')
       const problem = messages.map(vendorOMessageProblem).find((code) => code !== null) ?? null
+      const templateProblem = messages.map(vendorOTemplateProblem).find((text) => text !== null)
       const tokens = messages.map((message) => textMember(message, 'target_value'))
       if (problem !== null) return vendorOReply(problem, 'bad message')
+      if (templateProblem) return vendorOReply(54, templateProblem)
       if (tokens.length > 1000 || hasDuplicates(tokens)) return vendorOReply(41, 'targets')
       return vendorOSend(messages, call.path.endsWith('unicast_batch'), state)
     },
@@ -82,12 +85,31 @@ function vendorOMessageProblem(message: JsonMembers): number | null {
   if (message.target_type !== 2 || !isTextWithin(message.target_value, 200)) return 41
   if (!isTextWithin(shown.title, 50)) return 20
   if (!isTextWithin(shown.content, shown.style === 2 ? 128 : 50)) return 21
-  if (shown.click_action_type === 5 && !isTextWithin(shown.click_action_url, 500)) return 22
+  if (shown.click_action_type === 5 && !isTextWithin(shown.click_action_url, 2000)) return 22
   if (textMember(shown, 'action_parameters').length > 4000) return 23
   if (!(Number(shown.off_line_ttl) >= 0 && Number(shown.off_line_ttl) <= 864_000)) return 24
   if (textMember(shown, 'call_back_url').length > 200) return 25
   if ('notify_level' in shown && !('category' in shown)) return 67
   return null
+}
+
+/** Parameters of a text without placeholders are refused too. */
+function vendorOTemplateProblem(message: JsonMembers): string | null {
+  const shown = member(message, 'notification')
+  const id = shown.private_msg_template_id
+  if (id === undefined) return null
+  const template = simulatedTemplates.vendor_o
+  if (id !== template.id) return `private_msg_template_id ${id} is unknown`
+  const { private_title_parameters: ofTitle, private_content_parameters: ofContent } = shown
+  return (
+    templateValueProblem(ofTitle, template.title_parameters, 50) ??
+    templateValueProblem(ofContent, template.content_parameters, shown.style === 2 ? 128 : 50)
+  )
+}
+
+function lacksTemplate(message: JsonMembers): boolean {
+  const shown = member(message, 'notification')
+  return 'category' in shown && !('private_msg_template_id' in shown)
 }
 
 function vendorOSend(
@@ -102,6 +124,8 @@ function vendorOSend(
   if (whole === 'auth') state.access.revokeAll()
   const answer = whole && scripted[whole]
   if (answer) return vendorOReply(answer, 'simulated')
+  if (whole === 'template' && messages.some(lacksTemplate))
+    return vendorOReply(54, 'private_msg_template_id is null')
   const items = messages.map((message) => sendOne(message, state))
   if (isBatch) return jsonReply(200, { code: 0, message: 'success', data: items })
   const [item] = items

@@ -2,6 +2,7 @@
 import type { GatewayModel, GatewayReply, GatewayState, SimulatedDelivery } from '../model.js'
 import { hasDuplicates, isTextWithin, jsonReply, readForm } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
+import { simulatedTemplates, templateValueProblem } from '../templates.js'
 
 const credentials = {
   appId: '2882303760000000001',
@@ -52,7 +53,7 @@ function formProblem(
   if (Buffer.byteLength(form.payload ?? '') > 4096) return [10017, 'payload']
   const ttl = Number(form.time_to_live)
   if (!(ttl >= 0 && ttl <= dayMs)) return [10017, 'time_to_live']
-  if (!/^[\w-]{1,12}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']
+  if (!/^[A-Za-z0-9-][\w-]{0,11}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']
   if (Buffer.byteLength(form['extra.callback'] ?? '') > 128) return [65036, 'callback']
   if (form.pass_through === '1') return null
   if (!isTextWithin(form.title, 49)) return [10017, 'title']
@@ -60,7 +61,18 @@ function formProblem(
   if (!(Number(form.notify_id) >= 0 && Number(form.notify_id) < 2 ** 31))
     return [10017, 'notify_id']
   const isPage = form['extra.notify_effect'] === '2'
-  return isPage && !form['extra.intent_uri'] ? [10017, 'intent_uri'] : null
+  if (isPage && !form['extra.intent_uri']) return [10017, 'intent_uri']
+  return templateProblem(form)
+}
+
+/** The codes are those of missing and wrong parameters; the vendor's table has none for templates. */
+function templateProblem(form: Readonly<Record<string, string>>): [number, string] | null {
+  const id = form['extra.template_id']
+  if (id === undefined) return null
+  const template = simulatedTemplates.vendor_x
+  if (id !== template.id) return [10017, `template_id ${id} is unknown`]
+  const problem = templateValueProblem(form['extra.template_param'], template.parameters, 128)
+  return problem === null ? null : [10017, problem]
 }
 
 function vendorXSend(
@@ -73,6 +85,9 @@ function vendorXSend(
   if (whole === 'cut') return 'cut'
   const answer = whole && scripted[whole]
   if (answer) return vendorXFailure(...answer)
+  const isPrivate = form.pass_through === '0' && form['extra.channel_id'] !== undefined
+  if (whole === 'template' && isPrivate && form['extra.template_id'] === undefined)
+    return vendorXFailure(200, 10016, 'template_id is missing')
   const bad = tokens.filter((token) => ['dead', 'wrong'].includes(state.scriptOf(token)))
   if (bad.length === tokens.length)
     return vendorXFailure(200, 20301, 'There is no valid target to send to')

@@ -141,12 +141,8 @@ function triedProgress(
 ): DeliveryProgress {
   const { delivery, certificate, outcome } = tried
   const { now } = moment
-  const words =
-    outcome.kind === 'accepted'
-      ? definedOnly({ changes: outcome.changes?.join(', ') })
-      : { code: outcome.code, reason: outcome.reason }
   const step: DeliveryStep = {
-    ...triedStep(delivery, now, { result: outcome.kind, ...words }),
+    ...triedStep(delivery, now, { result: outcome.kind, ...wordsOf(outcome) }),
     certificate: certificate.name,
   }
   if (outcome.kind === 'accepted') {
@@ -164,6 +160,14 @@ function triedProgress(
     isSent: false,
     isRedirected: false,
   }
+}
+
+function wordsOf(outcome: PushOutcome): Pick<DeliveryStep, 'code' | 'reason' | 'changes'> {
+  if (outcome.kind !== 'accepted') return { code: outcome.code, reason: outcome.reason }
+  const changes = definedOnly({ changes: outcome.changes?.join(', ') })
+  if (outcome.alarm === undefined) return changes
+  const reason = 'without receipts, since the gateway refuses their address'
+  return { ...changes, code: outcome.alarm.code, reason }
 }
 
 function nextTry(

@@ -86,6 +86,7 @@ function hidden(
     kind: 'text' as const,
     title: '',
     body: channel === 'ios_gw' && isCallOrActivity(ios) ? '' : hiddenBody,
+    hidesDetails: true as const,
     bigText: '',
     attachmentUrl: '',
     ext: ext && withoutWords(ext),

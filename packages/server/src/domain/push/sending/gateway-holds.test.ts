@@ -35,7 +35,7 @@ test.each<[string, PushOutcome, number | null]>([
   ['a refusal that ends the push', { kind: 'config', ...reason }, null],
   [
     'a refusal of one device',
-    { kind: 'config', ...reason, retryAfterMs: 5_000, isOfDevice: true },
+    { kind: 'config', ...reason, retryAfterMs: 5_000, isOfPush: true },
     null,
   ],
   [

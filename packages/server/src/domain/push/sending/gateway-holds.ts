@@ -43,7 +43,7 @@ function holdEnd(outcome: PushOutcome, now: number): number | null {
       // A push that has its turn waits for the rate, and the gateway takes others.
       return outcome.hasTurn ? null : now + outcome.retryAfterMs
     case 'config':
-      return outcome.isOfDevice || outcome.retryAfterMs === undefined
+      return outcome.isOfPush || outcome.retryAfterMs === undefined
         ? null
         : now + outcome.retryAfterMs
     case 'quota':

@@ -23,7 +23,7 @@ export const cloudCodes = codeTable({
   // the detail SENDER_ID_MISMATCH.
   credentials: ['PERMISSION_DENIED'],
   // The set-up for devices of Apple and for browsers; other devices are reached.
-  device_config: ['THIRD_PARTY_AUTH_ERROR', 'APNS_AUTH_ERROR'],
+  push_config: ['THIRD_PARTY_AUTH_ERROR', 'APNS_AUTH_ERROR'],
   payload: ['INVALID_ARGUMENT'],
 })
 

@@ -20,7 +20,7 @@ type QuotaClass = keyof typeof quotas
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
  * gives the same answer; `suspect_request`: the answer concerns path or topic. `credentials`: `config` that concerns the credentials or the account.
- * `device_config`: the set-up is refused for one device. `clock`: the gateway finds our time wrong.
+ * `push_config`: the set-up is refused for a device or a message, and other pushes go on. `clock`: the gateway finds our time wrong.
  */
 export type AnswerClass =
   | Exclude<Refusal['kind'], 'network' | 'held_back' | 'quota'>
@@ -28,7 +28,7 @@ export type AnswerClass =
   | 'suspect_token'
   | 'suspect_request'
   | 'credentials'
-  | 'device_config'
+  | 'push_config'
   | 'clock'
 
 /** A code, or an inclusive range of codes. */
@@ -121,8 +121,8 @@ export function refusalOfClass(
       return { kind, code, reason, retryAfterMs: retryAfterMs(answer) }
     case 'credentials':
       return { kind: 'config', code, reason, isOfCredentials: true }
-    case 'device_config':
-      return { kind: 'config', code, reason, isOfDevice: true }
+    case 'push_config':
+      return { kind: 'config', code, reason, isOfPush: true }
     case 'clock': {
       const skewSeconds = skewOf(answer)
       const alarm = { kind, skewSeconds }

@@ -95,10 +95,16 @@ export function stringValues(data: Readonly<Record<string, unknown>>): Record<st
 }
 
 /**
- * Replaces a key with a short one of letters, digits, - and _, for gateways with a length limit.
+ * Replaces a key with a short one, for gateways with a length limit.
+ *
+ * @param form `base64url`: letters, digits, - and _; `hex`: lower-case digits
  */
-export function shortKey(key: string, length: number): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, length)
+export function shortKey(
+  key: string,
+  length: number,
+  form: 'base64url' | 'hex' = 'base64url',
+): string {
+  return createHash('sha256').update(key).digest(form).slice(0, length)
 }
 
 /** Replaces a key with an int32 above 0. */

@@ -184,7 +184,7 @@ export class CertificateClient<Credentials> {
 
   /** Gives the outcome that opened the circuit the same delay as those that follow. */
   #untilMended(outcome: PushOutcome): PushOutcome {
-    if (outcome.kind !== 'config' || outcome.isOfDevice) return outcome
+    if (outcome.kind !== 'config' || outcome.isOfPush) return outcome
     const open = this.#circuit.openState()
     return open ? { ...outcome, retryAfterMs: open.retryAfterMs } : outcome
   }
@@ -299,7 +299,7 @@ function isAboutSomeDevice(outcomes: readonly PushOutcome[]): boolean {
   if (first.kind === 'invalid_token') return !first.isSuspect
   return (
     first.kind === 'config' &&
-    !first.isOfDevice &&
+    !first.isOfPush &&
     !first.isOfCredentials &&
     first.retryAfterMs === undefined
   )

@@ -101,7 +101,7 @@ describe('Circuit', () => {
       isSuspect: true,
     }
     for (let count = 0; count < 10; count++) request(dead)
-    expect(request({ ...config, isOfDevice: true })).toBe('closed')
+    expect(request({ ...config, isOfPush: true })).toBe('closed')
     expect(request(config, accepted)).toBe('closed')
     expect(request(accepted)).toBe('closed')
   })

@@ -104,7 +104,7 @@ function isFailure(outcome: PushOutcome): boolean {
 }
 
 function isSetUpRefusal(outcome: PushOutcome): outcome is SetUpRefused {
-  return outcome.kind === 'config' && outcome.isOfDevice !== true
+  return outcome.kind === 'config' && outcome.isOfPush !== true
 }
 
 function isOutage(outcome: PushOutcome): outcome is NetworkFailure | Delayed {

@@ -16,7 +16,7 @@ const values = {
   app_secret: 'appSecret',
   certificate: 'certificate',
   package_name: 'packageName',
-} as const satisfies Record<CertificateField, keyof GatewayCertificate>
+} as const satisfies Partial<Record<CertificateField, keyof GatewayCertificate>>
 
 /** Records the faults of fields while they are read. */
 export class FieldReader {
@@ -33,7 +33,7 @@ export class FieldReader {
    *
    * @param meaning meaning of the field on this channel
    */
-  required(field: Exclude<CertificateField, 'certificate'>, meaning?: string): string {
+  required(field: Exclude<keyof typeof values, 'certificate'>, meaning?: string): string {
     const value = (this.certificate[values[field]] ?? '').trim()
     if (value === '')
       this.note(field, meaning === undefined ? 'is missing' : `is missing: ${meaning}`)

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { PushNotification } from '../../sender.js'
+import type { GatewayCertificate, PushNotification } from '../../sender.js'
 
 const lifeMs = 60_000
 
-/** A plain text for the probe, which no device receives. */
-export function probeNotification(now: number): PushNotification {
+/**
+ * Returns a plain text for the probe, which no device receives. It has the default template of the
+ * certificate, else the first one.
+ */
+export function probeNotification(now: number, certificate?: GatewayCertificate): PushNotification {
+  const { channel, templates = [] } = certificate ?? {}
+  const template = templates.find(({ name }) => name === 'default') ?? templates[0]
   return {
     origin: 'task',
     kind: 'text',
@@ -23,6 +28,6 @@ export function probeNotification(now: number): PushNotification {
     receiptTag: 'check',
     ios: {},
     android: {},
-    channels: {},
+    channels: channel && template ? { [channel]: { template: template.name } } : {},
   }
 }

@@ -16,6 +16,7 @@ import type {
 import { withCertificateDefaults } from '../content/options.js'
 import { CertificateClients } from './certificate-client.js'
 import type { CircuitLimits } from './circuit.js'
+import { templateFaults } from '../content/templates/template-faults.js'
 import { CredentialError } from './credentials.js'
 import { probeNotification } from './probe.js'
 import { type ChannelLimits, certificateLimits, type GatewayProtocol } from './protocol.js'
@@ -64,12 +65,17 @@ export class GatewayProvider<Credentials>
   }
 
   async inspect(certificate: GatewayCertificate): Promise<CertificateInspection> {
+    const faults = templateFaults(certificate)
     try {
       const credentials = this.protocol.readCredentials(certificate)
-      return this.protocol.inspect?.(credentials) ?? { faults: [], expiresAt: null }
+      const inspection = this.protocol.inspect?.(credentials)
+      return {
+        faults: [...(inspection?.faults ?? []), ...faults],
+        expiresAt: inspection?.expiresAt ?? null,
+      }
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error
-      return { faults: error.faults, expiresAt: null }
+      return { faults: [...error.faults, ...faults], expiresAt: null }
     }
   }
 
@@ -79,7 +85,7 @@ export class GatewayProvider<Credentials>
     const target = { token: this.protocol.probeToken ?? 'hermod-probe', badgeCount: null }
     const part = this.protocol.partOf?.(target) ?? ''
     const notification = withCertificateDefaults(
-      probeNotification(this.options.clock.now()),
+      probeNotification(this.options.clock.now(), certificate),
       certificate,
     )
     try {

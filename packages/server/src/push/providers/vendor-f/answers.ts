@@ -29,7 +29,7 @@ export const vendorFDeviceCodes = codeTable({
   suppressed: [110010, 520],
   device_quota: [110011],
   server_error: [501, 513, 519],
-  device_config: [201],
+  push_config: [201],
 })
 
 const success = '200'

@@ -31,7 +31,7 @@ describe('vendor_h', () => {
 
   const ended = { kind: 'invalid_token', isSuspect: false }
   const suspect = { kind: 'invalid_token', isSuspect: true }
-  const ofSetUp = { kind: 'config', isOfDevice: true }
+  const ofSetUp = { kind: 'config', isOfPush: true }
   const taken = { kind: 'accepted', messageId: 'r' }
 
   it.each([

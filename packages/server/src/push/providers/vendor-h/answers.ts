@@ -67,9 +67,8 @@ export function vendorHOutcomes(
     return forAll(targets, refusalByCode(vendorHCodes, verdict, answer))
   }
   const classOf = (list: string, token: string): TokenFault => {
-    if (!endedLists.includes(list))
-      return ['device_config', `the gateway refuses the token: ${list}`]
-    if (apiVersion !== 3 && isOfHarmony5(token)) return ['device_config', needsVersion3]
+    if (!endedLists.includes(list)) return ['push_config', `the gateway refuses the token: ${list}`]
+    if (apiVersion !== 3 && isOfHarmony5(token)) return ['push_config', needsVersion3]
     // A wrong project makes all tokens illegal, too.
     return [code === allIllegal ? 'suspect_token' : 'invalid_token', 'illegal token']
   }

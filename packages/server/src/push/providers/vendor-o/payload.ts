@@ -1,5 +1,5 @@
 /** Requests of vendor_o: single pushes through its server API, alone or in batches. */
-import { vendorNotifyLevel } from '@hermod/protocol'
+import { type MessageTemplate, vendorNotifyLevel } from '@hermod/protocol'
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
@@ -15,6 +15,7 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
+import { filledParameters, templateOf } from '../content/templates/template.js'
 import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorOCredentials } from './credentials.js'
@@ -23,6 +24,8 @@ import { regionUrl } from './region.js'
 const maxTitle = 50
 const maxContent = { standard: 50, long: 128 }
 const maxParametersLength = 4000
+/** With a longer one the start of the app opens, and the app gets the intent in its data. */
+const maxIntentLength = 2000
 const maxTtlSeconds = 864_000
 const messageIdLength = 32
 
@@ -66,18 +69,20 @@ function vendorONotification(
   const { deduplicationId, collapseKey, attachmentUrl } = notification
   const { channelId, ...options } = channelOptions(notification, 'vendor_o')
   const intent = intentOf(options)
+  const isOpened = intent !== null && intent.length <= maxIntentLength
   return {
     app_message_id: shortKey(deduplicationId, messageIdLength),
     ...vendorOTexts(notification, notes),
-    ...(intent === null
-      ? { click_action_type: 0 }
-      : { click_action_type: 5, click_action_url: intent }),
-    action_parameters: stringifyJson(appData(notification, { attachmentUrl })),
+    ...(isOpened ? { click_action_type: 5, click_action_url: intent } : { click_action_type: 0 }),
+    action_parameters: stringifyJson(
+      appData(notification, { attachmentUrl, intent: isOpened ? null : intent }),
+    ),
     off_line: true,
     off_line_ttl: ttlSeconds(notification, { now, max: maxTtlSeconds }),
     show_time_type: 0,
     ...(channelId ? { channel_id: channelId } : {}),
     ...vendorOClass(certificate),
+    ...vendorOTemplate(notification, certificate),
     ...(collapseKey === null ? {} : { notify_id: numberKey(collapseKey) }),
     ...vendorOBadge(notification, target),
     ...vendorOReceiptFields(certificate, notification),
@@ -99,6 +104,38 @@ function vendorOTexts(notification: PushNotification, notes: ContentNotes) {
 
 function vendorOClass({ category, notifyLevel = vendorNotifyLevel.banner }: GatewayCertificate) {
   return category === undefined ? {} : { category, notify_level: notifyLevel }
+}
+
+/**
+ * The vendor fills the texts of the template. It refuses parameters of a text without placeholders,
+ * even {}, so there are none without values.
+ */
+function vendorOTemplate(notification: PushNotification, certificate: GatewayCertificate) {
+  const template = vendorOTemplateOf(notification, certificate)
+  if (template === null) return {}
+  const { bigText } = notification
+  const maxBody = bigText === '' ? maxContent.standard : maxContent.long
+  const { title, body } = filledTexts(notification)
+  const content = { ...notification, title, body: bigText || body }
+  const titleValues = filledParameters(template.title_parameters, content, maxTitle)
+  const contentValues = filledParameters(template.content_parameters, content, maxBody)
+  return {
+    private_msg_template_id: template.id,
+    ...(isEmpty(titleValues) ? {} : { private_title_parameters: stringifyJson(titleValues) }),
+    ...(isEmpty(contentValues) ? {} : { private_content_parameters: stringifyJson(contentValues) }),
+  }
+}
+
+/** Returns the template of a message; null for none. Only messages with a category have one. */
+export function vendorOTemplateOf(
+  notification: PushNotification,
+  certificate: GatewayCertificate,
+): MessageTemplate | null {
+  return certificate.category === undefined ? null : templateOf(notification, certificate)
+}
+
+function isEmpty(values: Readonly<Record<string, string>>): boolean {
+  return Object.keys(values).length === 0
 }
 
 /** 0 sets a number, 1 adds one. A larger increment becomes an absolute number of our counter. */

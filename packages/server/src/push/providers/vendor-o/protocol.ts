@@ -1,9 +1,10 @@
 import { noPassThrough } from '../content/answers.js'
 import { defaultLimits, type GatewayProtocol, sendTogether } from '../runtime/protocol.js'
+import { missingTemplate } from '../content/templates/template.js'
 import { vendorOOutcomes } from './answers.js'
 import { vendorOAuth } from './auth.js'
 import { readVendorOCredentials, type VendorOCredentials } from './credentials.js'
-import { vendorORequest } from './payload.js'
+import { vendorORequest, vendorOTemplateOf } from './payload.js'
 import { regionOf } from './region.js'
 
 /** OPPO's push service. */
@@ -18,7 +19,12 @@ export const vendorOProtocol: GatewayProtocol<VendorOCredentials> = {
   },
   auth: vendorOAuth,
   readCredentials: readVendorOCredentials,
-  refuse: ({ kind }) => (kind === 'cmd' ? noPassThrough : null),
+  refuse: (notification, certificate) =>
+    notification.kind === 'cmd' ? noPassThrough : missingTemplate(notification, certificate),
   partOf: regionOf,
-  send: sendTogether(vendorORequest, vendorOOutcomes),
+  send: sendTogether(vendorORequest, (answer, batch) => {
+    const { targets, notification, certificate } = batch
+    const template = vendorOTemplateOf(notification, certificate)
+    return vendorOOutcomes(answer, { targets, template })
+  }),
 }

@@ -1,5 +1,5 @@
 /** Answers of vendor_x: its "server error codes". */
-
+import type { MessageTemplate } from '@hermod/protocol'
 import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome } from '../../sender.js'
 import {
@@ -13,6 +13,7 @@ import {
 } from '../content/answers.js'
 import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
+import { isAboutTemplate, templateRefusal } from '../content/templates/template.js'
 import { vendorXClass } from './payload.js'
 
 export const vendorXCodes = codeTable({
@@ -23,21 +24,39 @@ export const vendorXCodes = codeTable({
   credentials: [21301, 21302, 22000, 22006, 22007, 22022, 10031, 26006],
   config: [10036],
   // The app does not have this channel. Only this message may use it, so others are still sent.
-  device_config: [27001],
+  push_config: [27001],
   server_error: [-1, 1, 10001, 10002, 10003, 10037, 20301, 20607, 22102, 26003, 65029],
   payload: [10008, 10012, 10016, 10017, 10041, 21305, 65009, 65014, 65015, [65036, 65038]],
 })
 
 const sendFailed = '20301'
 
+/** The parameter or the address of the receipts is refused. */
+const receiptCodes = ['65036', '65037', '65038']
+
+/** Returns the code of a refusal that concerns only the receipts of the messages; null for others. */
+export function receiptRefusal(outcomes: readonly PushOutcome[]): string | null {
+  const [first] = outcomes
+  return first?.kind === 'payload' && receiptCodes.includes(first.code) ? first.code : null
+}
+
+/** The answered messages. */
+interface Answered extends Pick<PushBatch<unknown>, 'targets' | 'notification'> {
+  /** Null, the default: the messages had none. */
+  readonly template?: MessageTemplate | null
+}
+
 export function vendorXOutcomes(
   answer: GatewayAnswer,
-  { targets, notification }: Pick<PushBatch<unknown>, 'targets' | 'notification'>,
+  { targets, notification, template = null }: Answered,
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
   const reason = scalarText(body.reason) || scalarText(body.description)
   if (code !== '0') {
+    // The vendor's table has no codes for templates, so the words tell.
+    if (isAboutTemplate(reason))
+      return forAll(targets, templateRefusal({ code, reason }, 'vendor_x', template))
     // One code has two meanings; the text tells whether the targets are invalid.
     const isTargets = code === sendFailed && /no valid target/i.test(reason)
     const outcome = isTargets

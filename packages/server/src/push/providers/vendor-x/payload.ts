@@ -1,4 +1,5 @@
 /** Requests of vendor_x: server API of its push service, messages by regid. */
+import type { MessageTemplate } from '@hermod/protocol'
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, MessageClass, PushNotification, Refusal } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
@@ -15,6 +16,7 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
+import { filledParameters, templateOf } from '../content/templates/template.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorXCredentials } from './credentials.js'
@@ -22,6 +24,7 @@ import type { VendorXCredentials } from './credentials.js'
 const host = 'https://api.xmpush.xiaomi.com'
 const maxTitle = 49
 const maxDescription = 127
+const maxTemplateValue = 128
 const maxPayloadBytes = 4096
 /** One day, the maximum life of public messages; private ones may live ten days. */
 const maxTtlSeconds = 86_400
@@ -66,7 +69,8 @@ function vendorXFields(
     payload: stringifyJson(appData(notification, { intent, attachmentUrl })),
     pass_through: isData ? '1' : '0',
     time_to_live: String(ttlSeconds(notification, { now, max: maxTtlSeconds }) * 1000),
-    'extra.jobkey': shortKey(deduplicationId, jobKeyLength),
+    // It must not begin with _.
+    'extra.jobkey': shortKey(deduplicationId, jobKeyLength, 'hex'),
     ...vendorXReceiptFields(certificate, notification),
     ...(isData
       ? {}
@@ -77,6 +81,7 @@ function vendorXFields(
           notify_type: isSilent ? '4' : '-1',
           notify_id: String(numberKey(replacingKey(notification))),
           ...displayFields(notification, credentials, intent),
+          ...templateFields({ ...notification, title, body }, certificate),
         }),
   }
 }
@@ -95,6 +100,26 @@ function displayFields(
     ...(sound && !notification.isSilent ? { 'extra.sound_uri': soundUri } : {}),
     ...(notification.bigText === '' ? {} : { 'extra.notification_style_type': '1' }),
   }
+}
+
+/** The vendor makes the texts from the template and the values; both fields are always there. */
+function templateFields(notification: PushNotification, certificate: GatewayCertificate) {
+  const template = vendorXTemplateOf(notification, certificate)
+  if (template === null) return {}
+  const values = filledParameters(template.parameters, notification, maxTemplateValue)
+  return {
+    'extra.template_id': template.id,
+    'extra.template_param': stringifyJson(values),
+  }
+}
+
+/** Returns the template of a message; null for none. Only private messages have one. */
+export function vendorXTemplateOf(
+  notification: PushNotification,
+  certificate: GatewayCertificate,
+): MessageTemplate | null {
+  const isPrivate = notification.kind !== 'cmd' && vendorXClass(notification) === 'private'
+  return isPrivate ? templateOf(notification, certificate) : null
 }
 
 function vendorXReceiptFields(

@@ -1,8 +1,15 @@
 import { noPassThrough } from '../content/answers.js'
 import { defaultLimits, type GatewayProtocol, sendTogether } from '../runtime/protocol.js'
-import { vendorXOutcomes } from './answers.js'
+import { missingTemplate } from '../content/templates/template.js'
+import { receiptRefusal, vendorXOutcomes } from './answers.js'
 import { readVendorXCredentials, type VendorXCredentials } from './credentials.js'
-import { vendorXClass, vendorXRequest } from './payload.js'
+import { vendorXClass, vendorXRequest, vendorXTemplateOf } from './payload.js'
+
+const sendOnce = sendTogether<VendorXCredentials>(vendorXRequest, (answer, batch) => {
+  const { targets, notification, certificate } = batch
+  const template = vendorXTemplateOf(notification, certificate)
+  return vendorXOutcomes(answer, { targets, notification, template })
+})
 
 /** Xiaomi's MiPush. */
 export const vendorXProtocol: GatewayProtocol<VendorXCredentials> = {
@@ -11,8 +18,18 @@ export const vendorXProtocol: GatewayProtocol<VendorXCredentials> = {
   guardsCommands: true,
   auth: null,
   readCredentials: readVendorXCredentials,
-  refuse: ({ kind }, { allowsPassThrough }) =>
-    kind === 'cmd' && !allowsPassThrough ? noPassThrough : null,
+  refuse: (notification, certificate) => {
+    if (notification.kind !== 'cmd') return missingTemplate(notification, certificate)
+    return certificate.allowsPassThrough ? null : noPassThrough
+  },
   classOf: vendorXClass,
-  send: sendTogether(vendorXRequest, vendorXOutcomes),
+  async send(batch, call) {
+    const outcomes = await sendOnce(batch, call)
+    const code = receiptRefusal(outcomes)
+    const { receiptUrl, ...certificate } = batch.certificate
+    if (code === null || receiptUrl === undefined) return outcomes
+    // A push without receipts is better than none.
+    const again = await sendOnce({ ...batch, certificate }, call)
+    return again.map((outcome) => ({ alarm: { kind: 'receipts_refused', code }, ...outcome }))
+  },
 }
