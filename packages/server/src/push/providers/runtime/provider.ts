@@ -16,7 +16,7 @@ import type {
 import { withCertificateDefaults } from '../content/options.js'
 import { CertificateClients } from './certificate-client.js'
 import type { CircuitLimits } from './circuit.js'
-import { templateFaults } from '../content/templates/template-faults.js'
+import { templateFaults } from '../templates/template-faults.js'
 import { CredentialError } from './credentials.js'
 import { probeNotification } from './probe.js'
 import { type ChannelLimits, certificateLimits, type GatewayProtocol } from './protocol.js'

@@ -13,7 +13,7 @@ import {
   type Verdict,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { isAboutTemplate, templateRefusal } from '../content/templates/template.js'
+import { isAboutTemplate, templateRefusal } from '../templates/template.js'
 
 export const vendorOCodes = codeTable({
   invalid_token: [10000],

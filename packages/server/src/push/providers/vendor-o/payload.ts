@@ -15,7 +15,7 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
-import { filledParameters, templateOf } from '../content/templates/template.js'
+import { filledParameters, templateOf } from '../templates/template.js'
 import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorOCredentials } from './credentials.js'

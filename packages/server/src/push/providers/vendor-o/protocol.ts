@@ -1,6 +1,6 @@
 import { noPassThrough } from '../content/answers.js'
 import { defaultLimits, type GatewayProtocol, sendTogether } from '../runtime/protocol.js'
-import { missingTemplate } from '../content/templates/template.js'
+import { missingTemplate } from '../templates/template.js'
 import { vendorOOutcomes } from './answers.js'
 import { vendorOAuth } from './auth.js'
 import { readVendorOCredentials, type VendorOCredentials } from './credentials.js'

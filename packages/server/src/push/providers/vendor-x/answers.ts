@@ -13,7 +13,7 @@ import {
 } from '../content/answers.js'
 import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { isAboutTemplate, templateRefusal } from '../content/templates/template.js'
+import { isAboutTemplate, templateRefusal } from '../templates/template.js'
 import { vendorXClass } from './payload.js'
 
 export const vendorXCodes = codeTable({

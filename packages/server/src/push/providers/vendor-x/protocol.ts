@@ -1,6 +1,6 @@
 import { noPassThrough } from '../content/answers.js'
 import { defaultLimits, type GatewayProtocol, sendTogether } from '../runtime/protocol.js'
-import { missingTemplate } from '../content/templates/template.js'
+import { missingTemplate } from '../templates/template.js'
 import { receiptRefusal, vendorXOutcomes } from './answers.js'
 import { readVendorXCredentials, type VendorXCredentials } from './credentials.js'
 import { vendorXClass, vendorXRequest, vendorXTemplateOf } from './payload.js'

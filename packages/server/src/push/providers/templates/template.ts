@@ -1,9 +1,9 @@
 /** Message templates of a certificate: the choice for a notification, and the values of parameters. */
 import type { MessageTemplate } from '@hermod/protocol'
-import { scalarText } from '../../../../lib/json.js'
-import type { GatewayCertificate, PushNotification, Refusal } from '../../../sender.js'
-import { unfit } from '../answers.js'
-import { cutText } from '../text.js'
+import { scalarText } from '../../../lib/json.js'
+import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import { unfit } from '../content/answers.js'
+import { cutText } from '../content/text.js'
 
 /** Channels whose vendors want templates for private messages. */
 export type TemplateChannel = 'vendor_x' | 'vendor_o'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { GatewayCertificate, PushNotification } from '../../../sender.js'
-import { probeNotification } from '../../runtime/probe.js'
+import type { GatewayCertificate, PushNotification } from '../../sender.js'
+import { probeNotification } from '../runtime/probe.js'
 import { filledParameters, missingTemplate, templateOf } from './template.js'
 
 const plain = probeNotification(0)
