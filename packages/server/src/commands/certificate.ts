@@ -18,7 +18,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './runtime/call.js'
 import { type AppOptions, type CommandContext, ofApp, operatingCommand } from './runtime/command.js'
-import { formatTable, type OutputRow, record } from './runtime/output.js'
+import { withOptionNames } from './runtime/option-names.js'
+import { formatCell, formatTable, type OutputRow, record } from './runtime/output.js'
 
 interface SetOptions extends AppOptions {
   readonly from?: string
@@ -48,6 +49,36 @@ interface SetOptions extends AppOptions {
   readonly caFile?: string
 }
 
+/** What gives each field. */
+const optionNames: Readonly<Record<keyof ParamsOf<typeof setPushCertificate>, string>> = {
+  app_id: '--app',
+  name: '<name>',
+  channel: '--channel',
+  environment: '--environment',
+  gateway_app_id: '--gateway-app-id',
+  app_key: '--app-key',
+  app_secret: '--secret-file',
+  certificate: '--certificate-file',
+  package_name: '--package-name',
+  category: '--category',
+  channel_id: '--channel-id',
+  badge_class: '--badge-class',
+  allows_pass_through: '--pass-through',
+  push_type: '--push-type',
+  api_version: '--api-version',
+  notify_level: '--notify-level',
+  templates: '--templates-file',
+  max_per_second: '--max-per-second',
+  max_in_flight: '--max-in-flight',
+  requests_receipts: '--receipts',
+  receipt_id: '--receipt-id',
+  receipt_user: '--receipt-user',
+  receipt_key: '--receipt-key-file',
+  send_url: '--send-url',
+  auth_url: '--auth-url',
+  ca: '--ca-file',
+}
+
 const environments = Object.values(meaningsOf(pushEnvironment))
 const onOff = ['on', 'off'] as const
 const channelProducts = gatewayChannels
@@ -72,9 +103,10 @@ export function addCertificateCommands(program: Command, context: CommandContext
     ),
   ).action(async (name: string, options: AppOptions) => {
     const params = { app_id: options.app, name }
-    const answer = await context.operate(checkPushCertificate, params, options)
-    context.printer(options).print(answer, () => `${name}: ${answer.ok ? answer.words : 'failed'}`)
-    if (!answer.ok) throw new CommandFailure(`${name}: ${answer.words}`)
+    const answer = await context.operate(checkPushCertificate, params, options, optionNames)
+    const words = withOptionNames(answer.words, optionNames)
+    context.printer(options).print(answer, () => `${name}: ${answer.ok ? words : 'failed'}`)
+    if (!answer.ok) throw new CommandFailure(`${name}: ${words}`)
   })
 
   ofApp(
@@ -84,7 +116,8 @@ export function addCertificateCommands(program: Command, context: CommandContext
       'Lists the push certificates of an application, without their secrets.',
     ),
   ).action(async (options: AppOptions) => {
-    const all = await context.operate(listPushCertificates, { app_id: options.app }, options)
+    const params = { app_id: options.app }
+    const all = await context.operate(listPushCertificates, params, options, optionNames)
     context
       .printer(options)
       .print(all, () => formatTable(all.map(brief), `${options.app} has no push certificate.`))
@@ -96,7 +129,7 @@ export function addCertificateCommands(program: Command, context: CommandContext
     ),
   ).action(async (name: string, options: AppOptions) => {
     const params = { app_id: options.app, name }
-    const answer = await context.operate(removePushCertificate, params, options)
+    const answer = await context.operate(removePushCertificate, params, options, optionNames)
     context.printer(options).print(answer, () => `${name} of ${options.app} is removed.`)
   })
 }
@@ -192,14 +225,28 @@ function addSet(certificate: Command, context: CommandContext): void {
     .option('--auth-url <url>', 'another place for the token call')
     .option('--ca-file <file>', 'PEM file of a certificate authority to trust besides')
     .action(async (name: string, options: SetOptions) => {
-      const params = await setParams(name, options, context)
-      const set = await context.operate(setPushCertificate, params, options)
-      context
-        .printer(options)
-        .print(set, () => `${record(readableCertificate(set))}\n\n${nextSteps(set, options.app)}`)
+      const { params, names } = await setParams(name, options, context)
+      const { before, set } = await context.session(
+        options,
+        async (operate) => {
+          const all = await operate(listPushCertificates, { app_id: options.app })
+          const before = all.find((each) => each.name === name)
+          return { before, set: await operate(setPushCertificate, params) }
+        },
+        names,
+      )
+      context.printer(options).print(set, () => {
+        const parts = [
+          record(readableCertificate(set)),
+          ...(before === undefined ? [] : [replacement(before, set, params)]),
+          nextSteps(set, options.app),
+        ]
+        return parts.join('\n\n')
+      })
     })
 }
 
+/** The parameters, and the names of fields in failures: those of a file keep theirs. */
 async function setParams(name: string, options: SetOptions, context: CommandContext) {
   const { from, secretFile, certificateFile, receiptKeyFile, templatesFile, caFile } = options
   const files = [from, secretFile, certificateFile, receiptKeyFile, templatesFile, caFile]
@@ -211,37 +258,40 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
   const fields = from === undefined ? {} : fileFields(from, await json(from))
   const channel = options.channel ?? fields.channel
   if (channel === undefined) throw new CommandFailure('name the channel with --channel')
+  const given = definedOnly({
+    channel: options.channel,
+    environment: options.environment && pushEnvironment[options.environment],
+    gateway_app_id: options.gatewayAppId,
+    app_key: options.appKey,
+    app_secret: (await text(secretFile))?.replace(/\r?\n$/, ''),
+    certificate: await text(certificateFile),
+    package_name: options.packageName,
+    category: options.category,
+    channel_id: options.channelId,
+    badge_class: options.badgeClass,
+    allows_pass_through: options.passThrough,
+    push_type: options.pushType,
+    api_version: options.apiVersion,
+    notify_level: options.notifyLevel,
+    // The operation checks the list.
+    templates: (templatesFile && (await json(templatesFile))) as MessageTemplate[] | undefined,
+    requests_receipts: options.receipts && options.receipts === 'on',
+    receipt_id: options.receiptId,
+    max_per_second: options.maxPerSecond,
+    max_in_flight: options.maxInFlight,
+    receipt_user: options.receiptUser,
+    receipt_key: (await text(receiptKeyFile))?.replace(/\r?\n$/, ''),
+    send_url: options.sendUrl,
+    auth_url: options.authUrl,
+    ca: await text(caFile),
+  })
+  const inFile = Object.keys(fields).filter((field) => !Object.hasOwn(given, field))
   return {
-    ...fields,
-    app_id: options.app,
-    name,
-    channel,
-    ...definedOnly({
-      environment: options.environment && pushEnvironment[options.environment],
-      gateway_app_id: options.gatewayAppId,
-      app_key: options.appKey,
-      app_secret: (await text(secretFile))?.replace(/\r?\n$/, ''),
-      certificate: await text(certificateFile),
-      package_name: options.packageName,
-      category: options.category,
-      channel_id: options.channelId,
-      badge_class: options.badgeClass,
-      allows_pass_through: options.passThrough,
-      push_type: options.pushType,
-      api_version: options.apiVersion,
-      notify_level: options.notifyLevel,
-      // The operation checks the list.
-      templates: (templatesFile && (await json(templatesFile))) as MessageTemplate[] | undefined,
-      requests_receipts: options.receipts && options.receipts === 'on',
-      receipt_id: options.receiptId,
-      max_per_second: options.maxPerSecond,
-      max_in_flight: options.maxInFlight,
-      receipt_user: options.receiptUser,
-      receipt_key: (await text(receiptKeyFile))?.replace(/\r?\n$/, ''),
-      send_url: options.sendUrl,
-      auth_url: options.authUrl,
-      ca: await text(caFile),
-    }),
+    params: { ...fields, app_id: options.app, name, channel, ...given },
+    names: {
+      ...optionNames,
+      ...Object.fromEntries(inFile.map((field) => [field, `${field} in ${from}`])),
+    },
   }
 }
 
@@ -313,6 +363,29 @@ function brief(certificate: OperatorPushCertificate): OutputRow {
     paused_until: readable.paused_until,
     pauses: readable.pauses,
   }
+}
+
+/** Tells that all of a certificate was replaced, and which options the new one lacks. */
+function replacement(
+  before: OperatorPushCertificate,
+  set: OperatorPushCertificate,
+  params: object,
+): string {
+  const lost = Object.entries(optionNames).flatMap(([field, option]) => {
+    const was = shownValue(before, field)
+    const isKept = Object.hasOwn(params, field) || was === shownValue(set, field)
+    return isKept ? [] : [`${option} (was ${was})`]
+  })
+  const head = `It replaces all of the certificate that was set at ${new Date(Number(before.updated_at)).toISOString()}.`
+  return lost.length === 0
+    ? head
+    : `${head}\nThese were not given again, so they have their defaults: ${lost.join(', ')}.`
+}
+
+/** The value of a field as text. */
+function shownValue(certificate: OperatorPushCertificate, field: string): string {
+  const { has_receipt_key: receipt_key, has_ca: ca, ...shown } = readableCertificate(certificate)
+  return formatCell(field, { ...shown, receipt_key, ca }[field as keyof typeof shown])
 }
 
 function nextSteps(certificate: OperatorPushCertificate, app: string): string {

@@ -20,6 +20,7 @@ import {
   operatingCommand,
   parseId,
 } from './runtime/command.js'
+import type { OptionNames } from './runtime/option-names.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
 
 interface ListTasksOptions extends AppOptions {
@@ -31,6 +32,15 @@ interface TraceOptions extends AppOptions {
   readonly task?: number
   readonly message?: number
 }
+
+const optionNames: OptionNames = {
+  app_id: '--app',
+  user_id: '<user_id>',
+  task_id: '<task_id>',
+  cursor: '--after',
+  limit: '--limit',
+}
+const traceNames = { ...optionNames, task_id: '--task', msg_id: '--message' }
 
 const stateWords = meaningsOf(pushTaskState)
 const platformWords = meaningsOf(platform)
@@ -53,21 +63,18 @@ export function addPushCommands(program: Command, context: CommandContext): void
     .option('--after <cursor>', 'where the list before this one ended')
     .action(async ({ limit, after, ...options }: ListTasksOptions) => {
       const params = definedOnly({ app_id: options.app, limit, cursor: after })
-      const page = await context.operate(listPushTasks, params, options)
+      const page = await context.operate(listPushTasks, params, options, optionNames)
       const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
+      const nothing = `${options.app} has no ${after === undefined ? '' : 'more '}push tasks.`
       context
         .printer(options)
-        .print(
-          page,
-          () =>
-            formatTable(page.tasks.map(briefTask), `${options.app} has no such push task.`) + more,
-        )
+        .print(page, () => formatTable(page.tasks.map(briefTask), nothing) + more)
     })
 
   ofTask('show', 'Shows how far a push task is, and what it counts.').action(
     async (taskId: number, options: AppOptions) => {
       const params = { app_id: options.app, task_id: taskId }
-      const task = await context.operate(getPushTask, params, options)
+      const task = await context.operate(getPushTask, params, options, optionNames)
       context.printer(options).print(task, () => taskText(task))
     },
   )
@@ -75,7 +82,7 @@ export function addPushCommands(program: Command, context: CommandContext): void
   ofTask('cancel', 'Ends a push task; nothing more is sent of it.').action(
     async (taskId: number, options: AppOptions) => {
       const params = { app_id: options.app, task_id: taskId }
-      const task = await context.operate(cancelPushTask, params, options)
+      const task = await context.operate(cancelPushTask, params, options, optionNames)
       context.printer(options).print(task, () => taskText(task))
     },
   )
@@ -89,7 +96,7 @@ export function addPushCommands(program: Command, context: CommandContext): void
         throw new CommandFailure('give either --task or --message')
       const which = definedOnly({ task_id: task, msg_id: message })
       const params = { app_id: options.app, user_id: userId, ...which }
-      const trace = await context.operate(tracePushByOperator, params, options)
+      const trace = await context.operate(tracePushByOperator, params, options, traceNames)
       context.printer(options).print(trace, () => traceText(trace))
     })
 }

@@ -123,7 +123,7 @@ export const certificateOptions = {
     'ID of the receipt address at the vendor, where it is set in the console: vendor_v, and vendor_h with api_version 3',
   ),
   receipt_user: plainText('vendor_h: name of the callback user that receipts are signed for'),
-  send_url: plainText('another gateway than that of the vendor, without a slash at the end', 1024),
+  send_url: plainText('another gateway than that of the vendor', 1024),
   auth_url: plainText('another place for the token call', 1024),
   ca: optional(
     string({

@@ -14,6 +14,7 @@ import type {
   CertificateDraft,
   CertificateSummary,
 } from '../../domain/push/certificates/certificate-admin-service.js'
+import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 
 export function operatorPushHandlers({
@@ -54,11 +55,17 @@ function toDraft(params: SetParams): CertificateDraft {
   }
 }
 
-/** The options that have a value; "" is none. */
+/** The options that have a value; "" is none. A slash at the end of an address is left out. */
 function optionsOf(params: CertificateOptions): CertificateOptions {
+  const { send_url, auth_url } = params
+  const addresses = definedOnly({
+    send_url: send_url?.replace(/\/+$/, ''),
+    auth_url: auth_url?.replace(/\/+$/, ''),
+  })
+  const given = { ...params, ...addresses }
   return Object.fromEntries(
     Object.keys(certificateOptions)
-      .map((name) => [name, params[name as keyof CertificateOptions]] as const)
+      .map((name) => [name, given[name as keyof CertificateOptions]] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   )
 }

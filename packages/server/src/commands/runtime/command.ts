@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../../config/config.js'
 import type { ReadFile } from '../../config/env.js'
 import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
+import { type OptionNames, withOptionNames } from './option-names.js'
 import { Printer } from './output.js'
 
 /** `pending`: not applied; `appliedNow`: applied by this run. */
@@ -157,6 +158,7 @@ export class CommandContext {
 
   /**
    * Calls one operator operation.
+   * @param names of its fields in failures
    * @returns the `data` of the answer
    * @throws CommandFailure when the operation refuses
    */
@@ -164,18 +166,28 @@ export class CommandContext {
     operation: Operation<P, D>,
     params: NoInfer<P>,
     options: CommonOptions,
+    names: OptionNames = {},
   ): Promise<D> {
-    return this.session(options, (operate) => operate(operation, params))
+    return this.session(options, (operate) => operate(operation, params), names)
   }
 
-  /** Calls operator operations one after the other on one opening of the service. */
-  async session<T>({ url }: CommonOptions, work: (operate: Operate) => Promise<T>): Promise<T> {
+  /**
+   * Calls operator operations one after the other on one opening of the service.
+   * @param names of fields in failures
+   */
+  async session<T>(
+    { url }: CommonOptions,
+    work: (operate: Operate) => Promise<T>,
+    names: OptionNames = {},
+  ): Promise<T> {
     const calls = await openOperatorCalls(this.load(), this.dependencies.local, url)
     try {
       return await work(async <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => {
         const { code, data, message } = await calls.call(operation.id, params as OperatorParams)
-        if (code !== 200)
-          throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
+        if (code !== 200) {
+          const words = message ?? `the operation failed with code ${code}`
+          throw new CommandFailure(withOptionNames(words, names), code)
+        }
         return data as D
       })
     } finally {

@@ -32,7 +32,7 @@ export function record(row: OutputRow): string {
 }
 
 /** Times are milliseconds on the wire and ISO 8601 here; 0 is a time that never comes. */
-function formatCell(name: string, value: unknown): string {
+export function formatCell(name: string, value: unknown): string {
   if (/_(at|until)$/.test(name) && typeof value === 'number')
     return value === 0 ? '-' : new Date(value).toISOString()
   if (value === null || value === undefined || value === '') return '-'

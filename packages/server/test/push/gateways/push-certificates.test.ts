@@ -155,6 +155,7 @@ for (const backend of anyBackend()) {
       const untrusted = await words('vendor_o', { ca: '' })
       expect(untrusted).toMatchObject({ ok: false })
       expect(untrusted.words).toContain('cannot be reached')
+      expect(untrusted.words).toContain('--ca-file')
     })
 
     it.each([
@@ -174,7 +175,9 @@ for (const backend of anyBackend()) {
         { gateway_app_id: 'a.b', certificate: 'bm9wZQ==' },
         ['certificate cannot be opened as a .p12 file'],
       ],
+      ['cloud_gw', {}, ['certificate is missing: the JSON file of a service account']],
       ['cloud_gw', { certificate: 'no JSON' }, ['certificate is not the JSON file']],
+      ['vendor_h', { certificate: '{"a":1}' }, ['certificate is not the JSON file']],
       [
         'cloud_gw',
         { certificate: '{"project_id":"p"}' },
@@ -251,7 +254,6 @@ for (const backend of anyBackend()) {
         [
           'app_secret must be printable ASCII text',
           'send_url must be an https URL without user, query and fragment',
-          'send_url must not end in a slash',
           'auth_url must be an https URL without user, query and fragment',
           'ca must be the PEM text of a certificate',
         ],
@@ -598,7 +600,7 @@ for (const backend of anyBackend()) {
           out: `${name}: the gateway takes the credentials\n`,
           err: '',
         })
-      await ios(
+      const replaced = await ios(
         'by-key',
         [
           '--app-key',
@@ -610,6 +612,10 @@ for (const backend of anyBackend()) {
         ],
         certificate,
       )
+      expect(replaced.out).toContain('It replaces all of the certificate that was set at 20')
+      expect(replaced.out).toContain(
+        'not given again, so they have their defaults: --channel-id (was chat), --badge-class (was com.example.Launcher).',
+      )
       const failed = await hermod(['check', 'by-key'])
       expect(failed.code).toBe(1)
       expect(failed.err).toContain('InvalidProviderToken')
@@ -619,7 +625,8 @@ for (const backend of anyBackend()) {
         JSON.stringify({
           ...whole,
           ...{ app_key: 'KEY1234567', app_secret: 'TEAM123456' },
-          ...{ send_url: endpoint.sendUrl, ca: endpoint.ca },
+          // A slash at the end is left out.
+          ...{ send_url: `${endpoint.sendUrl}/`, ca: endpoint.ca },
         }),
       )
       expect(await hermod(['set', 'whole', '--from', all])).toMatchObject({ code: 0, err: '' })
@@ -634,8 +641,11 @@ for (const backend of anyBackend()) {
       await isRefused('{}', 'name the channel')
       await isRefused('[]', 'does not hold a JSON object')
       await isRefused('channel=ios_gw', 'does not hold JSON')
-      await isRefused('{"channel":"ios"}', 'channel must be one of')
-      await isRefused(JSON.stringify({ ...whole, app_key: 5 }), 'app_key must be a string')
+      await isRefused(
+        '{"channel":"ios"}',
+        `channel in ${join(folder.path, 'none.json')} must be one of`,
+      )
+      await isRefused(JSON.stringify({ ...whole, app_key: 5 }), 'none.json must be a string')
       const table = await hermod(['list'])
       expect(table.out.split('\n').map((line) => line.split(/ +/).slice(0, 3))).toEqual([
         ['name', 'channel', 'environment'],
@@ -650,7 +660,9 @@ for (const backend of anyBackend()) {
 
       const refused = await hermod(['set', 'x', '--channel', 'vendor_o'])
       expect(refused).toMatchObject({ code: 1, out: '' })
-      expect(refused.err).toContain('app_key is missing')
+      expect(refused.err).toContain(
+        '--app-key is missing; --secret-file is missing: the MasterSecret',
+      )
       const unread = await hermod(['set', 'x', '--channel', 'vendor_o', '--secret-file', '/none'])
       expect(unread.err).toContain('/none cannot be read')
       const both = ['--secret-file', '-', '--certificate-file', '-']

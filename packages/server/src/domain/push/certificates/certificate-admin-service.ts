@@ -274,7 +274,6 @@ function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): str
   const violations = Object.entries(definedOnly({ send_url, auth_url }))
     .filter(([, url]) => !isSafeUrl(url))
     .map(([name]) => `${name} must be an https URL without user, query and fragment`)
-  if (send_url?.endsWith('/')) violations.push('send_url must not end in a slash')
   if (ca !== undefined && !isCertificate(ca))
     violations.push('ca must be the PEM text of a certificate')
   return violations

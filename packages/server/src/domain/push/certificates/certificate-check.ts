@@ -50,6 +50,13 @@ function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {
     case 'server_error':
       return { isOk: false, words: `the gateway fails; check again later: ${said}` }
     case 'network':
-      return { isOk: false, words: `the gateway cannot be reached: ${said}` }
+      return { isOk: false, words: `the gateway cannot be reached: ${said}${advice(code)}` }
   }
+}
+
+/** The advice for a certificate of the gateway that no known authority has signed. */
+function advice(code: string): string {
+  return /SELF_SIGNED|ISSUER|LEAF_SIGNATURE|UNTRUSTED/.test(code)
+    ? '; if the gateway is not that of the vendor, trust its certificate authority with ca (--ca-file)'
+    : ''
 }

@@ -2,17 +2,21 @@ import { scalarText } from '../../../lib/json.js'
 import { badCertificate, type FieldReader } from '../runtime/credentials.js'
 import { jsonObject } from './answers.js'
 
+/** Members of the files of service accounts; a file without any of them is another one. */
+const usualMembers = ['client_email', 'private_key', 'project_id', 'sub_account']
+
 /** The JSON file of a service account. */
 export class ServiceAccount {
   readonly #members: Readonly<Record<string, unknown>>
 
-  /** @throws CredentialError when the text is no JSON object */
+  /** @throws CredentialError when the text is missing, or of no service account */
   constructor(
     text: string,
     private readonly fields: FieldReader,
   ) {
+    if (text.trim() === '') throw badCertificate('is missing: the JSON file of a service account')
     this.#members = jsonObject(text)
-    if (Object.keys(this.#members).length === 0)
+    if (!usualMembers.some((name) => Object.hasOwn(this.#members, name)))
       throw badCertificate('is not the JSON file of a service account')
   }
 
