@@ -27,6 +27,7 @@ const simulation = {
     },
   ],
   ca: 'PEM',
+  vendor_h_account: '{}',
   scripts: [{ script: 'dead', prefix: 'dead-', ios_prefix: 'dead', meaning: 'has ended' }],
 }
 const simulatedCall = {

@@ -28,7 +28,10 @@ export function addPushSimulatorCommand(program: Command, context: CommandContex
   )
     .option('--port <port>', 'the first of eight ports; 0: any free ones', portParser(lastPort), 0)
     .option('--receipts <url>', 'where the gateways of vendor_h and vendor_n send their receipts')
-    .option('--out <folder>', 'write the certificate of each channel there as JSON, and ca.pem')
+    .option(
+      '--out <folder>',
+      'write the certificate of each channel there as JSON, the service account of vendor_h, and ca.pem',
+    )
     .action(async (options: SimulatorCommandOptions) => {
       const printer = context.printer(options)
       await context.dependencies.simulatePush({
@@ -46,9 +49,11 @@ export function addPushSimulatorCommand(program: Command, context: CommandContex
 }
 
 /** The keys are readable by this user only, although just the simulator uses them. */
-async function writeFiles(folder: string, { gateways, ca }: PushSimulation): Promise<void> {
+async function writeFiles(folder: string, simulation: PushSimulation): Promise<void> {
+  const { gateways, ca, vendor_h_account } = simulation
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'ca.pem'), ca)
+  await writeFile(join(folder, 'vendor_h-account.json'), `${vendor_h_account}\n`)
   for (const gateway of gateways) {
     const file = join(folder, `${gateway.channel}.json`)
     await writeFile(file, `${JSON.stringify(gateway, null, 2)}\n`)

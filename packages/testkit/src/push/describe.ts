@@ -27,6 +27,7 @@ export function describeSimulator({ gateways, authority }: PushSimulator) {
   return {
     gateways: Object.values(gateways).map(({ certificate }) => certificateFields(certificate)),
     ca: authority.ca,
+    vendor_h_account: gateways.vendor_h.account,
     scripts: scriptNames
       .filter((script) => script !== 'accept')
       .map((script) => ({

@@ -137,6 +137,11 @@ export class SimulatedGateway implements AsyncDisposable {
     return this.model.channel
   }
 
+  /** The JSON file of a service account, which it accepts too; "" for none. */
+  get account(): string {
+    return this.model.account ?? ''
+  }
+
   /** Its origin. */
   get url(): string {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`

@@ -92,6 +92,8 @@ export interface GatewayModel {
   readonly channel: SimulatedChannel
   readonly isHttp2?: boolean
   readonly credentials: SimulatedCredentials
+  /** The JSON file of a service account, which it accepts too. */
+  readonly account?: string
   /** Path of the token call, for vendors with a separate host for it. */
   readonly authPath?: string
   answer(call: GatewayCall, state: GatewayState): GatewayReply

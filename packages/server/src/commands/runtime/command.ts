@@ -38,6 +38,8 @@ export interface PushSimulation {
   readonly gateways: readonly SimulatedGatewaySettings[]
   /** The authority of all gateways. */
   readonly ca: string
+  /** The JSON file of a service account of vendor_h, which version 3 of its API needs. */
+  readonly vendor_h_account: string
   /** The answers to device tokens, by their prefixes. */
   readonly scripts: readonly {
     readonly script: string

@@ -48,6 +48,23 @@ it('hermod push-simulator: takes messages until it is told to stop, and prints t
   expect([channel, path]).toEqual(['vendor_x', '/v3/message/regid'])
   expect(new URLSearchParams(body).get('title')).toBe('Hello')
 
+  const vendorH = JSON.parse(readFileSync(join(folder.path, 'vendor_h.json'), 'utf8'))
+  const version3 = await providers.senders.vendor_h.send({
+    certificate: {
+      channel: 'vendor_h',
+      environment: 'production',
+      appId: '',
+      appKey: '',
+      appSecret: '',
+      certificate: readFileSync(join(folder.path, 'vendor_h-account.json'), 'utf8'),
+      apiVersion: 3,
+      endpoint: { sendUrl: vendorH.send_url, authUrl: vendorH.auth_url, ca },
+    },
+    notification: aNotification(),
+    targets: targetsOf(['MAMzLg-device-1']),
+  })
+  expect(version3.map(({ kind }) => kind)).toEqual(['accepted'])
+
   child.signal('SIGTERM')
   expect(await child.exited).toEqual({ code: 0, signal: null })
 })
