@@ -88,6 +88,30 @@ for (const backend of anyBackend()) {
       },
     )
 
+    it('vendor_h: api_version 3 reaches a device with HarmonyOS 5, which keeps its token with an earlier version', async () => {
+      const { world, simulator } = place
+      const gateway = simulator.gateways.vendor_h
+      const account = { app_secret: '', certificate: gateway.account, api_version: 3 }
+      await world.setCertificate('vendor_h', 'harmony', account)
+      await world.setCertificate('vendor_h', 'android')
+      const right = await world.user({ harmony: 'MAMzLg-right' })
+      const wrong = await world.user({ android: 'MAMzLg-wrong' })
+      const audience = { user_id: [right.id, wrong.id] }
+      const push = () => world.notify({ audience, message })
+      const first = await push()
+      await world.reaches(first, { vendor_h_target: 2, vendor_h_sent: 1 })
+      const pathsOf = (token: string) =>
+        gateway.calls.filter(({ body }) => body.includes(token)).map(({ path }) => path)
+      expect(pathsOf('MAMzLg-right')).toEqual([expect.stringMatching(/^\/v3\//)])
+      const reason = 'it needs a certificate with api_version 3'
+      await waitFor(
+        async () =>
+          JSON.stringify(await world.trace({ task_id: first }, wrong.id)).includes(reason),
+        { what: 'the reason in the trace', timeoutMs: 60_000 },
+      )
+      await world.reaches(await push(), { vendor_h_target: 2, vendor_h_sent: 1 })
+    })
+
     it('a check names the channel too, so that the gateway can refuse it', async () => {
       const { world, simulator } = place
       await world.setCertificate('vendor_x', 'checked', { channel_id: 'to be checked' })

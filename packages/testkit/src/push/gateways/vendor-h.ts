@@ -132,7 +132,12 @@ function vendorHSend(
   if (whole === 'auth') state.access.revokeAll()
   const answer = whole && scripted[whole]
   if (answer) return vendorHReply(...answer, 'simulated')
-  const illegal = tokens.filter((token) => ['dead', 'wrong'].includes(state.scriptOf(token)))
+  const illegal = tokens.filter(
+    (token) =>
+      ['dead', 'wrong'].includes(state.scriptOf(token)) ||
+      // Versions 1 and 2 know no device with HarmonyOS 5.
+      (illegalMembers === inOneList && token.startsWith('MA')),
+  )
   const members = illegalMembers(illegal, state)
   if (illegal.length === tokens.length) {
     const words = { failure: illegal.length, ...members }
