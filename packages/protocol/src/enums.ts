@@ -349,6 +349,9 @@ export const clickActions = ['intent', 'open_app'] as const
 /** Push types of ios_gw: shown by the system, a call, or a change of a live activity. */
 export const apnsPushTypes = ['alert', 'voip', 'liveactivity'] as const
 
+/** Tokens of ios_gw by the pushes that they are for; a device has another one to start live activities. */
+export const apnsTokenTypes = [...apnsPushTypes, 'liveactivity_start'] as const
+
 /** Urgency of a notification of ios_gw on the device. */
 export const interruptionLevels = ['passive', 'active', 'time-sensitive', 'critical'] as const
 

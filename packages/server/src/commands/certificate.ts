@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import {
-  apnsPushTypes,
+  apnsTokenTypes,
   checkPushCertificate,
   gatewayChannels,
   listPushCertificates,
@@ -34,7 +34,7 @@ interface SetOptions extends AppOptions {
   readonly channelId?: string
   readonly badgeClass?: string
   readonly passThrough?: true
-  readonly pushType?: (typeof apnsPushTypes)[number]
+  readonly pushType?: (typeof apnsTokenTypes)[number]
   readonly apiVersion?: number
   readonly notifyLevel?: number
   readonly templatesFile?: string
@@ -179,7 +179,7 @@ function addSet(certificate: Command, context: CommandContext): void {
     .option('--pass-through', 'the vendor lets the app get commands')
     .addOption(
       new Option('--push-type <type>', 'ios_gw: the pushes that its tokens are for').choices(
-        apnsPushTypes,
+        apnsTokenTypes,
       ),
     )
     .option(

@@ -1,6 +1,7 @@
 /** The port of the push gateways: one notification to devices of one channel, one outcome each. */
 import type {
   apnsPushTypes,
+  apnsTokenTypes,
   interruptionLevels,
   liveActivityEvents,
   MessageTemplate,
@@ -74,7 +75,7 @@ export interface GatewayCertificate {
   /** vendor_x and vendor_f allow the app to receive commands. Default false. */
   readonly allowsPassThrough?: boolean
   /** ios_gw: the pushes that tokens of this certificate are for. Default alert. */
-  readonly pushType?: ApnsPushType
+  readonly pushType?: ApnsTokenType
   /** vendor_h: 3 reaches devices with HarmonyOS 5; 0 or unset: an earlier version. */
   readonly apiVersion?: number
   /** vendor_o: how notifications with a category appear. */
@@ -92,6 +93,9 @@ export interface GatewayCertificate {
 
 /** Push types of ios_gw. */
 export type ApnsPushType = (typeof apnsPushTypes)[number]
+
+/** Tokens of ios_gw by the pushes that they are for. */
+export type ApnsTokenType = (typeof apnsTokenTypes)[number]
 
 /** Sending limits of one certificate in one process. */
 export interface SendLimits {

@@ -5,8 +5,13 @@ import { answerCode } from '../support/answer-codes.js'
 import { sendText } from '../support/messaging/messaging.js'
 import { type PushPlace, startPushWorld } from '../support/push/push-world.js'
 
-const certificates = { alerts: 'alert', calls: 'voip', activities: 'liveactivity' } as const
-const suffixes: Json = { alerts: '', calls: '.voip', activities: '.push-type.liveactivity' }
+/** Push types and suffixes of topics, by name. */
+const certificates = {
+  alerts: ['alert', ''],
+  calls: ['voip', '.voip'],
+  activities: ['liveactivity', '.push-type.liveactivity'],
+  starts: ['liveactivity_start', '.push-type.liveactivity'],
+} as const
 const start = {
   event: 'start',
   content_state: { score: '0:0' },
@@ -21,13 +26,13 @@ for (const backend of anyBackend()) {
 
     beforeAll(async () => {
       place = await startPushWorld(backend, ['vendor_h'])
-      for (const [name, push_type] of Object.entries(certificates))
+      for (const [name, [push_type]] of Object.entries(certificates))
         await place.world.setCertificate('ios_gw', name, { push_type })
     })
     afterAll(() => place?.[Symbol.asyncDispose]())
 
     /** A user with a token for each of the certificates. */
-    async function aUser(names: readonly string[] = Object.keys(certificates)) {
+    async function aUser(names = Object.keys(certificates) as (keyof typeof certificates)[]) {
       const own = Object.fromEntries(
         names.map((name) => [name, `ab${String(++tokens).padStart(8, '0')}`]),
       )
@@ -51,7 +56,8 @@ for (const backend of anyBackend()) {
           .filter(({ path }) => path.endsWith(`/${token}`))
           .map(({ headers, body, reply }) => {
             expect(reply).toMatchObject({ status: 200 })
-            expect(headers['apns-topic']).toBe(`com.example.app${suffixes[name]}`)
+            const [, suffix] = certificates[name as keyof typeof certificates]
+            expect(headers['apns-topic']).toBe(`com.example.app${suffix}`)
             return { name, pushType: headers['apns-push-type'], aps: JSON.parse(body).aps as Json }
           }),
       )
@@ -65,8 +71,11 @@ for (const backend of anyBackend()) {
       expect(await sent({ type: 'cmd', ext: { do: 'sync' } })).toEqual([['alerts', 'background']])
       const call = { title: 'Ann', body: 'calls', ios: { push_type: 'voip' } }
       expect(await sent(call)).toEqual([['calls', 'voip']])
-      const activity = { title: 'A - B', ios: { push_type: 'liveactivity', live_activity: start } }
-      expect(await sent(activity)).toEqual([['activities', 'liveactivity']])
+      const activity = (live_activity: Json) =>
+        sent({ title: 'A - B', ios: { push_type: 'liveactivity', live_activity } })
+      expect(await activity(start)).toEqual([['starts', 'liveactivity']])
+      const update = { event: 'update', content_state: { score: '1:0' } }
+      expect(await activity(update)).toEqual([['activities', 'liveactivity']])
       const before = place.simulator.gateways.ios_gw.calls.length
       const ann = await place.world.user()
       const message = await sendText(ann.api, user.id, 'Are you there?')

@@ -1,5 +1,5 @@
 /** Options of push certificates that the contract lacks; every one may be left out. */
-import { apnsPushTypes, meaningsOf, vendorNotifyLevel } from '../../enums.js'
+import { apnsTokenTypes, meaningsOf, vendorNotifyLevel } from '../../enums.js'
 import {
   boolean,
   freeObject,
@@ -75,9 +75,9 @@ export const certificateOptions = {
     boolean({ description: 'the vendor lets the app get commands (vendor_x, vendor_f)' }),
   ),
   push_type: optional(
-    stringEnum(apnsPushTypes, {
+    stringEnum(apnsTokenTypes, {
       description:
-        'ios_gw: the pushes that the tokens of this name are for; default alert, which includes commands',
+        'ios_gw: the pushes that the tokens of this name are for: alert (default), which includes commands; voip; liveactivity, updates and ends of running activities; liveactivity_start, their start',
     }),
   ),
   api_version: optional(

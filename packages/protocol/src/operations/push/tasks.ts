@@ -176,7 +176,7 @@ const ios = object(
     push_type: optional(
       stringEnum(apnsPushTypes, {
         description:
-          'the push goes to tokens of certificates with this push_type only, default alert; voip: a call, which other channels show as a notification, and which ends a minute after it begins unless show_end_time says otherwise; liveactivity: reaches ios_gw only, also devices that are connected',
+          'the push goes to tokens of certificates with this push_type only, default alert; the start of a live activity: liveactivity_start; voip: a call, which other channels show as a notification, and which ends a minute after it begins unless show_end_time says otherwise; liveactivity: reaches ios_gw only, also devices that are connected',
       }),
     ),
     live_activity: optional(

@@ -116,6 +116,18 @@ for (const backend of anyBackend()) {
       expect(await succeed('check', { app_id, name: 'main' })).toMatchObject({ ok: true })
     })
 
+    it('ios_gw: users read the certificate for notifications, not an older one for calls', async () => {
+      const { app_id, admin } = await anApp()
+      const fields = { app_id, ...credentialsOf('ios_gw') }
+      const calls = await succeed('set', { ...fields, name: 'calls', push_type: 'voip' })
+      expect(calls.push_type).toBe('voip')
+      const none = await read(app_id, admin, { provider: providers.ios_gw })
+      expect(none.code).toBe(answerCode.push_certificate_not_found)
+      expect((await succeed('set', { ...fields, name: 'alerts' })).push_type).toBe('alert')
+      const found = await read(app_id, admin, { provider: providers.ios_gw })
+      expect(found.data.name).toBe('alerts')
+    })
+
     it('ios_gw: a client certificate has an end, and is taken', async () => {
       const { app_id } = await anApp()
       const file = simulator.authority.clientFile('com.example.app', 'open sesame')

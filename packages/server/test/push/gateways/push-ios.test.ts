@@ -9,7 +9,7 @@ import {
 } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { createProviders } from '../../../dist/push/providers/providers.js'
-import type { GatewayCertificate, PushOutcome } from '../../../dist/push/sender.js'
+import type { ApnsTokenType, GatewayCertificate, PushOutcome } from '../../../dist/push/sender.js'
 import { GoAwayServer } from '../../support/http2-frames.js'
 import { aNotification, SilencingProxy, targetsOf } from '../../support/push/push.js'
 
@@ -225,5 +225,34 @@ describe('credentials of ios_gw', () => {
       'app_id is missing: the bundle ID of the app',
     ])
     expect(gateway.calls).toEqual([])
+  })
+})
+
+describe('push types at ios_gw', () => {
+  const app = 'com.example.app'
+
+  it('need a client certificate for their topic, and live activities a signing key', async () => {
+    await using gateway = await startGateway()
+    const ofFile = async (uid: string, pushType: ApnsTokenType) => {
+      const file = authority.clientFile(uid, 'a passphrase')
+      const changes = { appKey: '', appSecret: 'a passphrase', certificate: file, pushType }
+      await using sender = new Sender({ ...gateway.certificate, ...changes })
+      const [outcome] = await sender.send([uid === app ? 'a0a0a0a0' : 'b0b0b0b0'])
+      return outcome && 'code' in outcome ? outcome.code : outcome?.kind
+    }
+    expect(await ofFile(app, 'voip')).toBe('accepted')
+    expect(await ofFile(`${app}.voip`, 'voip')).toBe('accepted')
+    expect(await ofFile(`${app}.voip`, 'alert')).toBe('TopicDisallowed')
+    expect(await ofFile(app, 'liveactivity')).toBe('TopicDisallowed')
+  })
+
+  it('have tokens of their own', async () => {
+    await using gateway = await startGateway()
+    await using alerts = new Sender(gateway.certificate)
+    await using calls = new Sender({ ...gateway.certificate, pushType: 'voip' })
+    expect(allAccepted(await alerts.send(tokens(1)))).toBe(true)
+    expect(await calls.send(tokens(1))).toMatchObject([
+      { kind: 'invalid_token', code: 'DeviceTokenNotForTopic', isSuspect: true },
+    ])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ApnsPushType, VendorChannel } from '../../../push/sender.js'
+import type { ApnsTokenType, VendorChannel } from '../../../push/sender.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { sequenceOf } from '../content/channel-sequence.js'
 import { type ChoiceInputs, chooseChannel } from './channel-choice.js'
@@ -9,7 +9,7 @@ const now = 1_000
 function certificate(
   certificateId: number,
   channel: VendorChannel,
-  pushType?: ApnsPushType,
+  pushType?: ApnsTokenType,
 ): PushCertificateEntry {
   return {
     certificateId,
@@ -42,13 +42,14 @@ const entries = [
   certificate(5, 'ios_gw', 'voip'),
   certificate(6, 'ios_gw', 'liveactivity'),
   certificate(7, 'ios_gw', 'alert'),
+  certificate(8, 'ios_gw', 'liveactivity_start'),
 ]
 
 function choose(changes: Partial<ChoiceInputs>) {
   const choice = chooseChannel({
     strategy: 'combined',
     sequence: sequenceOf(),
-    pushType: 'alert',
+    tokenType: 'alert',
     isConnected: false,
     bindings: [],
     certificates: new Map(entries.map((entry) => [entry.name, entry])),
@@ -113,24 +114,28 @@ describe('chooseChannel', () => {
   )
 
   describe('push types', () => {
-    const apple = ['ios_gw 6', 'ios_gw 5', 'ios_gw 4'].map((name) => binding(name))
+    const apple = ['ios_gw 8', 'ios_gw 6', 'ios_gw 5', 'ios_gw 4'].map((name) => binding(name))
 
     it.each([
       ['alert', 'ios_gw 4'],
       ['voip', 'ios_gw 5'],
       ['liveactivity', 'ios_gw 6'],
-    ] as const)('a push of type %s goes to the token of a certificate for it', (pushType, name) => {
-      expect(choose({ pushType, bindings: apple })).toBe(name)
-    })
+      ['liveactivity_start', 'ios_gw 8'],
+    ] as const)(
+      'a push of type %s goes to the token of a certificate for it',
+      (tokenType, name) => {
+        expect(choose({ tokenType, bindings: apple })).toBe(name)
+      },
+    )
 
     it('a certificate with push type alert is as good as one without', () => {
       expect(choose({ bindings: [binding('ios_gw 7')] })).toBe('ios_gw 7')
     })
 
     it('a call reaches other channels and connected devices like any push, a live activity does not', () => {
-      expect(choose({ pushType: 'voip', bindings: both })).toBe('vendor_h 2')
-      expect(choose({ pushType: 'voip', bindings: apple, isConnected: true })).toBe('core')
-      const activity = { pushType: 'liveactivity', isConnected: true } as const
+      expect(choose({ tokenType: 'voip', bindings: both })).toBe('vendor_h 2')
+      expect(choose({ tokenType: 'voip', bindings: apple, isConnected: true })).toBe('core')
+      const activity = { tokenType: 'liveactivity', isConnected: true } as const
       expect(choose({ ...activity, bindings: both })).toBe('no_push_type')
       expect(choose({ ...activity, bindings: [] })).toBe('no_push_type')
       expect(choose({ ...activity, bindings: apple })).toBe('ios_gw 6')
@@ -138,9 +143,9 @@ describe('chooseChannel', () => {
 
     it('a device without a token for the push type has that as its reason', () => {
       expect(choose({ bindings: [binding('ios_gw 5')] })).toBe('no_push_type')
-      expect(choose({ pushType: 'voip', bindings: [binding('ios_gw 4')] })).toBe('no_push_type')
+      expect(choose({ tokenType: 'voip', bindings: [binding('ios_gw 4')] })).toBe('no_push_type')
       const paused = [binding('ios_gw 5', now + 1), binding('ios_gw 4')]
-      expect(choose({ pushType: 'voip', bindings: paused })).toBe('device_paused')
+      expect(choose({ tokenType: 'voip', bindings: paused })).toBe('device_paused')
     })
   })
 

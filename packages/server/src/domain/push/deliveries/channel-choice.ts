@@ -1,7 +1,7 @@
 /** Through which channel a push reaches a device (rule G2). */
 import { compare } from '../../../lib/compare.js'
 import { tokenFault } from '../../../push/rules/token-form.js'
-import type { ApnsPushType, VendorChannel } from '../../../push/sender.js'
+import type { ApnsTokenType, VendorChannel } from '../../../push/sender.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import type { DistributionStrategy, TaskContent } from '../content/task-content.js'
@@ -32,7 +32,7 @@ export interface VendorWay {
 export interface ChoiceInputs {
   readonly strategy: DistributionStrategy
   readonly sequence: readonly VendorChannel[]
-  readonly pushType: ApnsPushType
+  readonly tokenType: ApnsTokenType
   readonly isConnected: boolean
   readonly bindings: readonly DeviceBinding[]
   /** By name. */
@@ -47,15 +47,20 @@ export type ChannelChoice =
   | ({ readonly kind: 'vendor' } & VendorWay)
   | { readonly kind: 'none'; readonly reason: Suppression }
 
-/** The push type of a task; messages are alerts. */
-export function pushTypeOf({ notification }: Pick<TaskContent, 'notification'>): ApnsPushType {
-  return notification.ios.pushType ?? 'alert'
+/** The tokens of ios_gw that a task is for; messages are alerts. */
+export function tokenTypeOf({ notification }: Pick<TaskContent, 'notification'>): ApnsTokenType {
+  const { pushType = 'alert', liveActivity } = notification.ios
+  return liveActivity?.event === 'start' ? 'liveactivity_start' : pushType
+}
+
+function isOfActivity(tokenType: ApnsTokenType): boolean {
+  return tokenType === 'liveactivity' || tokenType === 'liveactivity_start'
 }
 
 /** The first channel of a device. The system changes live activities, also when the app is connected. */
 export function chooseChannel(inputs: ChoiceInputs): ChannelChoice {
-  const { strategy, pushType } = inputs
-  const isConnected = inputs.isConnected && pushType !== 'liveactivity'
+  const { strategy, tokenType } = inputs
+  const isConnected = inputs.isConnected && !isOfActivity(tokenType)
   if (strategy !== 'ospush_only' && isConnected) return { kind: 'core' }
   if (strategy === 'corepush_only') return { kind: 'none', reason: 'not_connected' }
   const [first] = vendorWays(inputs)
@@ -65,13 +70,13 @@ export function chooseChannel(inputs: ChoiceInputs): ChannelChoice {
 
 /** The ways of the sequence to a device that can be used now, in order. */
 export function vendorWays(inputs: Omit<ChoiceInputs, 'strategy' | 'isConnected'>): VendorWay[] {
-  const { sequence, pushType, bindings, certificates, now } = inputs
+  const { sequence, tokenType, bindings, certificates, now } = inputs
   const ways = bindings.flatMap((binding): VendorWay[] => {
     const certificate = certificates.get(binding.notifierName)
     const isUsable =
       certificate &&
       sequence.includes(certificate.gateway.channel) &&
-      takesPushType(certificate, pushType) &&
+      takesTokenType(certificate, tokenType) &&
       binding.pausedUntil <= now &&
       hasForm(certificate, binding)
     return isUsable ? [{ certificate, binding }] : []
@@ -89,8 +94,8 @@ export function compareWays(
   return place(a) - place(b) || compare(a.certificateId, b.certificateId)
 }
 
-function whyNoVendor({ sequence, pushType, bindings, certificates }: ChoiceInputs): Suppression {
-  if (bindings.length === 0) return pushType === 'liveactivity' ? 'no_push_type' : 'not_connected'
+function whyNoVendor({ sequence, tokenType, bindings, certificates }: ChoiceInputs): Suppression {
+  if (bindings.length === 0) return isOfActivity(tokenType) ? 'no_push_type' : 'not_connected'
   const known = bindings.flatMap((binding) => {
     const certificate = certificates.get(binding.notifierName)
     return certificate ? [{ certificate, binding }] : []
@@ -100,7 +105,7 @@ function whyNoVendor({ sequence, pushType, bindings, certificates }: ChoiceInput
     sequence.includes(gateway.channel),
   )
   if (inSequence.length === 0) return 'no_channel_of_the_sequence'
-  const ofType = inSequence.filter(({ certificate }) => takesPushType(certificate, pushType))
+  const ofType = inSequence.filter(({ certificate }) => takesTokenType(certificate, tokenType))
   if (ofType.length === 0) return 'no_push_type'
   return ofType.some(({ certificate, binding }) => hasForm(certificate, binding))
     ? 'device_paused'
@@ -111,9 +116,9 @@ function whyNoVendor({ sequence, pushType, bindings, certificates }: ChoiceInput
  * Tests whether pushes of a type go to the tokens of a certificate. A call is an ordinary push on
  * other channels; a live activity exists on ios_gw only.
  */
-function takesPushType({ gateway }: UsableCertificate, pushType: ApnsPushType): boolean {
+function takesTokenType({ gateway }: UsableCertificate, tokenType: ApnsTokenType): boolean {
   const { channel, pushType: own = 'alert' } = gateway
-  return channel === 'ios_gw' ? own === pushType : pushType !== 'liveactivity'
+  return channel === 'ios_gw' ? own === tokenType : !isOfActivity(tokenType)
 }
 
 function hasForm({ gateway }: UsableCertificate, { deviceToken }: DeviceBinding): boolean {

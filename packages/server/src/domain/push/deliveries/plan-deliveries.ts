@@ -12,7 +12,7 @@ import type { CountChange } from '../tasks/task-statements.js'
 import {
   type ChannelChoice,
   chooseChannel,
-  pushTypeOf,
+  tokenTypeOf,
   type UsableCertificate,
 } from './channel-choice.js'
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
@@ -152,7 +152,7 @@ function decide(
   const byName = new Map(certificates.map((certificate) => [certificate.name, certificate]))
   const connectedOf = groupBy(connected, ({ userId }) => userId)
   const { strategy, sequence } = task.content
-  const pushType = pushTypeOf(task.content)
+  const tokenType = tokenTypeOf(task.content)
   return recipients.flatMap((recipient) => {
     const user = users.get(recipient.userId)
     if (!user) return []
@@ -169,7 +169,7 @@ function decide(
         const way = {
           strategy,
           sequence,
-          pushType,
+          tokenType,
           isConnected,
           bindings,
           certificates: byName,

@@ -13,7 +13,7 @@ import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import {
   compareWays,
   type DeviceBinding,
-  pushTypeOf,
+  tokenTypeOf,
   type VendorWay,
   vendorWays,
 } from '../deliveries/channel-choice.js'
@@ -200,7 +200,7 @@ function otherWay(
   const present = certificates.get(delivery.certificateId)
   const ways = vendorWays({
     sequence,
-    pushType: pushTypeOf(task.content),
+    tokenType: tokenTypeOf(task.content),
     bindings: bindings.get(deviceName(delivery)) ?? [],
     certificates: new Map([...certificates.values()].map((entry) => [entry.name, entry])),
     now,

@@ -5,7 +5,7 @@ import { type Clock, dayMs } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import type { TaskContent } from '../content/task-content.js'
-import { pushTypeOf } from '../deliveries/channel-choice.js'
+import { tokenTypeOf } from '../deliveries/channel-choice.js'
 import { firstPageJob, sendBatch } from './push-jobs.js'
 import type { PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
@@ -116,5 +116,5 @@ function toStatistics(
 
 /** A device that rings for a call of long ago is a nuisance. */
 function defaultLifeMs(content: TaskContent): number {
-  return pushTypeOf(content) === 'voip' ? callLifeMs : dayMs
+  return tokenTypeOf(content) === 'voip' ? callLifeMs : dayMs
 }

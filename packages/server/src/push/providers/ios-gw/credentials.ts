@@ -53,7 +53,9 @@ export function readIosCredentials(certificate: GatewayCertificate): IosCredenti
     const bundleId = fields.required('app_id', 'the bundle ID of the app')
     const fault = bundleIdFault(bundleId)
     if (fault !== null) fields.note('app_id', fault)
-    const { certificate: text, appSecret, pushType = 'alert' } = certificate
+    const { certificate: text, appSecret, pushType: tokenType = 'alert' } = certificate
+    // The tokens differ, the pushes do not.
+    const pushType = tokenType === 'liveactivity_start' ? 'liveactivity' : tokenType
     const addressee = { bundleId, pushType }
     return text.includes('PRIVATE KEY')
       ? { kind: 'token', ...addressee, ...readKey(text, fields) }
@@ -102,9 +104,7 @@ function fileFaults(
   pushType: ApnsPushType,
 ): CertificateFault[] {
   if (pushType === 'liveactivity')
-    return [
-      { field: 'certificate', text: 'must be a signing key (.p8) with push_type liveactivity' },
-    ]
+    return [{ field: 'certificate', text: 'must be a signing key (.p8) for live activities' }]
   const isOfCalls = uid.endsWith(suffixes.voip)
   const expected = isOfCalls ? uid.slice(0, -suffixes.voip.length) : uid
   const faults: CertificateFault[] = []

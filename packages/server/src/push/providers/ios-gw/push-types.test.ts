@@ -5,6 +5,7 @@ import { parse, stringify } from 'lossless-json'
 import { describe, expect, it } from 'vitest'
 import type {
   ApnsPushType,
+  ApnsTokenType,
   GatewayCertificate,
   LiveActivityChange,
   PushNotification,
@@ -48,7 +49,7 @@ const plain: PushNotification = {
   channels: {},
 }
 
-function certificateOf(appId: string, pushType?: ApnsPushType): GatewayCertificate {
+function certificateOf(appId: string, pushType?: ApnsTokenType): GatewayCertificate {
   return {
     channel: 'ios_gw',
     environment: 'production',
@@ -153,7 +154,7 @@ describe('requests of ios_gw', () => {
   })
 })
 
-function read(appId: string, pushType?: ApnsPushType): string {
+function read(appId: string, pushType?: ApnsTokenType): string {
   try {
     return iosTopic(readIosCredentials(certificateOf(appId, pushType)))
   } catch (error) {
@@ -174,6 +175,7 @@ describe('topics of ios_gw', () => {
     ['alert', 'com.example.app'],
     ['voip', 'com.example.app.voip'],
     ['liveactivity', 'com.example.app.push-type.liveactivity'],
+    ['liveactivity_start', 'com.example.app.push-type.liveactivity'],
   ] as const)('of push type %s: %s', (pushType, topic) => {
     expect(read('com.example.app', pushType)).toBe(topic)
   })
@@ -204,7 +206,7 @@ describe('topics of ios_gw', () => {
 describe('client certificates of ios_gw', () => {
   const app = 'com.example.app'
   const ofCalls = 'certificate is a file of VoIP services, which needs push_type (--push-type) voip'
-  const ofKey = 'certificate must be a signing key (.p8) with push_type liveactivity'
+  const ofKey = 'certificate must be a signing key (.p8) for live activities'
 
   it.each<[string, string, ApnsPushType, string[]]>([
     [app, app, 'alert', []],
