@@ -17,7 +17,7 @@ import {
 const advertising = 'MARKETING'
 
 /** Value of the header `push-type`: a notification, or a message that only the app sees. */
-export function pushTypeOf({ kind }: PushNotification): '0' | '6' {
+export function scenarioOf({ kind }: PushNotification): '0' | '6' {
   return kind === 'cmd' ? '6' : '0'
 }
 
@@ -37,7 +37,7 @@ export function messageV3(
     payload:
       notification.kind === 'cmd'
         ? { extraData: stringifyJson(data) }
-        : { notification: shown(notification, certificate, data) },
+        : { notification: notificationV3(notification, certificate, data) },
     pushOptions: {
       testMessage: environment === 'development',
       ttl: kitTtlSeconds(notification, now),
@@ -49,7 +49,7 @@ export function messageV3(
   }
 }
 
-function shown(
+function notificationV3(
   notification: PushNotification,
   { category = advertising }: GatewayCertificate,
   data: Readonly<Record<string, unknown>>,
@@ -63,7 +63,7 @@ function shown(
     title,
     body,
     ...(image === null ? {} : { image }),
-    clickAction: { ...pageOf(intentOf(options)), data },
+    clickAction: { ...pageToOpen(intentOf(options)), data },
     ...(badge === null ? {} : badgeOf(badge)),
     notifyId: numberKey(replacingKey(notification)),
     ...(options.sound && !isSilent && category !== advertising ? { sound: options.sound } : {}),
@@ -72,7 +72,7 @@ function shown(
 }
 
 /** Apps declare their pages by an action or a URI. An Android intent has only an action for them. */
-function pageOf(intent: string | null) {
+function pageToOpen(intent: string | null) {
   if (intent === null) return { actionType: 0 }
   if (!intent.startsWith('intent:')) return { actionType: 1, uri: intent }
   const action = actionOfIntent(intent)

@@ -8,7 +8,7 @@ import { jsonBytes, jsonRequest } from '../content/requests.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorHCredentials } from './credentials.js'
-import { messageV3, pushTypeOf } from './message-v3.js'
+import { messageV3, scenarioOf } from './message-v3.js'
 
 const host = 'https://push-api.cloud.huawei.com'
 const maxMessageBytes = 4096
@@ -24,7 +24,7 @@ export function vendorHRequest(batch: PushBatch<VendorHCredentials>): GatewayReq
   if (credentials.apiVersion === 3) {
     const message = fit(notification, (part) => messageV3(part, certificate, now), limit)
     if (message === null) return notificationTooLarge
-    const headers = { authorization, 'push-type': pushTypeOf(notification) }
+    const headers = { authorization, 'push-type': scenarioOf(notification) }
     return jsonRequest(url, { ...message, target: { token } }, headers)
   }
   const style = vendorHStyle(certificate, notification)
