@@ -362,6 +362,7 @@ function brief(certificate: OperatorPushCertificate): OutputRow {
     last_accepted_at: readable.last_accepted_at,
     paused_until: readable.paused_until,
     pauses: readable.pauses,
+    receipt_problem: readable.receipt_problem,
   }
 }
 
@@ -389,10 +390,15 @@ function shownValue(certificate: OperatorPushCertificate, field: string): string
 }
 
 function nextSteps(certificate: OperatorPushCertificate, app: string): string {
-  const { name, channel, receipt_url, receipt_problem } = certificate
+  const { name, channel, requests_receipts, receipt_id, receipt_url, receipt_problem } = certificate
   const check = `Try it with hermod certificate check ${name} --app ${app}.`
-  if (receipt_problem !== '') return `${check}\nBeware: ${receipt_problem}.`
-  return channel === 'vendor_h' || channel === 'vendor_n'
+  if (receipt_problem !== '') return `${check}\nReceipts: ${receipt_problem}.`
+  const isEntered =
+    channel === 'vendor_h' ||
+    channel === 'vendor_n' ||
+    (channel === 'vendor_f' && requests_receipts) ||
+    receipt_id !== ''
+  return isEntered
     ? `${check}\nGive the vendor ${receipt_url} as the address for receipts, and tell it to no one else.`
     : check
 }

@@ -47,13 +47,16 @@ export const OperatorPushCertificate = resource(
     send_url: text('another gateway than that of the vendor; "": none'),
     auth_url: text('another place for the token call; "": none'),
     has_ca: boolean({ description: 'an additional certificate authority is trusted' }),
-    requests_receipts: boolean({ description: 'pushes ask the gateway for receipts' }),
+    requests_receipts: boolean({
+      description:
+        'pushes ask the gateway for receipts; false on ios_gw and cloud_gw, which have none',
+    }),
     receipt_id: text('ID of the receipt address at the vendor; "": none'),
     receipt_url: text(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),
     receipt_problem: text(
-      'reason why the gateway cannot take the receipt address, so that no receipts are requested; "": it can',
+      'reason why no receipts arrive, such as a missing HERMOD_PUBLIC_URL, and the remedy; "": none',
     ),
     receipt_user: text('callback user that receipts are signed for; "": none'),
     has_receipt_key: boolean({ description: 'receipts without their proof are refused' }),

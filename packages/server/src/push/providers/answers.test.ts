@@ -360,6 +360,15 @@ describe('vendor_f', () => {
     expect(refused[0]).toMatchObject({ kind: 'config', isOfPush: true })
     expect(kinds(read({ code: '200', value: '', msgId: 'm' }))[0]).toBe('accepted')
   })
+
+  it('a device above the rate of the app is tried again later, and so is a request with an unknown fault', () => {
+    const [slow, , sent] = read({ code: '200', value: { 518: ['a'] }, msgId: 'm' })
+    expect(slow).toEqual(expect.objectContaining({ kind: 'throttled', code: '518' }))
+    expect(sent).toEqual(accepted('m'))
+    const [failed] = read({ code: '-1', message: 'unknown', value: '' })
+    expect(failed).toMatchObject({ kind: 'server_error', code: '-1' })
+    for (const outcome of [slow, failed]) expect(outcome).not.toHaveProperty('alarm')
+  })
 })
 
 describe('vendor_v', () => {
@@ -378,6 +387,13 @@ describe('vendor_v', () => {
     ])
   })
 
+  it('keeps the token of a device that was offline for 90 days', () => {
+    const invalidUsers = [{ userid: 'a', status: 3 }]
+    const [outcome] = read({ result: 0, requestId: 'r', invalidUsers })
+    expect(outcome).toMatchObject({ kind: 'suppressed', code: 'user_3' })
+    expect(outcome).not.toHaveProperty('alarm')
+  })
+
   it('delays operational messages until the vendor takes them again', () => {
     expect(read({ result: 10071, desc: 'night' })[0]).toEqual({
       kind: 'throttled',
@@ -389,11 +405,12 @@ describe('vendor_v', () => {
   })
 
   it('knows its codes', () => {
-    const codes = [10302, 10311, 10000, 10072, 10070, 10203, 10207, 10152, 10305]
+    const codes = [10302, 10311, 10000, 10072, 10250, 10070, 10203, 10207, 10152, 10305]
     expect(kindsOf(codes, (result) => read({ result }))).toEqual([
       'invalid_token',
       'suppressed',
       'auth_expired',
+      'throttled',
       'throttled',
       'quota',
       'config',

@@ -1,21 +1,53 @@
-/** Receipt addresses that gateways accept with each message. */
+/** Addresses to which gateways send receipts. */
 import type { VendorChannel } from '../sender.js'
 
+/** What decides whether the receipts of a certificate arrive. */
+export interface ReceiptSetUp {
+  readonly channel: VendorChannel
+  /** Only a path when the public address of the service is unknown. */
+  readonly url: string
+  readonly isPublic: boolean
+  /** Pushes request receipts. */
+  readonly isRequested: boolean
+  /** ID of the address in the vendor's console; undefined: none. */
+  readonly receiptId: string | undefined
+}
+
 /**
- * Maximum length in bytes; the gateway refuses a message with a longer address. Other channels
- * state no bound, or take the address from the vendor's console.
+ * Maximum length in bytes of an address in a message, with which a longer one makes the gateway refuse
+ * the message. Other channels take the address from the vendor's console.
  */
 const maxAddressBytes: Partial<Readonly<Record<VendorChannel, number>>> = {
   vendor_x: 128,
+  vendor_f: 128,
   vendor_v: 128,
   vendor_o: 200,
 }
 
-/** Returns the reason why a gateway cannot take the address, for the operator; "" when it can. */
-export function receiptAddressProblem(channel: VendorChannel, url: string): string {
-  const max = maxAddressBytes[channel]
-  const length = Buffer.byteLength(url)
-  return max === undefined || length <= max
-    ? ''
-    : `no receipts are asked for: their address has ${length} bytes, and ${channel} takes ${max}; HERMOD_PUBLIC_URL is too long`
+/** Returns the reason why no receipts arrive, and the remedy, for the operator; "" for none. */
+export function receiptProblem({
+  channel,
+  url,
+  isPublic,
+  isRequested,
+  receiptId,
+}: ReceiptSetUp): string {
+  if (!sendsReceipts(channel)) return ''
+  const maxBytes = receiptId === undefined ? maxAddressBytes[channel] : undefined
+  const isInConsole = maxBytes === undefined
+  if (!isPublic)
+    return isInConsole
+      ? 'receipt_url is only a path, since HERMOD_PUBLIC_URL is not set'
+      : 'pushes request no receipts, since HERMOD_PUBLIC_URL is not set'
+  const bytes = Buffer.byteLength(url)
+  if (!isInConsole && bytes > maxBytes)
+    return `pushes request no receipts: receipt_url has ${bytes} bytes, and ${channel} takes ${maxBytes}; HERMOD_PUBLIC_URL is too long`
+  if (isRequested || (isInConsole && receiptId === undefined)) return ''
+  const before = channel === 'vendor_f' ? "register receipt_url in the vendor's console, then " : ''
+  return `pushes request no receipts; ${before}set requests_receipts (--receipts on)`
+}
+
+/** Tests whether the gateway of a channel sends receipts. */
+export function sendsReceipts(channel: VendorChannel): boolean {
+  return channel !== 'ios_gw' && channel !== 'cloud_gw'
 }

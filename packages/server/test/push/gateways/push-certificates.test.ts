@@ -89,10 +89,14 @@ for (const backend of anyBackend()) {
       const set = await succeed('set', { app_id, name: 'main', ...credentialsOf(channel) })
       expect(set).toMatchObject({ name: 'main', channel, environment: 1, expires_at: 0 })
       const before = simulator.gateways[channel].calls.length
+      const receipts =
+        channel === 'vendor_f'
+          ? "; pushes request no receipts; register receipt_url in the vendor's console, then set requests_receipts (--receipts on)"
+          : ''
       expect(await succeed('check', { app_id, name: 'main' })).toEqual({
         ok: true,
         code: '',
-        words: 'the gateway takes the credentials',
+        words: `the gateway takes the credentials${receipts}`,
       })
       expect(simulator.gateways[channel].calls.length).toBeGreaterThan(before)
     })
@@ -216,6 +220,8 @@ for (const backend of anyBackend()) {
       ],
       ['vendor_x', {}, ['app_secret is missing', 'package_name is missing']],
       ['vendor_n', { api_version: 3 }, ['api_version is an option of vendor_h']],
+      ['vendor_o', { receipt_id: '7145' }, ['receipt_id is an option of vendor_h and vendor_v']],
+      ['vendor_h', { receipt_id: '7145' }, ['receipt_id needs api_version 3']],
       ['vendor_f', {}, ['gateway_app_id is missing', 'app_secret is missing']],
       [
         'vendor_v',

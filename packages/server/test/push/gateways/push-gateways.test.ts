@@ -223,10 +223,13 @@ describe.each(simulatedChannels)('%s', (channel) => {
   it('is left alone by all certificates with the same credentials, wherever their receipts go', async () => {
     await using providers = newProviders()
     const own = foreignCredentials(channel, simulator.gateways[channel].certificate)
-    const sendFor = (receiptUrl: string) =>
-      send(providers, channel, [tokenFor(channel)], { certificate: { ...own, receiptUrl } })
-    expect(await sendFor('https://example.com/1')).toMatchObject([{ kind: 'config' }])
-    expect(await sendFor('https://example.com/2')).toMatchObject([{ code: 'circuit_open' }])
+    const sendFor = (receipts: Pick<GatewayCertificate, 'receiptUrl' | 'receiptId'>) =>
+      send(providers, channel, [tokenFor(channel)], { certificate: { ...own, ...receipts } })
+    const [first, second] = ['https://example.com/1', 'https://example.com/2']
+    expect(await sendFor({ receiptUrl: first })).toMatchObject([{ kind: 'config' }])
+    const others = [{ receiptUrl: second }, { receiptUrl: first, receiptId: '7145' }]
+    for (const other of others)
+      expect(await sendFor(other)).toMatchObject([{ code: 'circuit_open' }])
   })
 
   it('refuses the credentials of another app, and is left alone for a while', async () => {

@@ -144,7 +144,7 @@ for (const backend of anyBackend()) {
       expect(data.find(({ name }: Json) => name === 'ranges')).toMatchObject(ofChannel)
     })
 
-    it('hermod certificate: sets and lists them', async () => {
+    it('hermod certificate: sets and lists them, and says why no receipts arrive', async () => {
       const hermod = (...args: string[]) =>
         runHermod(
           ['certificate', ...args, '--app', watched.server.appId],
@@ -161,6 +161,13 @@ for (const backend of anyBackend()) {
       const row = table.find(([name]) => name === 'by-command') ?? []
       const shown = Object.fromEntries(table[0]?.map((title, index) => [title, row[index]]) ?? [])
       expect(shown).toMatchObject({ max_per_second: '70', max_in_flight: '6' })
+      // The server of this test has no public address.
+      const problem = 'pushes request no receipts, since HERMOD_PUBLIC_URL is not set'
+      expect(shown).toMatchObject({ receipt_problem: problem })
+      expect((await setLimits()).out).toContain(`Receipts: ${problem}.`)
+      expect((await hermod('check', 'by-command')).out).toContain(problem)
+      const byId = await setLimits('--receipt-id', '7145')
+      expect(byId.out).toContain('receipt_url is only a path, since HERMOD_PUBLIC_URL is not set')
       const many = await setLimits('--max-per-second', 'many')
       expect(many.code).not.toBe(0)
       expect(many.err).toContain('It must be a whole number.')

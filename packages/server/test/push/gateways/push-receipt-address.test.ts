@@ -1,23 +1,24 @@
-/** A public address that is too long for what some gateways take, on both databases. */
+/** Receipts that cannot arrive, and the words about them for operators, on both databases. */
 import { anyBackend } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
 import { PushWorld } from '../../support/push/push-world.js'
 
-const limits = { vendor_x: 128, vendor_v: 128, vendor_o: 200 } as const
+const limits = { vendor_x: 128, vendor_v: 128, vendor_o: 200, vendor_f: 128 } as const
 const channels = Object.keys(limits) as (keyof typeof limits)[]
 const publicUrl = `https://chat.example.org/${'long'.repeat(40)}`
 const message = { title: 'News', body: 'There is something new.' }
+const path = '/operator/v1/push/certificate'
 
 for (const backend of anyBackend()) {
-  it(`receipts at an address that a gateway does not take are not asked for, which the operator is told, on ${backend.name}`, async () => {
+  it(`pushes request no receipts at an address that a gateway does not take, and the operator reads why, on ${backend.name}`, async () => {
     await using simulator = await PushSimulator.start()
     await using watched = await InProcessServer.start(backend, { HERMOD_PUBLIC_URL: publicUrl })
     const world = new PushWorld(watched.server, simulator)
-    await world.setCertificates([...channels, 'vendor_f'])
+    await world.setCertificates(channels, { vendor_f: { requests_receipts: true } })
+    await world.setCertificate('vendor_v', 'by ID', { receipt_id: '7145' })
     const app_id = watched.server.appId
-    const path = '/operator/v1/push/certificate'
     const { data } = await world.operator.succeed('GET', `${path}/list`, { query: { app_id } })
     for (const channel of channels) {
       const problem = `and ${channel} takes ${limits[channel]}; HERMOD_PUBLIC_URL is too long`
@@ -27,7 +28,7 @@ for (const backend of anyBackend()) {
       const check = await world.operator.succeed('POST', `${path}/check`, { body })
       expect(check.data).toMatchObject({ ok: true, words: expect.stringContaining(problem) })
     }
-    expect(data.at(-1)).toMatchObject({ name: 'vendor_f', receipt_problem: '' })
+    expect(data.at(-1)).toMatchObject({ name: 'by ID', receipt_id: '7145', receipt_problem: '' })
     const users = await Promise.all(
       channels.map((channel) => world.user({ [channel]: `device of ${channel}` })),
     )
@@ -41,5 +42,8 @@ for (const backend of anyBackend()) {
         ]),
       ),
     )
+    for (const channel of channels)
+      for (const { body } of simulator.gateways[channel].calls)
+        expect(decodeURIComponent(body)).not.toContain(publicUrl)
   })
 }

@@ -10,7 +10,7 @@ import {
   receiptAddresses,
   sendReceipt,
 } from '../../support/push/push-receipts.js'
-import { PushWorld } from '../../support/push/push-world.js'
+import { PushWorld, receiptFields } from '../../support/push/push-world.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const channels = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f'] as const
@@ -40,7 +40,7 @@ for (const backend of anyBackend()) {
         HERMOD_LOG_LEVEL: 'debug',
       })
       world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(channels, { requests_receipts: true })
+      await world.setCertificates(channels, receiptFields)
       addresses = await receiptAddresses(world.operator, watched.server.appId)
       forwarder.addresses = addresses
     })

@@ -24,7 +24,11 @@ it.each(receiptChannels)('%s: receipts lead back to message, device and task', a
   await using providers = createProviders()
   const tokens = ['device-1', 'gone-2', 'dead-3']
   const outcomes = await providers.senders[channel].send({
-    certificate: { ...gateway.certificate, receiptUrl: listener.url },
+    // vendor_v sends receipts of lists to an address of its console.
+    certificate: {
+      ...gateway.certificate,
+      ...(channel === 'vendor_v' ? { receiptId: '7145' } : { receiptUrl: listener.url }),
+    },
     notification: aNotification(),
     targets: targetsOf(tokens),
   })
@@ -49,4 +53,23 @@ it.each(receiptChannels)('%s: receipts lead back to message, device and task', a
     if (channel === 'vendor_h')
       expect(isSignedByVendorH(signature, vendorHCallback, Date.now())).toBe(true)
   }
+})
+
+it('vendor_v: receipts come to the address of a message to one device, and not of a list', async () => {
+  await using listener = await ReceiptListener.start()
+  const options = { authority: new TestAuthority() }
+  await using gateway = await SimulatedGateway.start(gatewayModels.vendor_v(), options)
+  await using providers = createProviders()
+  const received = async (tokens: readonly string[]) => {
+    await providers.senders.vendor_v.send({
+      certificate: { ...gateway.certificate, receiptUrl: listener.url },
+      notification: aNotification(),
+      targets: targetsOf(tokens),
+    })
+    await gateway.sendReceipts()
+    const bodies = listener.received.splice(0).map(({ body }) => parseReceipts('vendor_v', body))
+    return bodies.flat().map(({ token, kind }) => [token, kind])
+  }
+  expect(await received(['device-1', 'device-2'])).toEqual([])
+  expect(await received(['device-1'])).toEqual([['device-1', 'delivered']])
 })

@@ -12,7 +12,7 @@ import { handsets, ModelRound, type Range } from '../../support/push/push-model.
 import { type DraftedTask, PushModelWorld } from '../../support/push/push-model-world.js'
 import { PushNodes } from '../../support/push/push-nodes.js'
 import { receiptAddresses } from '../../support/push/push-receipts.js'
-import { PushWorld } from '../../support/push/push-world.js'
+import { PushWorld, receiptFields } from '../../support/push/push-world.js'
 import { Random } from '../../support/random.js'
 
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
@@ -81,7 +81,7 @@ class PushRun implements AsyncDisposable {
       random: () => this.#moments.next(),
     })
     const world = new PushWorld(await this.#nodes.running(), this.#simulator)
-    await world.setCertificates(simulatedChannels, { requests_receipts: true })
+    await world.setCertificates(simulatedChannels, receiptFields)
     const addresses = await receiptAddresses(world.operator, world.server.appId)
     this.#confirmations = new PushConfirmations({
       nodes: this.#nodes,

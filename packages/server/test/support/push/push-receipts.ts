@@ -23,7 +23,8 @@ export class ReceiptForwarder implements AsyncDisposable {
   readonly #server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
     const signature = request.headers['x-huawei-callback-id']
-    const channel = signature === undefined ? 'vendor_n' : 'vendor_h'
+    const unsigned = 'statuses' in JSON.parse(body) ? 'vendor_n' : 'vendor_v'
+    const channel = signature === undefined ? unsigned : 'vendor_h'
     const receipt = {
       channel,
       url: this.addresses[channel] ?? '',

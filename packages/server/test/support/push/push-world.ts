@@ -19,6 +19,12 @@ import type { TestServer } from '../watched-server.js'
 
 const operatorPath = '/operator/v1/push/certificate/set'
 
+/** Fields of certificates whose pushes request receipts, lists of vendor_v included. */
+export const receiptFields = {
+  vendor_f: { requests_receipts: true },
+  vendor_v: { receipt_id: '7145' },
+} as const
+
 /** Counts of a task that are not 0, such as `vendor_h_sent`. */
 export type Counts = Readonly<Record<string, number>>
 
@@ -71,8 +77,11 @@ export class PushWorld {
   }
 
   /** Makes a certificate for each channel, named as the channel. */
-  async setCertificates(channels: readonly SimulatedChannel[], changes: Json = {}): Promise<void> {
-    for (const channel of channels) await this.setCertificate(channel, channel, changes)
+  async setCertificates(
+    channels: readonly SimulatedChannel[],
+    changes: Partial<Readonly<Record<SimulatedChannel, Json>>> = {},
+  ): Promise<void> {
+    for (const channel of channels) await this.setCertificate(channel, channel, changes[channel])
   }
 
   async setCertificate(channel: SimulatedChannel, name: string, changes: Json = {}): Promise<void> {

@@ -54,7 +54,8 @@ export function vendorFGateway(): GatewayModel {
       if (tokens.length < 1 || tokens.length > 100) return vendorFReply('1005', 'pushIds')
       const problem = kind[1] ? passThroughProblem(message) : displayProblem(message)
       if (problem !== null) return vendorFReply('1005', problem)
-      return vendorFSend(tokens, member(message, 'extra'), state)
+      // The vendor sends receipts of notifications only.
+      return vendorFSend(tokens, kind[1] ? {} : member(message, 'extra'), state)
     },
     receipts: (deliveries) => deliveries.map(vendorFReceipt),
   }
@@ -78,6 +79,9 @@ function displayProblem(message: JsonMembers): string | null {
   if (click.clickType === 2 && !isTextWithin(click.url, 1000)) return 'url'
   if (!/^[\w-]{0,8}$/.test(textMember(member(message, 'advanceInfo'), 'notifyKey')))
     return 'notifyKey'
+  const extra = member(message, 'extra')
+  if (Buffer.byteLength(textMember(extra, 'callback')) > 128) return 'callback'
+  if (Buffer.byteLength(textMember(extra, 'callback.param')) > 64) return 'callback.param'
   return timeProblem(message)
 }
 

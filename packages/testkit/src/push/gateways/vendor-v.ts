@@ -48,7 +48,10 @@ export function vendorVGateway(): GatewayModel {
       if (call.path === '/message/saveListPayload') return storeForList(body, state)
       return call.path === '/message/pushToList' ? sendToList(body, state) : jsonReply(404, {})
     },
-    receipts: (deliveries) => deliveries.map(vendorVReceipt),
+    receipts: (deliveries, { url }) =>
+      deliveries
+        .filter(({ tag }) => tag !== '')
+        .map((delivery) => vendorVReceipt(delivery, delivery.receiptUrl || url)),
   }
 }
 
@@ -71,7 +74,7 @@ function sendToOne(body: JsonMembers, state: GatewayState): GatewayReply {
   if (status !== undefined)
     return vendorVReply(200, 10302, { invalidUser: { userid: token, status } })
   const taskId = state.nextId()
-  deliver({ state, message: body, token, taskId })
+  deliver({ state, message: body, token, taskId, isSingle: true })
   return vendorVReply(200, 0, { taskId })
 }
 
@@ -86,7 +89,7 @@ function storeForList(body: JsonMembers, state: GatewayState): GatewayReply {
 function sendToList(body: JsonMembers, state: GatewayState): GatewayReply {
   const tokens = texts(body.regIds)
   const taskId = textMember(body, 'taskId')
-  const message = state.memory.get(taskId)
+  const message = state.memory.get(taskId) as JsonMembers | undefined
   if (message === undefined || !isTextWithin(body.requestId, 64)) return vendorVReply(200, 10352)
   if (tokens.length < 2 || tokens.length > 1000) return vendorVReply(200, 10353)
   const ended = end(state, tokens)
@@ -95,20 +98,28 @@ function sendToList(body: JsonMembers, state: GatewayState): GatewayReply {
   const invalidUsers: object[] = []
   for (const token of tokens) {
     const status = deviceStatus[state.scriptOf(token)]
-    if (status === undefined) deliver({ state, message, token, taskId })
+    if (status === undefined) deliver({ state, message, token, taskId, isSingle: false })
     else invalidUsers.push({ userid: token, status })
   }
   return vendorVReply(200, 0, { requestId: body.requestId, invalidUsers })
 }
 
-function deliver(taken: { state: GatewayState; message: unknown; token: string; taskId: string }) {
-  const extra = member(taken.message, 'extra')
-  taken.state.deliver({
-    messageId: taken.taskId,
-    token: taken.token,
-    tag: textMember(extra, 'callback.param'),
-    receiptUrl: textMember(extra, 'callback'),
-  })
+interface Taken {
+  readonly state: GatewayState
+  readonly message: JsonMembers
+  readonly token: string
+  readonly taskId: string
+  readonly isSingle: boolean
+}
+
+/** Receipts go to the console's address with that ID, or for single sends to the address given. */
+function deliver({ state, message, token, taskId, isSingle }: Taken) {
+  const extra = member(message, 'extra')
+  const receiptUrl = isSingle ? textMember(extra, 'callback') : ''
+  const hasReceipts = textMember(extra, 'callback.id') !== '' || receiptUrl !== ''
+  const isTest = message.pushMode === 1
+  const tag = hasReceipts && !isTest ? textMember(extra, 'callback.param') : ''
+  state.deliver({ messageId: taskId, token, tag, receiptUrl })
 }
 
 /** Returns an answer that is the same for all devices. */
@@ -127,7 +138,7 @@ function vendorVMessageProblem(body: JsonMembers, minTtl: number): number | null
   if (!isTextWithin(body.content, 100)) return 10054
   if (!(ttl >= minTtl && ttl <= 86_400)) return 10055
   if (![1, 2, 4].includes(Number(body.skipType))) return 10056
-  if (body.skipType === 4 && !isTextWithin(body.skipContent, 2048)) return 10057
+  if (body.skipType === 4 && !isTextWithin(body.skipContent, 1024)) return 10057
   if (!isTextWithin(body.requestId, 64)) return 10058
   if (![0, 1].includes(Number(body.classification))) return 10096
   if (typeof body.category === 'string')
@@ -142,7 +153,7 @@ function vendorVReply(status: number, result: number, more: object = {}): Gatewa
   return jsonReply(status, { result, desc: `simulated ${result}`, ...more })
 }
 
-function vendorVReceipt({ messageId, token, tag, receiptUrl, script }: SimulatedDelivery) {
+function vendorVReceipt({ messageId, token, tag, script }: SimulatedDelivery, url: string) {
   const isGone = script === 'gone'
   const entry = {
     targets: token,
@@ -152,7 +163,7 @@ function vendorVReceipt({ messageId, token, tag, receiptUrl, script }: Simulated
     subAckType: isGone ? '2183' : '',
   }
   return {
-    url: receiptUrl,
+    url,
     contentType: 'application/json',
     body: JSON.stringify({ [messageId]: entry }),
   }

@@ -255,6 +255,7 @@ function parameterOf(field: CertificateField): string {
 const optionChannels = {
   api_version: ['vendor_h'],
   push_type: ['ios_gw'],
+  receipt_id: ['vendor_h', 'vendor_v'],
 } as const satisfies Partial<Record<keyof CertificateOptions, readonly VendorChannel[]>>
 
 /** Returns the faults of options that say something about another channel. */
@@ -262,12 +263,14 @@ function foreignOptions({
   channel,
   options,
 }: Pick<CertificateDraft, 'channel' | 'options'>): string[] {
-  return Object.entries<readonly VendorChannel[]>(optionChannels)
+  const foreign = Object.entries<readonly VendorChannel[]>(optionChannels)
     .filter(
       ([name, channels]) =>
         options[name as keyof CertificateOptions] && !channels.includes(channel),
     )
     .map(([name, channels]) => `${name} is an option of ${channels.join(' and ')}`)
+  const lacksVersion = channel === 'vendor_h' && options.receipt_id && options.api_version !== 3
+  return lacksVersion ? [...foreign, 'receipt_id needs api_version 3'] : foreign
 }
 
 function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): string[] {

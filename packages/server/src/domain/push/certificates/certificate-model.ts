@@ -2,7 +2,7 @@ import { type CertificateOptions, type Int64, pushEnvironment } from '@hermod/pr
 import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
-import { receiptAddressProblem } from '../../../push/rules/receipt-address.js'
+import { receiptProblem, sendsReceipts } from '../../../push/rules/receipt-address.js'
 import type { GatewayCertificate, QuotaPauses, VendorChannel } from '../../../push/sender.js'
 
 /** A certificate of an application, decrypted. */
@@ -90,19 +90,27 @@ export function certificatePlace({ appId, certificateId }: CertificateKey): Secr
 export interface ReceiptAddress {
   /** Contains a secret in its last part; only the path when the public address is unknown. */
   readonly url: string
-  /** Reason why the gateway cannot take the address, for the operator; "" for none. */
+  /** Reason why no receipts arrive, for the operator; "" for none. */
   readonly problem: string
 }
 
 /** @param publicUrl public address of the service; null: unreachable or unknown */
 export function receiptAddress(
-  { channel, certificateId }: Pick<StoredCertificate, 'channel' | 'certificateId'>,
-  { receipt_secret }: Pick<CertificateSecrets, 'receipt_secret'>,
+  stored: Pick<StoredCertificate, 'channel' | 'certificateId' | 'options'>,
+  secrets: Pick<CertificateSecrets, 'receipt_secret' | 'receipt_key'>,
   publicUrl: string | null,
 ): ReceiptAddress {
-  const path = `/push/receipts/${channel}/${toBase36(certificateId)}.${receipt_secret}`
+  const { channel, certificateId, options } = stored
+  const path = `/push/receipts/${channel}/${toBase36(certificateId)}.${secrets.receipt_secret}`
   const url = (publicUrl ?? '') + path
-  return { url, problem: receiptAddressProblem(channel, url) }
+  const problem = receiptProblem({
+    channel,
+    url,
+    isPublic: publicUrl !== null,
+    isRequested: requestsReceipts(stored, secrets),
+    receiptId: options.receipt_id,
+  })
+  return { url, problem }
 }
 
 const receiptText = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/
@@ -132,7 +140,8 @@ export function gatewayCertificate(
   const { options } = stored
   const endpoint = endpointOf(options)
   const { url, problem } = receiptAddress(stored, secrets, publicUrl)
-  const isTold = publicUrl !== null && problem === '' && requestsReceipts(stored, secrets)
+  const isRequested = requestsReceipts(stored, secrets)
+  const hasAddress = isRequested && publicUrl !== null && problem === ''
   const limits = limitsOf(options)
   return {
     channel: stored.channel,
@@ -151,9 +160,9 @@ export function gatewayCertificate(
       apiVersion: options.api_version,
       notifyLevel: options.notify_level,
       templates: options.templates,
-      receiptId: options.receipt_id,
+      receiptId: isRequested ? options.receipt_id : undefined,
     }),
-    ...(isTold ? { receiptUrl: url } : {}),
+    ...(hasAddress ? { receiptUrl: url } : {}),
     ...(endpoint === null ? {} : { endpoint }),
     ...(limits === null ? {} : { limits }),
   }
@@ -167,6 +176,7 @@ export function requestsReceipts(
   { channel, options }: Pick<StoredCertificate, 'channel' | 'options'>,
   { receipt_key = '' }: Pick<CertificateSecrets, 'receipt_key'>,
 ): boolean {
+  if (!sendsReceipts(channel)) return false
   return options.requests_receipts ?? (channel !== 'vendor_f' || receipt_key !== '')
 }
 

@@ -5,7 +5,7 @@ type NotedText = 'title' | 'body' | 'big_text'
 /** Changes that a channel made to the content of a notification, for the trace. */
 export class ContentNotes {
   readonly #members = new Map<string, string>()
-  readonly #shortened = new Set<string>()
+  readonly #others = new Set<string>()
 
   /** Notes a member of `ext` that the message lacks. */
   leftOut(member: string): void {
@@ -17,9 +17,14 @@ export class ContentNotes {
     this.#members.set(member, `ext.${member} sent as ext.${name}`)
   }
 
+  /** Notes that a click opens the app, since the intent is too long for the channel. */
+  intentLeftOut(): void {
+    this.#others.add('intent left out')
+  }
+
   /** Notes a text of which the device gets the beginning. */
   shortened(text: NotedText): void {
-    this.#shortened.add(`${text} shortened`)
+    this.#others.add(`${text} shortened`)
   }
 
   /** Returns the beginning of a displayed text, see {@link cutText}. */
@@ -31,6 +36,6 @@ export class ContentNotes {
 
   /** A phrase for each change; [] for none. */
   get changes(): readonly string[] {
-    return [...this.#members.values(), ...this.#shortened]
+    return [...this.#members.values(), ...this.#others]
   }
 }

@@ -54,7 +54,7 @@ export class CertificateClients<Credentials> {
   open(certificate: GatewayCertificate): CertificateClient<Credentials> | Refusal {
     // The receipt address differs per certificate, but vendors count by credentials, so it is not
     // part of the key.
-    const { receiptUrl: _, ...shared } = certificate
+    const { receiptUrl: _, receiptId: __, ...shared } = certificate
     const key = createHash('sha256').update(JSON.stringify(shared)).digest('base64')
     const known = this.#clients.get(key)
     if (known) return known

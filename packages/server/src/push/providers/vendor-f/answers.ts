@@ -19,13 +19,15 @@ export const vendorFCodes = codeTable({
   command_quota: [110053],
   credentials: [1006, 110000, 110001, 110009],
   config: [300, 110031, 110033],
-  server_error: [500, 1001, 1003],
+  server_error: [-1, 500, 1001, 1003],
   payload: [1005, 110004, 110032],
 })
 
 /** Codes of single devices; 110010 has another meaning for a whole request. */
 export const vendorFDeviceCodes = codeTable({
   invalid_token: [110002, 110003],
+  // Faster than the rate that is configured for the app.
+  throttled: [518],
   suppressed: [110010, 520],
   device_quota: [110011],
   server_error: [501, 513, 519],

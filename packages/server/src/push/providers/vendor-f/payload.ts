@@ -21,7 +21,7 @@ import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorFCredentials } from './credentials.js'
 import { vendorFSign } from './sign.js'
 
-const host = 'http://server-api-push.meizu.com'
+const host = 'https://server-api-push.meizu.com'
 const maxTitle = 32
 const maxContent = 100
 const maxPassThroughBytes = 2000
@@ -48,7 +48,8 @@ export function vendorFRequest(batch: PushBatch<VendorFCredentials>): GatewayReq
   })
 }
 
-function passThrough({ certificate, notification, now, notes }: PushBatch<VendorFCredentials>) {
+/** Receipts are documented for notifications only, so a command names no address for them. */
+function passThrough({ notification, now, notes }: PushBatch<VendorFCredentials>) {
   const content = fit(notification, (part) => stringifyJson(vendorFData(part)), {
     sizeOf: Buffer.byteLength,
     maxBytes: maxPassThroughBytes,
@@ -56,7 +57,7 @@ function passThrough({ certificate, notification, now, notes }: PushBatch<Vendor
   })
   if (content === null) return null
   const title = cutText(notification.title || notification.taskId, maxTitle)
-  return { title, content, ...timeAndReceipts(notification, certificate, now) }
+  return { title, content, pushTimeInfo: pushTime(notification, now) }
 }
 
 function displayed({ certificate, notification, now, notes }: PushBatch<VendorFCredentials>) {
@@ -80,7 +81,8 @@ function displayed({ certificate, notification, now, notes }: PushBatch<VendorFC
       notificationType: { vibrate: isOn, lights: 1, sound: isOn },
       notifyKey: shortKey(replacingKey(notification), notifyKeyLength),
     },
-    ...timeAndReceipts(notification, certificate, now),
+    pushTimeInfo: pushTime(notification, now),
+    ...receiptFields(certificate, notification),
   }
 }
 
@@ -123,22 +125,17 @@ function decodeUriText(value: string): string {
   }
 }
 
-function timeAndReceipts(
-  notification: PushNotification,
-  { receiptUrl }: GatewayCertificate,
-  now: number,
-) {
+function pushTime(notification: PushNotification, now: number) {
   const seconds = ttlSeconds(notification, { now, max: maxValidHours * 3600 })
-  return {
-    pushTimeInfo: { offLine: 1, validTime: Math.max(1, Math.floor(seconds / 3600)) },
-    ...(receiptUrl === undefined
-      ? {}
-      : {
-          extra: {
-            callback: receiptUrl,
-            'callback.param': notification.receiptTag,
-            'callback.type': wantedReceipts,
-          },
-        }),
+  return { offLine: 1, validTime: Math.max(1, Math.floor(seconds / 3600)) }
+}
+
+function receiptFields({ receiptUrl }: GatewayCertificate, { receiptTag }: PushNotification) {
+  if (receiptUrl === undefined) return {}
+  const extra = {
+    callback: receiptUrl,
+    'callback.param': receiptTag,
+    'callback.type': wantedReceipts,
   }
+  return { extra }
 }

@@ -42,6 +42,8 @@ async function sendTo(redirect: string, sendUrl?: string) {
 it.each<[string, string | undefined]>([
   ['https://server-api-push.meizu.com/new', undefined],
   ['https://eu.push.meizu.com/new', undefined],
+  ['https://server-api-push.in.meizu.com/new', undefined],
+  ['https://server-api-push.meizu.com/new', 'https://server-api-push.in.meizu.com'],
   ['https://eu.push.meizu.com/new', 'https://push.example.com'],
   ['https://push.example.com:8443/new', 'https://push.example.com'],
   ['http://127.0.0.1:9000/new', 'http://127.0.0.1:8000'],
@@ -53,6 +55,7 @@ it.each<[string, string | undefined]>([
 
 it.each<[string, string | undefined]>([
   ['http://server-api-push.meizu.com/new', undefined],
+  ['http://server-api-push.in.meizu.com/new', 'https://server-api-push.in.meizu.com'],
   ['https://evil.example.com/new', undefined],
   ['https://evilmeizu.com/new', undefined],
   ['https://meizu.com.evil.example.com/new', undefined],
@@ -66,5 +69,5 @@ it.each<[string, string | undefined]>([
 ])('vendor_f: a redirect to %s is not followed, with the address %s', async (redirect, sendUrl) => {
   const { outcomes, urls } = await sendTo(redirect, sendUrl)
   expect(outcomes).toMatchObject([{ kind: 'config', code: '300' }])
-  expect(urls).toEqual([(sendUrl ?? 'http://server-api-push.meizu.com') + first])
+  expect(urls).toEqual([(sendUrl ?? 'https://server-api-push.meizu.com') + first])
 })

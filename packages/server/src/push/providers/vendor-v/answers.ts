@@ -11,7 +11,7 @@ export const vendorVCodes = codeTable({
   invalid_token: [10302],
   suppressed: [10311],
   auth_expired: [10000],
-  throttled: [10071, 10072, 10093],
+  throttled: [10071, 10072, 10093, 10250],
   operational_quota: [10070],
   system_quota: [10073],
   list_quota: [10252, 10254],
@@ -34,8 +34,15 @@ export const vendorVCodes = codeTable({
   ],
 })
 
-/** Status of a device in `invalidUser`; 4: not a test user in test mode. */
-const deviceCodes = codeTable({ invalid_token: ['user_1', 'user_2'], suppressed: ['user_4'] })
+/**
+ * Status of a device in `invalidUser`. 1: unknown; 2: uninstalled, unsubscribed, or its data cleared,
+ * which ends the token (older documents: or notifications turned off); 3, in older documents only:
+ * offline for 90 days; 4: not a test user in test mode.
+ */
+const deviceCodes = codeTable({
+  invalid_token: ['user_1', 'user_2'],
+  suppressed: ['user_3', 'user_4'],
+})
 
 const success = '0'
 const outsideHours = '10071'

@@ -1,5 +1,6 @@
 /** Requests of vendor_v: server API of its push service. */
 import type {
+  ChannelOptions,
   GatewayCertificate,
   MessageClass,
   PushNotification,
@@ -7,6 +8,7 @@ import type {
   Refusal,
 } from '../../sender.js'
 import { notificationTooLarge } from '../content/answers.js'
+import type { ContentNotes } from '../content/content-notes.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -28,12 +30,15 @@ const host = 'https://api-push.vivo.com.cn'
 const maxTitle = 40
 const maxContent = 100
 const maxCustomLength = 1024
+const maxSkipLength = 1024
 const maxTtlSeconds = 86_400
 const minTtlSeconds = { single: 60, list: 900 }
+const testMode = 1
 const requestIdLength = 32
 const systemCategories = ['IM', 'ACCOUNT', 'TODO', 'DEVICE_REMINDER', 'ORDER', 'SUBSCRIPTION']
 
 type VendorVBatch = PushBatch<VendorVCredentials>
+type SendForm = keyof typeof minTtlSeconds
 
 /** Returns the address of one of the gateway's calls. */
 export function vendorVUrl(certificate: GatewayCertificate, call: string): string {
@@ -42,14 +47,14 @@ export function vendorVUrl(certificate: GatewayCertificate, call: string): strin
 
 /** Builds the request for one device. */
 export function vendorVSingle(batch: VendorVBatch, target: PushTarget): GatewayRequest | Refusal {
-  const message = vendorVMessage(batch, minTtlSeconds.single)
+  const message = vendorVMessage(batch, 'single')
   if (message === null) return notificationTooLarge
   return vendorVCall(batch, 'send', { ...message, regId: target.token })
 }
 
 /** Builds the request that stores the message for a list of devices. */
 export function vendorVStored(batch: VendorVBatch): GatewayRequest | Refusal {
-  const message = vendorVMessage(batch, minTtlSeconds.list)
+  const message = vendorVMessage(batch, 'list')
   return message === null ? notificationTooLarge : vendorVCall(batch, 'saveListPayload', message)
 }
 
@@ -71,19 +76,19 @@ function vendorVCall(
   return jsonRequest(vendorVUrl(certificate, call), body, { authtoken: authToken })
 }
 
-function vendorVMessage(batch: VendorVBatch, minTtl: number) {
-  return fit(batch.notification, (content) => vendorVContent(content, batch, minTtl), {
+function vendorVMessage(batch: VendorVBatch, form: SendForm) {
+  return fit(batch.notification, (content) => vendorVContent(content, batch, form), {
     sizeOf: ({ clientCustomMap }) => JSON.stringify(clientCustomMap).length,
     maxBytes: maxCustomLength,
     notes: batch.notes,
   })
 }
 
-function vendorVContent(notification: PushNotification, batch: VendorVBatch, minTtl: number) {
+function vendorVContent(notification: PushNotification, batch: VendorVBatch, form: SendForm) {
   const { certificate, credentials, now, notes } = batch
   const { title, body } = filledTexts(notification)
   const options = channelOptions(notification, 'vendor_v')
-  const intent = intentOf(options)
+  const { pushMode = 0 } = options
   const { attachmentUrl, isSilent, badge } = notification
   return {
     appId: credentials.appId,
@@ -91,19 +96,27 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
     notifyType: isSilent ? 1 : 4,
     title: notes.cut('title', title, maxTitle),
     content: notes.cut('body', body, maxContent),
-    timeToLive: ttlSeconds(notification, { now, min: minTtl, max: maxTtlSeconds }),
-    ...(intent === null ? { skipType: 1 } : { skipType: 4, skipContent: intent }),
+    timeToLive: ttlSeconds(notification, { now, min: minTtlSeconds[form], max: maxTtlSeconds }),
+    ...skipFields(options, notes),
     networkType: -1,
     ...vendorVClassFields(options.classification, certificate),
-    pushMode: options.pushMode ?? 0,
+    pushMode,
     requestId: requestId(batch),
     notifyId: numberKey(replacingKey(notification)),
     // The gateway can only add one.
     ...(badge?.mode === 'add' && badge.count > 0 ? { addBadge: true } : {}),
     clientCustomMap: stringValues(appData(notification, { intent: null, attachmentUrl })),
     foregroundShow: true,
-    ...vendorVReceiptFields(certificate, notification),
+    ...(pushMode === testMode ? {} : vendorVReceiptFields(certificate, notification, form)),
   }
+}
+
+/** A longer intent would cost the whole push, so that one opens the app. */
+function skipFields(options: ChannelOptions, notes: ContentNotes) {
+  const intent = intentOf(options)
+  if (intent !== null && intent.length <= maxSkipLength) return { skipType: 4, skipContent: intent }
+  if (intent !== null) notes.intentLeftOut()
+  return { skipType: 1 }
 }
 
 /** Class of the message at the vendor. */
@@ -133,10 +146,17 @@ function requestId({ notification, targets }: VendorVBatch): string {
   return shortKey(JSON.stringify([notification.deduplicationId, ...tokens]), requestIdLength)
 }
 
+/**
+ * Names the address of receipts: by its ID in the vendor's console, else the address itself. The
+ * vendor supports the address for single sends only, and neither form in test mode.
+ */
 function vendorVReceiptFields(
-  { receiptUrl }: GatewayCertificate,
+  { receiptId, receiptUrl }: GatewayCertificate,
   { receiptTag }: PushNotification,
+  form: SendForm,
 ) {
-  if (receiptUrl === undefined) return {}
+  if (receiptId !== undefined)
+    return { extra: { 'callback.id': receiptId, 'callback.param': receiptTag } }
+  if (receiptUrl === undefined || form === 'list') return {}
   return { extra: { callback: receiptUrl, 'callback.param': receiptTag } }
 }
