@@ -356,6 +356,7 @@ function brief(certificate: OperatorPushCertificate): OutputRow {
     channel: readable.channel,
     environment: readable.environment,
     gateway_app_id: readable.gateway_app_id,
+    push_type: readable.push_type,
     max_per_second: readable.max_per_second,
     max_in_flight: readable.max_in_flight,
     expires_at: readable.expires_at,

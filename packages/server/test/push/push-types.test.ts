@@ -117,6 +117,20 @@ for (const backend of anyBackend()) {
       ])
     })
 
+    it('a call ends a minute after it begins, unless it says otherwise', async () => {
+      const { world } = place
+      const lifeOf = async (more: Json) => {
+        const message = { title: 'Ann', ios: { push_type: 'voip' }, ...more }
+        const taskId = await world.notify({ audience: { user_id: [1] }, message })
+        const { begins_at, expires_at } = await world.progress(taskId)
+        return (expires_at - begins_at) / 1000
+      }
+      expect(await lifeOf({})).toBe(60)
+      expect(await lifeOf({ ios: {} })).toBe(86_400)
+      const show_end_time = Math.ceil(Date.now() / 1000) + 600
+      expect(await lifeOf({ show_end_time })).toBeGreaterThan(500)
+    })
+
     it('a push without what its push type needs is refused', async () => {
       const { admin } = place.world
       const body = { audience: 'all', message: { ios: { push_type: 'liveactivity' } } }
