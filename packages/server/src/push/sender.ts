@@ -139,6 +139,7 @@ export type CertificateField =
   | 'app_secret'
   | 'certificate'
   | 'package_name'
+  | 'notify_level'
   /** With the place in the list, such as `templates[0].name`. */
   | `templates${string}`
 

@@ -55,7 +55,7 @@ function toDraft(params: SetParams): CertificateDraft {
   }
 }
 
-/** The options that have a value; "" is none. A slash at the end of an address is left out. */
+/** The options that have a value; "" and [] are none. A slash at the end of an address is left out. */
 function optionsOf(params: CertificateOptions): CertificateOptions {
   const { send_url, auth_url } = params
   const addresses = definedOnly({
@@ -66,8 +66,12 @@ function optionsOf(params: CertificateOptions): CertificateOptions {
   return Object.fromEntries(
     Object.keys(certificateOptions)
       .map((name) => [name, given[name as keyof CertificateOptions]] as const)
-      .filter(([, value]) => value !== undefined && value !== ''),
+      .filter(([, value]) => value !== undefined && value !== '' && !isEmptyList(value)),
   )
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 function toResource(summary: CertificateSummary) {

@@ -7,6 +7,7 @@ import {
   PushSimulator,
   type SimulatedChannel,
   simulatedChannels,
+  simulatedTemplates,
 } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
@@ -245,6 +246,11 @@ for (const backend of anyBackend()) {
       ],
       [
         'vendor_o',
+        { app_key: 'key', app_secret: 'secret', notify_level: 2 },
+        ['notify_level needs category'],
+      ],
+      [
+        'vendor_o',
         {
           app_key: 'key',
           app_secret: 'secret',
@@ -257,8 +263,12 @@ for (const backend of anyBackend()) {
       ],
       [
         'vendor_n',
-        { gateway_app_id: '1', templates: [{ name: 'task', id: 'T1' }] },
-        ['app_key is missing', 'templates are for vendor_x and vendor_o only'],
+        { gateway_app_id: '1', templates: [{ name: 'task', id: 'T1' }], notify_level: 2 },
+        [
+          'app_key is missing',
+          'templates is an option of vendor_x and vendor_o',
+          'notify_level is an option of vendor_o',
+        ],
       ],
       [
         'vendor_f',
@@ -558,6 +568,39 @@ for (const backend of anyBackend()) {
       expect(text).not.toContain('certificate="stays"')
       await succeed('remove', { app_id, name: 'ends' })
       expect(await metrics()).not.toContain(line)
+    })
+
+    it('hermod certificate: templates come from a file, and their faults name the place in it', async () => {
+      const { app_id } = await anApp()
+      using folder = new TempFolder('templates')
+      const file = (name: string, content: unknown) => {
+        writeFileSync(join(folder.path, name), JSON.stringify(content))
+        return join(folder.path, name)
+      }
+      const own = { ...credentialsOf('vendor_o'), category: 'IM', templates: [] }
+      const set = (...args: string[]) =>
+        runHermod(
+          ['certificate', 'set', 'main', '--app', app_id, '--from', file('own.json', own), ...args],
+          { ...watched.settings, HERMOD_PUBLIC_URL: publicUrl },
+        )
+      const content_parameters = { text: '{body}' }
+      const template = {
+        name: 'default',
+        id: simulatedTemplates.vendor_o.id,
+        title_parameters: { sender: '{title}' },
+        content_parameters,
+      }
+      const wrong = await set(
+        '--templates-file',
+        file('wrong.json', [template, { name: 'task', id: 'T', content_parameters: { text: 7 } }]),
+      )
+      expect(wrong.code).toBe(1)
+      expect(wrong.err).toMatch(/templates.*\[1\]\.content_parameters\.text must be a text/)
+      expect((await set('--templates-file', file('no-list.json', template))).err).toContain('list')
+      const right = await set('--json', '--templates-file', file('right.json', [template]))
+      expect(JSON.parse(right.out)).toMatchObject({ templates: [template] })
+      expect(await succeed('check', { app_id, name: 'main' })).toMatchObject({ ok: true })
+      expect(simulator.gateways.vendor_o.calls.at(-1)?.body).toContain('private_content_parameters')
     })
 
     it('hermod certificate: sets from files, checks, lists and removes', async () => {

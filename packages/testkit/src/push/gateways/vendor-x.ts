@@ -54,7 +54,9 @@ function formProblem(
   const ttl = Number(form.time_to_live)
   if (!(ttl >= 0 && ttl <= dayMs)) return [10017, 'time_to_live']
   if (!/^[A-Za-z0-9-][\w-]{0,11}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']
-  if (Buffer.byteLength(form['extra.callback'] ?? '') > 128) return [65036, 'callback']
+  const callback = form['extra.callback']
+  if (callback !== undefined && Buffer.byteLength(callback) > 128) return [65037, 'callback']
+  if (callback !== undefined && !/^https?:/.test(callback)) return [65038, 'callback']
   if (form.pass_through === '1') return null
   if (!isTextWithin(form.title, 49)) return [10017, 'title']
   if (!isTextWithin(form.description, 127)) return [10017, 'description']

@@ -256,6 +256,8 @@ const optionChannels = {
   api_version: ['vendor_h'],
   push_type: ['ios_gw'],
   receipt_id: ['vendor_h', 'vendor_v'],
+  notify_level: ['vendor_o'],
+  templates: ['vendor_x', 'vendor_o'],
 } as const satisfies Partial<Record<keyof CertificateOptions, readonly VendorChannel[]>>
 
 /** Returns the faults of options that say something about another channel. */

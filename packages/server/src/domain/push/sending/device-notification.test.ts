@@ -123,3 +123,8 @@ describe('a notification of ios_gw', () => {
     expect(notificationFor({ ios }, onIos).ios.liveActivity).toEqual({ ...change, timestamp: 5 })
   })
 })
+
+it('a notification says whether its texts hide details, so that no template shows them', () => {
+  expect(notificationFor({ body: 'News' }, { hidesDetails: true }).hidesDetails).toBe(true)
+  expect(notificationFor({ body: 'News' }).hidesDetails).toBeUndefined()
+})

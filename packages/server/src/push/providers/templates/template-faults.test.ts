@@ -36,7 +36,6 @@ it.each<[VendorChannel, readonly MessageTemplate[], readonly string[]]>([
     [],
   ],
   ['vendor_h', [], []],
-  ['vendor_h', [template], ['templates are for vendor_x and vendor_o only']],
   ['vendor_o', [template, template], ['templates[1].name is that of templates[0] too']],
   [
     'vendor_o',

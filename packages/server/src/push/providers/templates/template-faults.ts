@@ -16,9 +16,8 @@ const parameterMembers = {
 /** Returns all faults; [] when the templates are usable. */
 export function templateFaults(certificate: GatewayCertificate): CertificateFault[] {
   const { channel, templates = [] } = certificate
+  if (channel !== 'vendor_x' && channel !== 'vendor_o') return []
   if (templates.length === 0) return []
-  if (channel !== 'vendor_x' && channel !== 'vendor_o')
-    return [{ field: 'templates', text: 'are for vendor_x and vendor_o only' }]
   return [
     ...missingOption(certificate, channel),
     ...templates.flatMap((template, index) => [

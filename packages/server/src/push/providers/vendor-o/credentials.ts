@@ -8,8 +8,12 @@ export interface VendorOCredentials {
 
 /** @throws CredentialError */
 export function readVendorOCredentials(certificate: GatewayCertificate): VendorOCredentials {
-  return readFields(certificate, (fields) => ({
-    appKey: fields.required('app_key'),
-    masterSecret: fields.required('app_secret', 'the MasterSecret'),
-  }))
+  return readFields(certificate, (fields) => {
+    if (certificate.notifyLevel !== undefined && certificate.category === undefined)
+      fields.note('notify_level', 'needs category, since only such messages have a level')
+    return {
+      appKey: fields.required('app_key'),
+      masterSecret: fields.required('app_secret', 'the MasterSecret'),
+    }
+  })
 }

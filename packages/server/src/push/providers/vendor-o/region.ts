@@ -1,6 +1,10 @@
 import type { GatewayCertificate, PushTarget } from '../../sender.js'
 import { sendUrl } from '../runtime/protocol.js'
 
+/**
+ * Hosts of the vendor. A sender of 2026-08 quotes its documents with api-push-cn.heytapmobi.com for
+ * China; all others use the host below, which works. `send_url` chooses the other one.
+ */
 const hosts = {
   domestic: 'https://api.push.oppomobile.com',
   abroad: 'https://api-intl.push.oppomobile.com',
