@@ -102,7 +102,7 @@ describe.skipIf(missesSwift)('s3 store', () => {
 
     it('gives up when there is no answer, and asks no second time', async () => {
       const key = await stored(randomBytes(10))
-      const impatient = await s3.open({ timeouts: { ...patient, answerMs: 600, putAnswerMs: 900 } })
+      const impatient = await s3.open({ timeouts: { ...patient, answerMs: 200, putAnswerMs: 300 } })
       s3.proxy.fail({ kind: 'silent' })
       await expect(impatient.stat(key)).rejects.toMatchObject(isUnavailable)
       await expect(impatient.open(key)).rejects.toMatchObject(isUnavailable)

@@ -16,13 +16,14 @@ import {
 } from '@hermod/protocol'
 import {
   type Answer,
+  anyBackend,
   type Backend,
   isFullRun,
   type Json,
-  type ServerProcess,
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { InProcessServer } from '../support/in-process-server.js'
 import {
   type CallerIdentities,
   type Credentials,
@@ -38,7 +39,7 @@ import { fixtures } from '../support/walk/walk-fixtures.js'
 import { newGroup } from '../support/walk/walk-fixtures-groups.js'
 import { snapshot } from '../support/walk/walk-snapshot.js'
 import { type Account, type Params, WalkWorld } from '../support/walk/walk-world.js'
-import { WatchedServer } from '../support/watched-server.js'
+import { type TestServer, type Watched, WatchedServer } from '../support/watched-server.js'
 
 const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
 const walked = operations
@@ -98,15 +99,17 @@ function another(token: string): string {
 
 for (const backend of testBackends()) {
   describe(`callers on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let server: ServerProcess
+    let watched: Watched & AsyncDisposable
+    let server: TestServer
     let world: WalkWorld
     let identities: CallerIdentities
     let context: WalkContext
     let cases = 0
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      // HTTP does not depend on the database.
+      const isOverHttp = anyBackend().some(({ name }) => name === backend.name)
+      watched = await (isOverHttp ? WatchedServer : InProcessServer).start(backend)
       server = watched.server
       world = await WalkWorld.create(server)
       const [subject, friend, other] = [

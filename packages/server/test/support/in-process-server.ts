@@ -39,6 +39,7 @@ export class TestClock implements Clock {
 
 /** Calls that are made together arrive within so many turns of the event loop, in any order. */
 const arrivalTurns = 3
+const jsonHeaders = { 'content-type': 'application/json' }
 
 /** A running service, its devices, its clock and a connection to its database. Answers and statements are checked. */
 export class InProcessServer implements Watched, AsyncDisposable {
@@ -196,9 +197,9 @@ export class InProcessServer implements Watched, AsyncDisposable {
       },
       asEnvelope,
     )
-    if (reply.kind === 'payload') return new Answer(200, {}, reply.encoded)
+    if (reply.kind === 'payload') return new Answer(200, jsonHeaders, reply.encoded)
     const failure = failureAnswer(reply.error, 'envelope')
-    return new Answer(failure.status, {}, failure.body)
+    return new Answer(failure.status, jsonHeaders, failure.body)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
