@@ -11,6 +11,7 @@ it.each([
   ['a change of a group is read', 20_313_336],
   ['a message is confirmed as delivered', 20_319_692],
   ['the confirmation of a delivery is repeated', 20_359_912],
+  ['the head of a log is read', 20_328_096],
 ])('a client that returns a second time after %s on a slow network calls nothing', (_, seed) => {
   expect(replay(seed, stepsOf(seed))).toEqual([])
 })

@@ -263,16 +263,16 @@ export class World {
       .map(([op]) => `${op} is called although nothing has changed`)
   }
 
-  /** Cuts all connections, and waits until every device is online and calls nothing more. */
+  /** Cuts all connections, and waits until every device has been online for a while without a call. */
   #return(): void {
     for (const device of this.devices) device.leader.connection?.cut(true)
     const calls = () => [...this.server.calls.values()].reduce((sum, count) => sum + count, 0)
-    let before: number
-    let rounds = 0
-    do {
-      before = calls()
+    for (let round = 0, isQuiet = false; round < maxRounds && !isQuiet; round++) {
+      const before = calls()
+      const wasOnline = this.devices.every(isOnline)
       this.agenda.run(quietMs)
-    } while (++rounds < maxRounds && (calls() > before || !this.devices.every(isOnline)))
+      isQuiet = wasOnline && this.devices.every(isOnline) && calls() === before
+    }
   }
 
   /** Stores as they were after one of the commits: what a crash there would have left. */
