@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { PushNotification, VendorChannel } from '../../../push/sender.js'
+import type { ApnsTokenType, PushNotification, VendorChannel } from '../../../push/sender.js'
 import type { PushedMessage } from './pushed-message.js'
 
 /** The audience of a push. Values that no user has are no error. */
@@ -12,6 +12,12 @@ export type Audience =
 /** Tests whether the push is that of a message. */
 export function isOfMessage({ audience }: Pick<TaskContent, 'audience'>): boolean {
   return audience.kind === 'message'
+}
+
+/** The tokens of ios_gw that a task is for; messages are alerts. */
+export function tokenTypeOf({ notification }: Pick<TaskContent, 'notification'>): ApnsTokenType {
+  const { pushType = 'alert', liveActivity } = notification.ios
+  return liveActivity?.event === 'start' ? 'liveactivity_start' : pushType
 }
 
 /** The choice between the service's own channel and those of vendors (rule G2). */

@@ -4,7 +4,7 @@ import { tokenFault } from '../../../push/rules/token-form.js'
 import type { ApnsTokenType, VendorChannel } from '../../../push/sender.js'
 import type { Suppression } from '../audience/recipient.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
-import type { DistributionStrategy, TaskContent } from '../content/task-content.js'
+import type { DistributionStrategy } from '../content/task-content.js'
 
 /** A device's token at a gateway. */
 export interface DeviceBinding {
@@ -46,12 +46,6 @@ export type ChannelChoice =
   | { readonly kind: 'core' }
   | ({ readonly kind: 'vendor' } & VendorWay)
   | { readonly kind: 'none'; readonly reason: Suppression }
-
-/** The tokens of ios_gw that a task is for; messages are alerts. */
-export function tokenTypeOf({ notification }: Pick<TaskContent, 'notification'>): ApnsTokenType {
-  const { pushType = 'alert', liveActivity } = notification.ios
-  return liveActivity?.event === 'start' ? 'liveactivity_start' : pushType
-}
 
 function isOfActivity(tokenType: ApnsTokenType): boolean {
   return tokenType === 'liveactivity' || tokenType === 'liveactivity_start'

@@ -5,16 +5,11 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice, ProbedDevice } from '../../../push/core-channel.js'
 import type { Recipient, Suppression } from '../audience/recipient.js'
-import { isOfMessage, type TaskContent } from '../content/task-content.js'
+import { isOfMessage, type TaskContent, tokenTypeOf } from '../content/task-content.js'
 import { type PushPreferences, preferencesAt } from '../preferences/push-window.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
-import {
-  type ChannelChoice,
-  chooseChannel,
-  tokenTypeOf,
-  type UsableCertificate,
-} from './channel-choice.js'
+import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
 import { type Delivery, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { RecipientInputs } from './recipient-inputs.js'

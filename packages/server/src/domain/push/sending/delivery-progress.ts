@@ -10,10 +10,10 @@ import {
 } from '../../../push/rules/retry.js'
 import type { PushOutcome } from '../../../push/sender.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
+import { tokenTypeOf } from '../content/task-content.js'
 import {
   compareWays,
   type DeviceBinding,
-  tokenTypeOf,
   type VendorWay,
   vendorWays,
 } from '../deliveries/channel-choice.js'
