@@ -177,17 +177,15 @@ function decide(
           // Without a channel of a vendor there is nothing to wait for: the device has the message.
           (choice.kind === 'none' && waitsFor ? 'connected' : null) ??
           preferences.suppressedBy ??
-          (preferences.hidesDetails && isNothingButDetails(task.content)
-            ? 'details_hidden'
-            : null) ??
+          (preferences.hidesDetails && isNewState(task.content) ? 'details_hidden' : null) ??
           (choice.kind === 'none' ? choice.reason : null)
         return { recipient, deviceSn, suppressedBy, choice, waitsFor, preferences }
       })
   })
 }
 
-/** A live activity shows its state on the locked screen, and nothing else. Its end shows nothing new. */
-function isNothingButDetails({ notification: { ios } }: TaskContent): boolean {
+/** Tests for a new state of a live activity, which the locked screen shows. */
+function isNewState({ notification: { ios } }: TaskContent): boolean {
   return ios.liveActivity !== undefined && ios.liveActivity.event !== 'end'
 }
 

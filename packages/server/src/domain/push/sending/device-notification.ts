@@ -40,7 +40,7 @@ export function notificationOf(task: StoredPushTask, delivery: OneDelivery): Pus
   }
 }
 
-/** A change of a live activity has the time of its task, so that a late try is not taken for a new change. */
+/** Adds the time of the task to a change of a live activity, so that a late try is no newer change. */
 function timedOptions({ content, beginsAt }: StoredPushTask): IosOptions {
   const { ios } = content.notification
   if (ios.liveActivity === undefined) return ios
@@ -48,7 +48,7 @@ function timedOptions({ content, beginsAt }: StoredPushTask): IosOptions {
   return { ...ios, liveActivity: { ...ios.liveActivity, timestamp } }
 }
 
-/** Tests whether ios_gw shows a push without title and body: by keys of texts, or as a call or a live activity. */
+/** Tests whether a push of ios_gw needs no title and body: it has keys, or is a call or a live activity. */
 function hasOtherText(ios: IosOptions): boolean {
   return isCallOrActivity(ios) || Boolean(ios.titleLocKey) || Boolean(ios.locKey)
 }
@@ -77,7 +77,7 @@ function ownBody(
   return isMentioned(audience.message.mentions, userId) ? mentionedBody : null
 }
 
-/** A call or a live activity of ios_gw has no text then: a text would be an alert of its own. */
+/** The content without details. A call or a live activity of ios_gw has no text, which would be an alert. */
 function hidden(
   { ext, ios }: Pick<PushNotification, 'ext' | 'ios'>,
   channel: OneDelivery['channel'],

@@ -95,7 +95,7 @@ function requestedNotification(message: RequestedMessage): TaskNotification {
   }
 }
 
-/** Commands, calls and changes of live activities are nothing unread, unless the push says otherwise. */
+/** Tests whether a push changes the badge; calls and live activities do so only with a badge. */
 function isCounted({ type, badge = '', ios }: RequestedMessage): boolean {
   if (type === 'cmd') return false
   return badge !== '' || (ios?.push_type ?? 'alert') === 'alert'

@@ -113,7 +113,7 @@ function toStatistics(
   return { ...Object.fromEntries(fields), task_id: taskId } as PushTaskStatistics
 }
 
-/** A device that rings for a call of long ago is a nuisance. */
+/** Returns how long a push without an end may be sent; a device must not ring for an old call. */
 function defaultLifeMs(content: TaskContent): number {
   return tokenTypeOf(content) === 'voip' ? callLifeMs : dayMs
 }

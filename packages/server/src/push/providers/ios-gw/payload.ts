@@ -70,7 +70,7 @@ function isImmediate(pushType: HeaderType, { priority, ios }: PushNotification):
   return pushType !== 'background' && priority === 'high' && !isPassive
 }
 
-/** Calls and live activities replace one another by their own rules. */
+/** Returns the header by which a notification replaces another; calls and live activities have none. */
 function collapseHeader(pushType: HeaderType, notification: PushNotification) {
   if (pushType === 'voip' || pushType === 'liveactivity') return {}
   // A command replaces no other command; only its own ID identifies a repeated one.
