@@ -51,7 +51,7 @@ interface SetOptions extends AppOptions {
 
 /** What gives each field. */
 const optionNames: Readonly<Record<keyof ParamsOf<typeof setPushCertificate>, string>> = {
-  app_id: '--app',
+  app_id: 'the application of --app',
   name: '<name>',
   channel: '--channel',
   environment: '--environment',

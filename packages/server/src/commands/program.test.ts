@@ -450,6 +450,34 @@ describe('hermod demo', () => {
   })
 })
 
+describe('hermod push', () => {
+  it('says that an application has no push tasks, or none after the cursor', async () => {
+    const answer = { data: { tasks: [], next_cursor: '' } }
+    expect((await run('push list --app demo', { answer })).out).toBe('demo has no push tasks.\n')
+    expect((await run('push list --app demo --after x', { answer })).out).toBe(
+      'demo has no more push tasks.\n',
+    )
+  })
+
+  it('names its options in failures', async () => {
+    const refused = (message: string) => ({ answer: { code: 10002, message } })
+    const cursor = 'invalid request parameter: cursor must be one'
+    const { err, code } = await run('push list --app demo --after x', refused(cursor))
+    expect([code, err]).toEqual([1, expect.stringContaining('parameter: --after must be one')])
+    const task = 'invalid request parameter: task_id must be a 64-bit integer'
+    expect((await run('push trace 5 --app demo --task 7', refused(task))).err).toContain(
+      'parameter: --task must be',
+    )
+    expect((await run('push show 7 --app demo', refused(task))).err).toContain(
+      'parameter: <task_id> must be',
+    )
+    const app = refused('app_id does not exist')
+    expect((await run('push list --app nowhere', app)).err).toContain(
+      'the application of --app does not exist',
+    )
+  })
+})
+
 describe('hermod push-simulator', () => {
   it('prints the gateways, the scripts, and what the gateways get', async () => {
     const { code, done, out } = await run('push-simulator --port 4000')

@@ -34,7 +34,7 @@ interface TraceOptions extends AppOptions {
 }
 
 const optionNames: OptionNames = {
-  app_id: '--app',
+  app_id: 'the application of --app',
   user_id: '<user_id>',
   task_id: '<task_id>',
   cursor: '--after',

@@ -365,9 +365,11 @@ for (const backend of anyBackend()) {
       })
       expect(second.fingerprint).not.toBe(first.fingerprint)
       expect(await list(app_id)).toEqual([second])
-      const moved = await call('set', { app_id, name: 'main', ...credentialsOf('vendor_f') })
+      const moved = await call('set', { app_id, name: 'main', channel: 'vendor_f' })
       expect(moved.code).toBe(answerCode.invalid_parameter)
-      expect(moved.envelope.message).toContain('channel must be vendor_h')
+      expect(moved.envelope.message).toBe(
+        'invalid request parameter: channel must be vendor_h, as it is; remove the certificate first',
+      )
     })
 
     it('tell of each used-up quota when it starts anew, and when the last of them does', async () => {

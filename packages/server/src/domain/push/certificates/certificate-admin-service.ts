@@ -84,17 +84,15 @@ export class CertificateAdminService {
   async set(appId: string, draft: CertificateDraft): Promise<CertificateSummary> {
     const { database, store, apps, certificates } = this.options
     await apps.get(appId)
+    // The other faults of a draft depend on its channel.
+    requireSameChannel(await this.#find(appId, draft.name), draft)
     const { expiresAt } = await this.#inspect(draft)
     const certificateId = await this.options.ids.next()
     await database.transaction(async (tx) => {
       await apps.lockForUpdate(tx, appId)
       const before = await store.findByName(tx, appId, draft.name)
       if (before === null) return this.#insert(tx, { appId, certificateId }, draft, expiresAt)
-      if (before.channel !== draft.channel)
-        throw new AppError(
-          'invalid_parameter',
-          `channel must be ${before.channel}, as it is; remove the certificate first`,
-        )
+      requireSameChannel(before, draft)
       // When no key decrypts the old secrets, the receipt path is lost with them.
       const receiptSecret = certificates.secretsOf(before)?.receipt_secret ?? newReceiptSecret()
       await store.update(tx, before, this.#columns(before, draft, { expiresAt, receiptSecret }))
@@ -147,10 +145,14 @@ export class CertificateAdminService {
   }
 
   async #get(appId: string, name: string): Promise<StoredCertificate> {
-    const { database, store } = this.options
-    const stored = await database.read((db) => store.findByName(db, appId, name))
+    const stored = await this.#find(appId, name)
     if (stored === null) throw new AppError('push_certificate_not_found')
     return stored
+  }
+
+  async #find(appId: string, name: string): Promise<StoredCertificate | null> {
+    const { database, store } = this.options
+    return database.read((db) => store.findByName(db, appId, name))
   }
 
   async #inspect(draft: CertificateDraft): Promise<CertificateInspection> {
@@ -226,6 +228,15 @@ export class CertificateAdminService {
       receipts: receiptAddress(stored, secrets, publicUrl),
     }
   }
+}
+
+/** @param before the certificate of this name; null: there is none */
+function requireSameChannel(before: StoredCertificate | null, { channel }: CertificateDraft): void {
+  if (before !== null && before.channel !== channel)
+    throw new AppError(
+      'invalid_parameter',
+      `channel must be ${before.channel}, as it is; remove the certificate first`,
+    )
 }
 
 function secretsOf(draft: CertificateDraft, receiptSecret: string): CertificateSecrets {
