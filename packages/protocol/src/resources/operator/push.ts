@@ -56,7 +56,7 @@ export const OperatorPushCertificate = resource(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),
     receipt_problem: text(
-      'reason why no receipts arrive, such as a missing HERMOD_PUBLIC_URL, and the remedy; "": none',
+      'reason why receipts are missing, such as no HERMOD_PUBLIC_URL, and the remedy; "": none',
     ),
     receipt_user: text('callback user that receipts are signed for; "": none'),
     has_receipt_key: boolean({ description: 'receipts without their proof are refused' }),

@@ -51,6 +51,12 @@ it.each<[ReceiptSetUp['channel'], Partial<ReceiptSetUp>, string]>([
     long,
     'pushes request no receipts: receipt_url has 140 bytes, and vendor_v takes 128; HERMOD_PUBLIC_URL is too long',
   ],
+  [
+    'vendor_v',
+    {},
+    "the gateway sends no receipts of pushes to several devices at once; enter receipt_url in the vendor's console, then set receipt_id (--receipt-id)",
+  ],
+  ['vendor_v', off, 'pushes request no receipts; set requests_receipts (--receipts on)'],
   ['vendor_v', { ...long, ...byId }, ''],
   [
     'vendor_v',

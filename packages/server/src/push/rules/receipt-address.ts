@@ -24,7 +24,7 @@ const maxAddressBytes: Partial<Readonly<Record<VendorChannel, number>>> = {
   vendor_o: 200,
 }
 
-/** Returns the reason why no receipts arrive, and the remedy, for the operator; "" for none. */
+/** Returns the reason why receipts are missing, and the remedy, for the operator; "" for none. */
 export function receiptProblem({
   channel,
   url,
@@ -39,12 +39,18 @@ export function receiptProblem({
     return isInConsole
       ? 'receipt_url is only a path, since HERMOD_PUBLIC_URL is not set'
       : 'pushes request no receipts, since HERMOD_PUBLIC_URL is not set'
-  const bytes = Buffer.byteLength(url)
-  if (!isInConsole && bytes > maxBytes)
-    return `pushes request no receipts: receipt_url has ${bytes} bytes, and ${channel} takes ${maxBytes}; HERMOD_PUBLIC_URL is too long`
+  if (!isInConsole && isAddressTooLong(channel, url))
+    return `pushes request no receipts: receipt_url has ${Buffer.byteLength(url)} bytes, and ${channel} takes ${maxBytes}; HERMOD_PUBLIC_URL is too long`
+  if (isRequested && channel === 'vendor_v' && !isInConsole)
+    return "the gateway sends no receipts of pushes to several devices at once; enter receipt_url in the vendor's console, then set receipt_id (--receipt-id)"
   if (isRequested || (isInConsole && receiptId === undefined)) return ''
   const before = channel === 'vendor_f' ? "register receipt_url in the vendor's console, then " : ''
   return `pushes request no receipts; ${before}set requests_receipts (--receipts on)`
+}
+
+/** Tests whether the gateway would refuse a message with the address. */
+export function isAddressTooLong(channel: VendorChannel, url: string): boolean {
+  return Buffer.byteLength(url) > (maxAddressBytes[channel] ?? Infinity)
 }
 
 /** Tests whether the gateway of a channel sends receipts. */

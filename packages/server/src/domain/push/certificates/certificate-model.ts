@@ -2,7 +2,11 @@ import { type CertificateOptions, type Int64, pushEnvironment } from '@hermod/pr
 import { definedOnly } from '../../../lib/defined-only.js'
 import { toBase36 } from '../../../lib/ids/base36.js'
 import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
-import { receiptProblem, sendsReceipts } from '../../../push/rules/receipt-address.js'
+import {
+  isAddressTooLong,
+  receiptProblem,
+  sendsReceipts,
+} from '../../../push/rules/receipt-address.js'
 import type { GatewayCertificate, QuotaPauses, VendorChannel } from '../../../push/sender.js'
 
 /** A certificate of an application, decrypted. */
@@ -90,7 +94,7 @@ export function certificatePlace({ appId, certificateId }: CertificateKey): Secr
 export interface ReceiptAddress {
   /** Contains a secret in its last part; only the path when the public address is unknown. */
   readonly url: string
-  /** Reason why no receipts arrive, for the operator; "" for none. */
+  /** Reason why receipts are missing, for the operator; "" for none. */
   readonly problem: string
 }
 
@@ -139,9 +143,9 @@ export function gatewayCertificate(
 ): GatewayCertificate {
   const { options } = stored
   const endpoint = endpointOf(options)
-  const { url, problem } = receiptAddress(stored, secrets, publicUrl)
+  const { url } = receiptAddress(stored, secrets, publicUrl)
   const isRequested = requestsReceipts(stored, secrets)
-  const hasAddress = isRequested && publicUrl !== null && problem === ''
+  const hasAddress = isRequested && publicUrl !== null && !isAddressTooLong(stored.channel, url)
   const limits = limitsOf(options)
   return {
     channel: stored.channel,
