@@ -49,6 +49,21 @@ export const MessageTemplate = object({
     pattern: '^[!-~]+$',
     form: 'printable ASCII characters without spaces',
   }),
+  category: optional(
+    string({
+      description: 'vendor_o: category of the template; default: that of the certificate',
+      maxLength: 64,
+      pattern: '^[!-~]+$',
+      form: 'printable ASCII characters without spaces',
+    }),
+  ),
+  channel_id: optional(
+    string({
+      description: 'vendor_x: channel of the template; default: that of the push',
+      minLength: 1,
+      maxLength: 128,
+    }),
+  ),
   parameters: parameters('vendor_x: parameters of the template'),
   title_parameters: parameters('vendor_o: parameters of the title'),
   content_parameters: parameters('vendor_o: parameters of the content'),

@@ -1,9 +1,8 @@
 /** What the answers of the gateways come to, on the words of their documents. */
 import { describe, expect, it } from 'vitest'
-import type { PushOutcome } from '../sender.js'
+import type { MessageClass, PushOutcome } from '../sender.js'
 import { cloudOutcome } from './cloud-gw/answers.js'
 import { iosOutcome } from './ios-gw/answers.js'
-import { probeNotification } from './runtime/probe.js'
 import type { GatewayAnswer } from './runtime/transport.js'
 import { vendorFOutcomes } from './vendor-f/answers.js'
 import { vendorHOutcomes } from './vendor-h/answers.js'
@@ -172,8 +171,8 @@ describe('vendor_n', () => {
 })
 
 describe('vendor_x', () => {
-  const notification = probeNotification(receivedAt)
-  const read = (body: unknown) => vendorXOutcomes(answer(body), { targets, notification })
+  const read = (body: unknown) =>
+    vendorXOutcomes(answer(body), { targets, messageClass: 'private' })
 
   it('takes the bad ones from a text with commas', () => {
     const outcomes = read({ result: 'ok', code: 0, data: { id: 'm', bad_regids: 'a,c' } })
@@ -206,7 +205,6 @@ describe('vendor_x', () => {
 })
 
 describe('templates of private messages', () => {
-  const notification = probeNotification(receivedAt)
   const template = { name: 'group', id: 'T1' }
   const missing = 'wants a template for private messages: set one on the certificate with'
   const wrong = 'does not take the template group: compare its ID T1'
@@ -224,7 +222,7 @@ describe('templates of private messages', () => {
         ? vendorOOutcomes(answer({ code, message: words }), { targets, template: sent })
         : vendorXOutcomes(answer({ code, reason: words }), {
             targets,
-            notification,
+            messageClass: 'private',
             template: sent,
           })
     expect(outcome).toMatchObject({
@@ -250,7 +248,7 @@ describe('templates of private messages', () => {
   it('are no matter of other refusals', () => {
     const [outcome] = vendorXOutcomes(answer({ code: 10017, reason: 'title' }), {
       targets,
-      notification,
+      messageClass: 'private',
       template,
     })
     expect(outcome).toMatchObject({ kind: 'payload', reason: 'title' })
@@ -258,13 +256,12 @@ describe('templates of private messages', () => {
 })
 
 describe('refusals of the set-up', () => {
-  const notification = probeNotification(receivedAt)
   const outcomesOf: Readonly<Record<string, (code: string | number) => readonly PushOutcome[]>> = {
     ios_gw: (reason) => [iosOutcome(answer({ reason }, 403))],
     cloud_gw: (status) => [cloudOutcome(answer({ error: { status } }, 403))],
     vendor_h: (code) => vendorHOutcomes(answer({ code }), ofVersion2),
     vendor_n: (code) => vendorNOutcomes(answer({ code }), { targets }),
-    vendor_x: (code) => vendorXOutcomes(answer({ code }), { targets, notification }),
+    vendor_x: (code) => vendorXOutcomes(answer({ code }), { targets, messageClass: 'private' }),
     vendor_f: (code) => vendorFOutcomes(answer({ code }), { targets }),
     vendor_v: (result) => vendorVOutcomes(answer({ result }), { targets }),
     vendor_o: (code) => vendorOOutcomes(answer({ code }), { targets }),
@@ -298,7 +295,7 @@ describe('refusals of the set-up', () => {
       const withoutCode = {
         cloud_gw: () => [cloudOutcome(answer('', 403))],
         vendor_h: () => vendorHOutcomes(answer('', 403), ofVersion2),
-        vendor_x: () => vendorXOutcomes(answer('', 403), { targets, notification }),
+        vendor_x: () => vendorXOutcomes(answer('', 403), { targets, messageClass: 'private' }),
         vendor_f: () => vendorFOutcomes(answer('', 403), { targets }),
         vendor_v: () => vendorVOutcomes(answer('', 403), { targets }),
         vendor_o: () => vendorOOutcomes(answer('', 403), { targets }),
@@ -335,13 +332,9 @@ describe('quotas', () => {
   })
 
   it('of vendor_x are of the class of the message', () => {
-    const notification = probeNotification(receivedAt)
-    const outcomesOf = (channelId: string) =>
-      vendorXOutcomes(answer({ code: 200001 }), {
-        targets,
-        notification: { ...notification, android: { channelId } },
-      })
-    expect(read(['', 'chat'], outcomesOf)).toEqual(['public', 'private'])
+    const outcomesOf = (messageClass: MessageClass) =>
+      vendorXOutcomes(answer({ code: 200001 }), { targets, messageClass })
+    expect(read(['public', 'private'], outcomesOf)).toEqual(['public', 'private'])
   })
 })
 

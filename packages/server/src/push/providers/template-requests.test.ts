@@ -33,7 +33,7 @@ const vendorO: GatewayCertificate = {
       title_parameters: { sender: '{title}' },
       content_parameters: { text: '{body}', order: 'No. {ext.order}' },
     },
-    { name: 'group', id: 'fixed-texts' },
+    { name: 'group', id: 'fixed-texts', category: 'SUBSCRIPTION' },
   ],
 }
 
@@ -44,7 +44,7 @@ const vendorX: GatewayCertificate = {
   channelId: 'chat',
   templates: [
     { name: 'default', id: 'P10001', parameters: { sender: '{title}', text: '{body}' } },
-    { name: 'group', id: 'P10002' },
+    { name: 'group', id: 'P10002', channel_id: 'groups' },
   ],
 }
 
@@ -105,7 +105,10 @@ it.each([
   const parts: string[] = []
   for (const [name, content] of [
     ['a direct message', message],
-    ['a group message, with a template of fixed texts', { ...message, origin: 'group' as const }],
+    [
+      'a group message, with a template of fixed texts and of another class',
+      { ...message, origin: 'group' as const },
+    ],
     ['a task that names its template', { ...named, origin: 'task' as const, title: '👍', ext: {} }],
   ] as const)
     parts.push(`### ${name}`, describeRequest(await send(content)))

@@ -260,7 +260,7 @@ for (const backend of anyBackend()) {
           templates: [{ name: 'task', id: 'T1', title_parameters: { a: '{text}' } }],
         },
         [
-          'templates need category',
+          'templates[0] needs category',
           'templates[0].title_parameters.a must not hold {text}; its placeholders are {title}, {body} and {ext.<member>}',
         ],
       ],

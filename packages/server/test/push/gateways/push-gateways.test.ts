@@ -138,7 +138,7 @@ describe('every scripted outcome', () => {
 
   it('knows which tokens a wrong set-up may be the reason for', async () => {
     await using providers = newProviders()
-    const channels = ['ios_gw', 'cloud_gw', 'vendor_h', 'vendor_x', 'vendor_n'] as const
+    const channels = ['ios_gw', 'cloud_gw', 'vendor_h', 'vendor_x', 'vendor_o', 'vendor_n'] as const
     for (const channel of channels) {
       const [outcome] = await send(providers, channel, [tokenFor(channel, 'wrong')])
       expect(outcome).toMatchObject({ kind: 'invalid_token', isSuspect: true })

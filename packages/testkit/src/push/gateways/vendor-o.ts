@@ -35,6 +35,9 @@ const scripted: Partial<Readonly<Record<ScriptName, number>>> = {
   payload: 41,
 }
 
+/** A token of another app is answered as a wrong parameter. */
+const refusedTokens: Partial<Readonly<Record<ScriptName, number>>> = { dead: 10000, wrong: 41 }
+
 /** Creates a gateway with one app. */
 export function vendorOGateway(): GatewayModel {
   return {
@@ -136,8 +139,9 @@ function vendorOSend(
 
 function sendOne(message: JsonMembers, state: GatewayState) {
   const token = textMember(message, 'target_value')
-  if (['dead', 'wrong'].includes(state.scriptOf(token)))
-    return { registrationId: token, errorCode: 10000, errorMessage: 'Invalid RegistrationId' }
+  const refused = refusedTokens[state.scriptOf(token)]
+  if (refused)
+    return { registrationId: token, errorCode: refused, errorMessage: 'invalid registration_id' }
   const messageId = state.nextId()
   const shown = member(message, 'notification')
   state.deliver({

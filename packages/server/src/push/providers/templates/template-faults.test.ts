@@ -39,13 +39,17 @@ it.each<[VendorChannel, readonly MessageTemplate[], readonly string[]]>([
   ['vendor_o', [template, template], ['templates[1].name is that of templates[0] too']],
   [
     'vendor_o',
-    [{ ...template, parameters: { a: '{body}' } }],
-    ['templates[0].parameters is for vendor_x only'],
+    [{ ...template, channel_id: 'chat', parameters: { a: '{body}' } }],
+    [
+      'templates[0].channel_id is for vendor_x only',
+      'templates[0].parameters is for vendor_x only',
+    ],
   ],
   [
     'vendor_x',
-    [{ ...template, title_parameters: {}, content_parameters: {} }],
+    [{ ...template, category: 'IM', title_parameters: {}, content_parameters: {} }],
     [
+      'templates[0].category is for vendor_o only',
       'templates[0].title_parameters is for vendor_o only',
       'templates[0].content_parameters is for vendor_o only',
     ],
@@ -78,10 +82,10 @@ it.each<[VendorChannel, readonly MessageTemplate[], readonly string[]]>([
 })
 
 it('templates need the option that makes messages private', () => {
-  expect(faultsOf('vendor_o', [template], { channelId: 'chat' })).toEqual([
-    'templates need category, since only private messages have templates',
-  ])
-  expect(faultsOf('vendor_x', [template], { category: 'IM' })).toEqual([
-    'templates need channel_id, since only private messages have templates',
-  ])
+  const needs = (member: string) =>
+    `templates[0] needs ${member}, its own or that of the certificate: only private messages have templates`
+  expect(faultsOf('vendor_o', [template], { channelId: 'chat' })).toEqual([needs('category')])
+  expect(faultsOf('vendor_x', [template], { category: 'IM' })).toEqual([needs('channel_id')])
+  expect(faultsOf('vendor_o', [{ ...template, category: 'ORDER' }], {})).toEqual([])
+  expect(faultsOf('vendor_x', [{ ...template, channel_id: 'orders' }], {})).toEqual([])
 })

@@ -13,31 +13,37 @@ const parameterMembers = {
   vendor_o: ['title_parameters', 'content_parameters'],
 } as const satisfies Record<TemplateChannel, readonly (keyof MessageTemplate)[]>
 
+/** The member that makes messages private, by channel; also an option of the certificate. */
+const classMembers = {
+  vendor_x: 'channel_id',
+  vendor_o: 'category',
+} as const satisfies Record<TemplateChannel, keyof MessageTemplate>
+
 /** Returns all faults; [] when the templates are usable. */
 export function templateFaults(certificate: GatewayCertificate): CertificateFault[] {
   const { channel, templates = [] } = certificate
   if (channel !== 'vendor_x' && channel !== 'vendor_o') return []
   if (templates.length === 0) return []
-  return [
-    ...missingOption(certificate, channel),
-    ...templates.flatMap((template, index) => [
-      ...nameFaults(templates, index),
-      ...foreignMembers(template, channel, index),
-      ...parameterMembers[channel].flatMap((member) =>
-        parameterFaults(template[member] ?? {}, `templates[${index}].${member}`, channel),
-      ),
-    ]),
-  ]
+  return templates.flatMap((template, index) => [
+    ...nameFaults(templates, index),
+    ...missingClass(certificate, channel, index),
+    ...foreignMembers(template, channel, index),
+    ...parameterMembers[channel].flatMap((member) =>
+      parameterFaults(template[member] ?? {}, `templates[${index}].${member}`, channel),
+    ),
+  ])
 }
 
-function missingOption(
-  { category, channelId }: GatewayCertificate,
+function missingClass(
+  { category, channelId, templates = [] }: GatewayCertificate,
   channel: TemplateChannel,
+  index: number,
 ): CertificateFault[] {
-  const option = channel === 'vendor_o' ? 'category' : 'channel_id'
-  if ((channel === 'vendor_o' ? category : channelId) !== undefined) return []
-  const text = `need ${option}, since only private messages have templates`
-  return [{ field: 'templates', text }]
+  const member = classMembers[channel]
+  const ofCertificate = channel === 'vendor_o' ? category : channelId
+  if ((templates[index]?.[member] ?? ofCertificate) !== undefined) return []
+  const text = `needs ${member}, its own or that of the certificate: only private messages have templates`
+  return [{ field: `templates[${index}]`, text }]
 }
 
 function nameFaults(templates: readonly MessageTemplate[], index: number): CertificateFault[] {
@@ -51,11 +57,8 @@ function foreignMembers(
   channel: TemplateChannel,
   index: number,
 ): CertificateFault[] {
-  const [other, members] =
-    channel === 'vendor_x'
-      ? (['vendor_o', parameterMembers.vendor_o] as const)
-      : (['vendor_x', parameterMembers.vendor_x] as const)
-  return members
+  const other = channel === 'vendor_x' ? 'vendor_o' : 'vendor_x'
+  return [classMembers[other], ...parameterMembers[other]]
     .filter((member) => template[member] !== undefined)
     .map((member) => ({ field: `templates[${index}].${member}`, text: `is for ${other} only` }))
 }

@@ -9,7 +9,10 @@ export interface VendorOCredentials {
 /** @throws CredentialError */
 export function readVendorOCredentials(certificate: GatewayCertificate): VendorOCredentials {
   return readFields(certificate, (fields) => {
-    if (certificate.notifyLevel !== undefined && certificate.category === undefined)
+    const { notifyLevel, category, templates = [] } = certificate
+    const hasCategory =
+      category !== undefined || templates.some((template) => template.category !== undefined)
+    if (notifyLevel !== undefined && !hasCategory)
       fields.note('notify_level', 'needs category, since only such messages have a level')
     return {
       appKey: fields.required('app_key'),

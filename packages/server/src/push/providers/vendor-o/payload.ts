@@ -81,7 +81,7 @@ function vendorONotification(
     off_line_ttl: ttlSeconds(notification, { now, max: maxTtlSeconds }),
     show_time_type: 0,
     ...(channelId ? { channel_id: channelId } : {}),
-    ...vendorOClass(certificate),
+    ...vendorOClass(notification, certificate),
     ...vendorOTemplate(notification, certificate),
     ...(collapseKey === null ? {} : { notify_id: numberKey(collapseKey) }),
     ...vendorOBadge(notification, target),
@@ -102,8 +102,15 @@ function vendorOTexts(notification: PushNotification, notes: ContentNotes) {
   }
 }
 
-function vendorOClass({ category, notifyLevel = vendorNotifyLevel.banner }: GatewayCertificate) {
+function vendorOClass(notification: PushNotification, certificate: GatewayCertificate) {
+  const category = categoryOf(notification, certificate)
+  const { notifyLevel = vendorNotifyLevel.banner } = certificate
   return category === undefined ? {} : { category, notify_level: notifyLevel }
+}
+
+/** The vendor takes a template with its own category only. */
+function categoryOf(notification: PushNotification, certificate: GatewayCertificate) {
+  return templateOf(notification, certificate)?.category ?? certificate.category
 }
 
 /**
@@ -131,7 +138,8 @@ export function vendorOTemplateOf(
   notification: PushNotification,
   certificate: GatewayCertificate,
 ): MessageTemplate | null {
-  return certificate.category === undefined ? null : templateOf(notification, certificate)
+  const isPrivate = categoryOf(notification, certificate) !== undefined
+  return isPrivate ? templateOf(notification, certificate) : null
 }
 
 function isEmpty(values: Readonly<Record<string, string>>): boolean {

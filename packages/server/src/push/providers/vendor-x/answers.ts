@@ -1,7 +1,7 @@
 /** Answers of vendor_x: its "server error codes". */
 import type { MessageTemplate } from '@hermod/protocol'
 import { scalarText } from '../../../lib/json.js'
-import type { PushOutcome } from '../../sender.js'
+import type { MessageClass, PushOutcome } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
@@ -14,7 +14,6 @@ import {
 import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { isAboutTemplate, templateRefusal } from '../templates/template.js'
-import { vendorXClass } from './payload.js'
 
 export const vendorXCodes = codeTable({
   invalid_token: [66007, 10029],
@@ -41,14 +40,15 @@ export function receiptRefusal(outcomes: readonly PushOutcome[]): string | null 
 }
 
 /** The answered messages. */
-interface Answered extends Pick<PushBatch<unknown>, 'targets' | 'notification'> {
+interface Answered extends Pick<PushBatch<unknown>, 'targets'> {
+  readonly messageClass: MessageClass
   /** Null, the default: the messages had none. */
   readonly template?: MessageTemplate | null
 }
 
 export function vendorXOutcomes(
   answer: GatewayAnswer,
-  { targets, notification, template = null }: Answered,
+  { targets, messageClass, template = null }: Answered,
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
@@ -62,10 +62,7 @@ export function vendorXOutcomes(
     const outcome = isTargets
       ? refusalOfClass('suspect_token', { code, reason }, answer)
       : refusalByCode(vendorXCodes, { code, reason }, answer)
-    return forAll(
-      targets,
-      outcome.kind === 'quota' ? { ...outcome, scope: vendorXClass(notification) } : outcome,
-    )
+    return forAll(targets, outcome.kind === 'quota' ? { ...outcome, scope: messageClass } : outcome)
   }
   const data = asObject(body.data)
   const dead = refusalOfClass('invalid_token', { code: 'bad_regids', reason: 'bad regid' }, answer)

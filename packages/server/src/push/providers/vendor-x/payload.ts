@@ -52,8 +52,17 @@ export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayReq
 }
 
 /** A message on a channel that the app has registered is private, any other is public. */
-export function vendorXClass(notification: PushNotification): MessageClass {
-  return channelOptions(notification, 'vendor_x').channelId ? 'private' : 'public'
+export function vendorXClass(
+  notification: PushNotification,
+  certificate: GatewayCertificate,
+): MessageClass {
+  return channelOf(notification, certificate) === '' ? 'public' : 'private'
+}
+
+/** Returns the channel of a message; "" for none. The vendor takes a template on its own channel only. */
+function channelOf(notification: PushNotification, certificate: GatewayCertificate): string {
+  const { channelId = '' } = channelOptions(notification, 'vendor_x')
+  return templateOf(notification, certificate)?.channel_id ?? channelId
 }
 
 function vendorXFields(
@@ -80,34 +89,36 @@ function vendorXFields(
           // All of sound, vibration and light, or light alone.
           notify_type: isSilent ? '4' : '-1',
           notify_id: String(numberKey(replacingKey(notification))),
-          ...displayFields(notification, credentials, intent),
-          ...templateFields({ ...notification, title, body }, certificate),
+          ...effectFields(intent),
+          ...channelFields({ ...notification, title, body }, certificate),
+          ...styleFields(notification, credentials),
         }),
   }
 }
 
-function displayFields(
-  notification: PushNotification,
-  { packageName }: VendorXCredentials,
-  intent: string | null,
-) {
-  const { channelId, sound } = channelOptions(notification, 'vendor_x')
+function effectFields(intent: string | null) {
+  if (intent === null) return { 'extra.notify_effect': '1' }
+  return { 'extra.notify_effect': '2', 'extra.intent_uri': intent }
+}
+
+function styleFields(notification: PushNotification, { packageName }: VendorXCredentials) {
+  const { sound } = channelOptions(notification, 'vendor_x')
   const soundUri = sound?.includes('://') ? sound : `android.resource://${packageName}/raw/${sound}`
   return {
-    'extra.notify_effect': intent === null ? '1' : '2',
-    ...(intent === null ? {} : { 'extra.intent_uri': intent }),
-    ...(channelId ? { 'extra.channel_id': channelId } : {}),
     ...(sound && !notification.isSilent ? { 'extra.sound_uri': soundUri } : {}),
     ...(notification.bigText === '' ? {} : { 'extra.notification_style_type': '1' }),
   }
 }
 
-/** The vendor makes the texts from the template and the values; both fields are always there. */
-function templateFields(notification: PushNotification, certificate: GatewayCertificate) {
+/** With a template the vendor makes the texts from the values; a template without values has {}. */
+function channelFields(notification: PushNotification, certificate: GatewayCertificate) {
+  const channelId = channelOf(notification, certificate)
+  if (channelId === '') return {}
   const template = vendorXTemplateOf(notification, certificate)
-  if (template === null) return {}
+  if (template === null) return { 'extra.channel_id': channelId }
   const values = filledParameters(template.parameters, notification, maxTemplateValue)
   return {
+    'extra.channel_id': channelId,
     'extra.template_id': template.id,
     'extra.template_param': stringifyJson(values),
   }
@@ -118,7 +129,8 @@ export function vendorXTemplateOf(
   notification: PushNotification,
   certificate: GatewayCertificate,
 ): MessageTemplate | null {
-  const isPrivate = notification.kind !== 'cmd' && vendorXClass(notification) === 'private'
+  const isPrivate =
+    notification.kind !== 'cmd' && vendorXClass(notification, certificate) === 'private'
   return isPrivate ? templateOf(notification, certificate) : null
 }
 

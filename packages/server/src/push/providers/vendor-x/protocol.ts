@@ -8,7 +8,8 @@ import { vendorXClass, vendorXRequest, vendorXTemplateOf } from './payload.js'
 const sendOnce = sendTogether<VendorXCredentials>(vendorXRequest, (answer, batch) => {
   const { targets, notification, certificate } = batch
   const template = vendorXTemplateOf(notification, certificate)
-  return vendorXOutcomes(answer, { targets, notification, template })
+  const messageClass = vendorXClass(notification, certificate)
+  return vendorXOutcomes(answer, { targets, messageClass, template })
 })
 
 /** Xiaomi's MiPush. */
