@@ -1,7 +1,7 @@
 /** Addresses to which gateways send receipts. */
 import type { VendorChannel } from '../sender.js'
 
-/** What decides whether the receipts of a certificate arrive. */
+/** Inputs of {@link receiptProblem}: the set-up of the receipts of one certificate. */
 export interface ReceiptSetUp {
   readonly channel: VendorChannel
   /** Only a path when the public address of the service is unknown. */
