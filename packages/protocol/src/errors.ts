@@ -215,7 +215,7 @@ export const errorCatalogue = {
     12005,
     400,
     'audience list holds more than 500 items',
-    'Split the audience into several tasks.',
+    'Split the audience into several tasks. The message names all other invalid parameters too.',
   ),
   push_not_enabled: entry(
     12006,

@@ -78,12 +78,13 @@ for (const backend of anyBackend()) {
       expect(JSON.stringify(trace)).not.toContain('secret-')
     })
 
-    it('name what the gateway said, and the way that was taken instead', async () => {
+    it('name what the gateway said, the way that was taken instead, and what its channel changed', async () => {
       // Its certificate works, so that a dead token is believed.
       const other = await world.user({ vendor_h: token() })
       await traceWhenEnded(await world.notify({ audience: toUser(other), message }), other)
       const user = await world.user({ vendor_h: token('dead-'), cloud_gw: token() })
-      const taskId = await world.notify({ audience: toUser(user), message })
+      const ext = { from: 'x', hermod: 1, order: 12 }
+      const taskId = await world.notify({ audience: toUser(user), message: { ...message, ext } })
       const trace = await traceWhenEnded(taskId, user)
       const told = steps(trace)
       expect(told[2]).toBe('tried invalid_token')
@@ -91,6 +92,10 @@ for (const backend of anyBackend()) {
       expect(told.at(-1)).toBe('tried accepted')
       const [device] = trace.devices
       expect(device.delivery.steps[2].code).not.toBe('')
+      expect(device.delivery.steps.at(-1)).toMatchObject({
+        changes: 'ext.hermod left out, ext.from sent as ext._from',
+        text: 'The gateway took it; changed for the channel: ext.hermod left out, ext.from sent as ext._from.',
+      })
       expect(device.delivery.channel).toBe('cloud_gw')
       expect(device.bindings).toHaveLength(1)
       expect(device.text).toContain('/push/report')
