@@ -49,7 +49,7 @@ interface SetOptions extends AppOptions {
   readonly caFile?: string
 }
 
-/** What gives each field. */
+/** The option that gives each field. */
 const optionNames: Readonly<Record<keyof ParamsOf<typeof setPushCertificate>, string>> = {
   app_id: 'the application of --app',
   name: '<name>',

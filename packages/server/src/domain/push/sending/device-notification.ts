@@ -18,9 +18,9 @@ export function notificationOf(task: StoredPushTask, delivery: OneDelivery): Pus
   const notification = { ...content.notification, ios: timedOptions(task) }
   const id = String(taskId)
   const texts = {
-    title: filled(notification.title),
-    body: filled(ownBody(content, delivery) ?? notification.body),
-    bigText: filled(notification.bigText),
+    title: unlessBlank(notification.title),
+    body: unlessBlank(ownBody(content, delivery) ?? notification.body),
+    bigText: unlessBlank(notification.bigText),
   }
   // An app shows what comes through the own channel itself.
   const isShown = notification.kind !== 'cmd' && channel !== 'core'
@@ -58,7 +58,7 @@ function isCallOrActivity({ pushType = 'alert' }: IosOptions): boolean {
 }
 
 /** Returns "" for a text of white space only. */
-function filled(text: string): string {
+function unlessBlank(text: string): string {
   return text.trim() === '' ? '' : text
 }
 
