@@ -140,7 +140,7 @@ export type CertificateField =
   | 'certificate'
   | 'package_name'
   | 'notify_level'
-  /** With the place in the list, such as `templates[0].name`. */
+  /** Includes the place in the list, such as `templates[0].name`. */
   | `templates${string}`
 
 /** An endpoint other than the vendor's public gateway. */

@@ -6,6 +6,11 @@ const said = { code: '17', reason: 'so it is' }
 const token = { kind: 'invalid_token', ...said, since: null } as const
 const outcomes: readonly [PushOutcome, isOk: boolean, words: RegExp][] = [
   [{ kind: 'accepted', messageId: '1' }, true, /^the gateway takes the credentials$/],
+  [
+    { ...token, isSuspect: false, alarm: { kind: 'receipts_refused', code: '65038' } },
+    true,
+    /^the gateway takes the credentials; it refuses the address for receipts \(65038\), /,
+  ],
   [{ ...token, isSuspect: false }, true, /^the gateway takes the credentials$/],
   [{ ...token, isSuspect: true }, true, /shows with the first device only$/],
   [

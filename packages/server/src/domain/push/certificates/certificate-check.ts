@@ -13,8 +13,18 @@ const works = 'the gateway takes the credentials'
 
 /** Derives the verdict from the answer to a message for a device that cannot exist. */
 export function checkOf(outcome: PushOutcome): CertificateCheck {
-  if (outcome.kind === 'accepted') return { isOk: true, code: '', words: works }
-  return { code: outcome.code, ...verdictOn(outcome) }
+  const check =
+    outcome.kind === 'accepted'
+      ? { isOk: true, code: '', words: works }
+      : { code: outcome.code, ...verdictOn(outcome) }
+  const { alarm } = outcome
+  return alarm?.kind === 'receipts_refused'
+    ? { ...check, words: `${check.words}; ${receiptsRefused(alarm.code)}` }
+    : check
+}
+
+function receiptsRefused(code: string): string {
+  return `it refuses the address for receipts (${code}), so pushes go without them: set --receipts off`
 }
 
 function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {

@@ -1,7 +1,7 @@
 /** Faults in the templates of a certificate, for the operator who sets it. */
 import type { MessageTemplate } from '@hermod/protocol'
 import type { CertificateFault, GatewayCertificate } from '../../sender.js'
-import { placeholder, type TemplateChannel } from './template.js'
+import { type TemplateChannel, templatePlaceholder } from './template.js'
 
 /** Parameters of a template at the vendors that state a limit. */
 const maxParameters = { vendor_x: 9, vendor_o: 20 } as const
@@ -82,7 +82,7 @@ function valueFault(value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a text'
   if (value.trim() === '') return 'must not be blank'
   if (value.length > maxTextLength) return `must have at most ${maxTextLength} characters`
-  const unknown = [...value.matchAll(placeholder)].find(
+  const unknown = [...value.matchAll(templatePlaceholder)].find(
     ([, name = '']) => !/^(title|body|ext\..+)$/.test(name),
   )
   return unknown === undefined

@@ -12,7 +12,7 @@ export type TemplateChannel = 'vendor_x' | 'vendor_o'
 export type TemplateContent = Pick<PushNotification, 'title' | 'body' | 'ext' | 'hidesDetails'>
 
 /** A placeholder in the text of a parameter, such as {title}. */
-export const placeholder = /\{([^{}]*)\}/g
+export const templatePlaceholder = /\{([^{}]*)\}/g
 
 /** Room for the advice in traces, which shorten reasons. */
 const maxReasonLength = 100
@@ -61,13 +61,13 @@ export function filledParameters(
 ): Record<string, string> {
   const values = Object.entries(parameters ?? {}).map(([name, text]) => [
     name,
-    takenValue(filled(scalarText(text), content), maxLength),
+    takenValue(withContent(scalarText(text), content), maxLength),
   ])
   return Object.fromEntries(values)
 }
 
-function filled(text: string, { title, body, ext, hidesDetails }: TemplateContent): string {
-  return text.replace(placeholder, (_, name: string) => {
+function withContent(text: string, { title, body, ext, hidesDetails }: TemplateContent): string {
+  return text.replace(templatePlaceholder, (_, name: string) => {
     if (name === 'title') return title
     if (name === 'body') return body
     return hidesDetails ? '' : scalarText(ext?.[name.slice('ext.'.length)])

@@ -34,7 +34,7 @@ const levelAdvice =
   'is the category that of the console? An app without the right to banners needs --notify-level 2'
 
 /** The answered messages. */
-interface Answered {
+interface AnsweredMessages {
   readonly targets: readonly PushTarget[]
   /** Null, the default: the messages had none. */
   readonly template?: MessageTemplate | null
@@ -42,7 +42,7 @@ interface Answered {
 
 export function vendorOOutcomes(
   answer: GatewayAnswer,
-  { targets, template = null }: Answered,
+  { targets, template = null }: AnsweredMessages,
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
   if (scalarText(body.code) !== success) {
@@ -68,7 +68,7 @@ function itemOutcome(
   const isAccepted = (code === '' || code === success) && messageId !== ''
   if (isAccepted) return { kind: 'accepted', messageId }
   const verdict = { code: code || 'no_outcome', reason: scalarText(item.errorMessage) }
-  return refusalOf(verdict, answer, template)
+  return messageRefusal(verdict, answer, template)
 }
 
 /** Returns the refusal of a whole call. */
@@ -78,10 +78,10 @@ export function vendorORefusal(
 ): Refusal {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`
-  return refusalOf({ code, reason: scalarText(body.message) }, answer, template)
+  return messageRefusal({ code, reason: scalarText(body.message) }, answer, template)
 }
 
-function refusalOf(
+function messageRefusal(
   { code, reason }: Verdict,
   answer: GatewayAnswer,
   template: MessageTemplate | null,

@@ -24,7 +24,7 @@ import { regionUrl } from './region.js'
 const maxTitle = 50
 const maxContent = { standard: 50, long: 128 }
 const maxParametersLength = 4000
-/** With a longer one the start of the app opens, and the app gets the intent in its data. */
+/** For a longer one the start of the app opens, and the app gets the intent in its data. */
 const maxIntentLength = 2000
 const maxTtlSeconds = 864_000
 const messageIdLength = 32
@@ -128,8 +128,8 @@ function vendorOTemplate(notification: PushNotification, certificate: GatewayCer
   const contentValues = filledParameters(template.content_parameters, content, maxBody)
   return {
     private_msg_template_id: template.id,
-    ...(isEmpty(titleValues) ? {} : { private_title_parameters: stringifyJson(titleValues) }),
-    ...(isEmpty(contentValues) ? {} : { private_content_parameters: stringifyJson(contentValues) }),
+    ...(hasMembers(titleValues) && { private_title_parameters: stringifyJson(titleValues) }),
+    ...(hasMembers(contentValues) && { private_content_parameters: stringifyJson(contentValues) }),
   }
 }
 
@@ -142,8 +142,8 @@ export function vendorOTemplateOf(
   return isPrivate ? templateOf(notification, certificate) : null
 }
 
-function isEmpty(values: Readonly<Record<string, string>>): boolean {
-  return Object.keys(values).length === 0
+function hasMembers(values: Readonly<Record<string, string>>): boolean {
+  return Object.keys(values).length > 0
 }
 
 /** 0 sets a number, 1 adds one. A larger increment becomes an absolute number of our counter. */

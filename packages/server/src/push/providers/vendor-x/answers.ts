@@ -40,7 +40,7 @@ export function receiptRefusal(outcomes: readonly PushOutcome[]): string | null 
 }
 
 /** The answered messages. */
-interface Answered extends Pick<PushBatch<unknown>, 'targets'> {
+interface AnsweredRequest extends Pick<PushBatch<unknown>, 'targets'> {
   readonly messageClass: MessageClass
   /** Null, the default: the messages had none. */
   readonly template?: MessageTemplate | null
@@ -48,7 +48,7 @@ interface Answered extends Pick<PushBatch<unknown>, 'targets'> {
 
 export function vendorXOutcomes(
   answer: GatewayAnswer,
-  { targets, messageClass, template = null }: Answered,
+  { targets, messageClass, template = null }: AnsweredRequest,
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
   const code = scalarText(body.code) || `http_${answer.status}`

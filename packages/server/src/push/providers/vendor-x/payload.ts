@@ -110,7 +110,7 @@ function styleFields(notification: PushNotification, { packageName }: VendorXCre
   }
 }
 
-/** With a template the vendor makes the texts from the values; a template without values has {}. */
+/** The vendor makes the texts of a template from the values; a template without values has {}. */
 function channelFields(notification: PushNotification, certificate: GatewayCertificate) {
   const channelId = channelOf(notification, certificate)
   if (channelId === '') return {}
