@@ -313,7 +313,7 @@ for (const backend of anyBackend()) {
         'gateway_app_id must be com.example.app, as in the certificate',
       )
       expect((await set('com.example.app.voip', 'open sesame')).envelope.message).toContain(
-        'gateway_app_id must be the bundle ID com.example.app; instead of the suffix .voip, set push_type (--push-type) to voip',
+        'gateway_app_id must be the bundle ID com.example.app; instead of the suffix .voip, set push_type to voip',
       )
       expect((await set('com.example.app', 'open sesame')).code).toBe(200)
       const { message } = (await set('com.example.app', 'guess-4711')).envelope

@@ -67,7 +67,7 @@ export function readIosCredentials(certificate: GatewayCertificate): IosCredenti
 function bundleIdFault(text: string): string | null {
   for (const [pushType, suffix] of Object.entries(suffixes))
     if (suffix !== '' && text.endsWith(suffix))
-      return `must be the bundle ID ${text.slice(0, -suffix.length)}; instead of the suffix ${suffix}, set push_type (--push-type) to ${pushType}`
+      return `must be the bundle ID ${text.slice(0, -suffix.length)}; instead of the suffix ${suffix}, set push_type to ${pushType}`
   const other = otherSuffixes.find((suffix) => text.endsWith(suffix))
   return other === undefined
     ? null
@@ -113,7 +113,7 @@ function fileFaults(
   if (isOfCalls && pushType !== 'voip')
     faults.push({
       field: 'certificate',
-      text: 'is a file of VoIP services, which needs push_type (--push-type) voip',
+      text: 'is a file of VoIP services, which needs push_type voip',
     })
   return faults
 }

@@ -184,7 +184,7 @@ describe('topics of ios_gw', () => {
     ['com.example.app.voip', '.voip', 'voip'],
     ['com.example.app.push-type.liveactivity', '.push-type.liveactivity', 'liveactivity'],
   ])('%s is no bundle ID', (topic, suffix, pushType) => {
-    const fault = `app_id must be the bundle ID com.example.app; instead of the suffix ${suffix}, set push_type (--push-type) to ${pushType}`
+    const fault = `app_id must be the bundle ID com.example.app; instead of the suffix ${suffix}, set push_type to ${pushType}`
     expect(read(topic)).toBe(fault)
     expect(read(topic, 'voip')).toBe(fault)
   })
@@ -205,7 +205,7 @@ describe('topics of ios_gw', () => {
 
 describe('client certificates of ios_gw', () => {
   const app = 'com.example.app'
-  const ofCalls = 'certificate is a file of VoIP services, which needs push_type (--push-type) voip'
+  const ofCalls = 'certificate is a file of VoIP services, which needs push_type voip'
   const ofKey = 'certificate must be a signing key (.p8) for live activities'
 
   it.each<[string, string, ApnsPushType, string[]]>([
