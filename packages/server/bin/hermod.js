@@ -20,7 +20,9 @@ const main = join(packageFolder, 'dist', 'main.js')
 const bundle = join(packageFolder, 'dist', 'bundle', 'main.js')
 
 const isCheckout = existsSync(join(packageFolder, 'src'))
-if (!isCheckout || buildWhenStale()) {
+// Tests start many processes of one build.
+const isTested = process.env.VITEST === 'true'
+if (!isCheckout || isTested || buildWhenStale()) {
   const { run } = await import(isBundleNewest() ? bundle : main)
   await run(process.argv.slice(2))
 } else {
