@@ -20,7 +20,7 @@ export async function run(args: readonly string[]): Promise<void> {
   // Without a listener Node opens its debugger at this signal.
   process.on('SIGUSR1', () => {})
   const dependencies: CommandDependencies = {
-    version,
+    ...commandWork,
     env: process.env,
     // Opened by the command that reads it.
     get stdin() {
@@ -28,14 +28,6 @@ export async function run(args: readonly string[]): Promise<void> {
     },
     stdout: process.stdout,
     stderr: process.stderr,
-    local,
-    serve,
-    migrate,
-    checkDatabase,
-    compact,
-    newEpoch,
-    simulatePush,
-    runDemo,
   }
   process.exitCode = await runProgram(dependencies, args)
 }
@@ -158,4 +150,17 @@ async function simulatePush(options: PushSimulationOptions): Promise<void> {
 async function runDemo(options: DemoOptions): Promise<void> {
   const { runDemo } = await import('./context/demo/run.js')
   await runDemo(options, stopSignal())
+}
+
+/** The work of the commands, without the environment and the streams of a process. */
+export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' | 'stderr'> = {
+  version,
+  local,
+  serve,
+  migrate,
+  checkDatabase,
+  compact,
+  newEpoch,
+  simulatePush,
+  runDemo,
 }

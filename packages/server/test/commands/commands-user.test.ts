@@ -15,7 +15,7 @@ import bcrypt from '@node-rs/bcrypt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import type { SqlRow } from '../support/database/sql.js'
-import { type CommandResult, runHermod } from '../support/hermod-command.js'
+import { type CommandResult, callHermod, runHermod } from '../support/hermod-command.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
 import { WatchedServer } from '../support/watched-server.js'
 
@@ -73,7 +73,7 @@ class Place {
 
   /** The words after `hermod user`. */
   run(args: readonly string[], input?: string): Promise<CommandResult> {
-    return runHermod(['user', ...args], this.settings, input)
+    return callHermod(['user', ...args], this.settings, input)
   }
 
   /** What a command that must succeed prints for scripts. */
@@ -157,7 +157,7 @@ function creating(place: Place): void {
       '--email',
       'alice@example.org',
     ]
-    const result = await place.run(args, `${secret}\n`)
+    const result = await runHermod(['user', ...args], place.settings, `${secret}\n`)
     expect(result).toMatchObject({ code: 0, err: '' })
     expect(result.out).not.toContain(secret)
     expect((await place.logIn(appId, 'alice@example.org', secret)).code).toBe(200)
@@ -264,8 +264,8 @@ function importing(place: Place): void {
 
   test('import reads standard input, and tells people in words', async () => {
     const appId = await place.newApp()
-    const run = () =>
-      place.run(['import', appId, '-', '--format', 'csv'], 'username,password_hash\nalice,\n')
+    const args = ['user', 'import', appId, '-', '--format', 'csv']
+    const run = () => runHermod(args, place.settings, 'username,password_hash\nalice,\n')
     const text =
       '1 created, 0 there already, 0 updated, 0 failed; 1 of the created have no password and cannot log in\n'
     expect(await run()).toEqual({ code: 0, out: text, err: '' })
@@ -768,7 +768,7 @@ function waysToReach(place: Place, backend: Backend): void {
       HERMOD_OPERATOR_TOKEN: place.server.operatorToken,
     }
     const run = (args: readonly string[]) =>
-      runHermod(['user', ...args, '--url', place.server.url], settings)
+      callHermod(['user', ...args, '--url', place.server.url], settings)
     expect((await run(['import', appId, place.ndjson([{ username: 'far', password }])])).code).toBe(
       0,
     )

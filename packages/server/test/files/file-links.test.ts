@@ -28,7 +28,7 @@ import {
   upload,
 } from '../support/files/files.js'
 import { aGroup } from '../support/groups/groups.js'
-import { runHermod } from '../support/hermod-command.js'
+import { callHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 const { file_signature_invalid, upload_ticket_invalid, token_invalid } = answerCode
@@ -68,7 +68,7 @@ for (const backend of anyBackend()) {
       const operator = watched.api.as(watched.server.operatorToken)
       return (await operator.succeed('POST', `/operator/v1/${path}`, { body })).data
     }
-    const hermod = (line: string) => runHermod(line.split(' '), watched.settings)
+    const hermod = (line: string) => callHermod(line.split(' '), watched.settings)
     const revoke = (app_id = watched.server.appId) => operate('file/revoke_links', { app_id })
     const restart = async (env?: Readonly<Record<string, string>>) => {
       await watched.server.stop()
@@ -171,7 +171,7 @@ for (const backend of anyBackend()) {
       await restart(both)
       const second = await moment()
       const settings = { ...watched.settings, ...both }
-      expect((await runHermod(['secret', 'rotate'], settings)).code).toBe(0)
+      expect((await callHermod(['secret', 'rotate'], settings)).code).toBe(0)
       await restart({ HERMOD_SECRET_KEY: after })
       for (const made of [first, second]) await expectAllWork(made)
       expect(await sendWith(first)).toBe(upload_ticket_invalid)

@@ -24,7 +24,7 @@ import {
 } from '../support/files/files.js'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup, groupCall, types } from '../support/groups/groups.js'
-import { runHermod } from '../support/hermod-command.js'
+import { callHermod } from '../support/hermod-command.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 import { Random } from '../support/random.js'
@@ -160,7 +160,7 @@ for (const backend of anyBackend()) {
         expect(await references(first.name)).toEqual([`avatar of user ${alice.id}`])
         expect(await references(second.name)).toEqual(ofSystem)
         const command = (avatar: string) =>
-          runHermod(
+          callHermod(
             ['app', 'update', watched.server.appId, '--set', `system_avatar=${avatar}`],
             watched.settings,
           )
@@ -435,7 +435,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('and files are shown to operators', () => {
-      const hermod = (...args: string[]) => runHermod(['file', ...args], watched.settings)
+      const hermod = (...args: string[]) => callHermod(['file', ...args], watched.settings)
 
       it('in lists, one by one, and by what they take, for people and for scripts', async () => {
         const { appId } = watched.server
@@ -513,7 +513,7 @@ for (const backend of anyBackend()) {
       const stray = 'app-test/zz/zzzzzzzzzzzzzzzzzzzzzzzzzz.00000000'
       await store.s3.store.put(stray, Readable.from([Buffer.from('x')]), content)
       const args = ['file', 'delete', fileIdOf(deleted), '--app', watched.server.appId]
-      expect(await runHermod(args, watched.settings)).toMatchObject({ code: 0 })
+      expect(await callHermod(args, watched.settings)).toMatchObject({ code: 0 })
       await followed(watched.sql)
       await keepUp(watched.place, dayHours + 1, store.s3.options)
       const isLeft = async (fileId: string) =>

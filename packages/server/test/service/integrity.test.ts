@@ -3,7 +3,7 @@ import { anyBackend, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apply, authModes, changeSettings, connect, registerPeople } from '../support/contacts.js'
 import { aGroup, expectSuccess, groupCall, types } from '../support/groups/groups.js'
-import { type CommandResult, runHermod } from '../support/hermod-command.js'
+import { type CommandResult, callHermod, runHermod } from '../support/hermod-command.js'
 import { broadcast, newestId } from '../support/messaging/broadcasts.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import {
@@ -152,7 +152,7 @@ for (const backend of testBackends()) {
     afterAll(() => watched?.[Symbol.asyncDispose]())
 
     function check(): Promise<CommandResult> {
-      return runHermod(['check', '--json'], watched.settings)
+      return callHermod(['check', '--json'], watched.settings)
     }
 
     async function sql(statements: readonly string[]): Promise<void> {
@@ -980,7 +980,7 @@ for (const backend of testBackends()) {
     if (isFirst)
       it('a fault: the command prints text for people', async () => {
         const [fault] = faults() as [Fault]
-        expect((await runHermod(['check'], watched.settings)).out).toMatch(
+        expect((await callHermod(['check'], watched.settings)).out).toMatch(
           /^\d+ facts checked, all agree\.\n$/,
         )
         await sql(fault.plant)

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { runProgram } from '../../dist/commands/program.js'
+import { commandWork } from '../../dist/main.js'
 
 export const hermodScript = resolve(import.meta.dirname, '../../bin/hermod.js')
 
@@ -45,4 +48,32 @@ export function runHermod(
     })
     child.stdin?.on('error', () => {}).end(input)
   })
+}
+
+/** As {@link runHermod}, without a process of its own: for what a command does, not how it starts, reads and ends. */
+export async function callHermod(
+  args: readonly string[],
+  settings: Readonly<Record<string, string | undefined>> = {},
+  input = '',
+): Promise<CommandResult> {
+  const [stdout, stderr] = [new WrittenText(), new WrittenText()]
+  const env = Object.fromEntries(
+    Object.entries(hermodEnvironment(settings)).filter(([, value]) => value !== undefined),
+  )
+  const stdin = Readable.from([Buffer.from(input)])
+  const code = await runProgram({ ...commandWork, env, stdin, stdout, stderr }, args)
+  return { code, out: stdout.text, err: stderr.text }
+}
+
+class WrittenText extends Writable {
+  readonly #chunks: Buffer[] = []
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString()
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.#chunks.push(chunk)
+    done()
+  }
 }

@@ -11,7 +11,7 @@ import { PushPurge } from '../../../dist/domain/push/push-purge.js'
 import { TaskStore } from '../../../dist/domain/push/tasks/task-store.js'
 import { answerCode } from '../../support/answer-codes.js'
 import type { DataPlace } from '../../support/database/sql.js'
-import { runHermod } from '../../support/hermod-command.js'
+import { callHermod } from '../../support/hermod-command.js'
 import type { InProcessServer } from '../../support/in-process-server.js'
 import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
 
@@ -143,7 +143,7 @@ for (const backend of anyBackend()) {
     it('are shown, explained and cancelled by the command', async () => {
       const { taskId, user } = await sent()
       const run = (...args: string[]) =>
-        runHermod(['push', ...args, '--app', appId()], watched.settings)
+        callHermod(['push', ...args, '--app', appId()], watched.settings)
       const list = await run('list', '--limit', '3')
       expect(list.out).toContain(String(taskId))
       expect(list.out).toContain('There are more: --after')
