@@ -99,6 +99,7 @@ for (const backend of anyBackend()) {
       expect(device.delivery.channel).toBe('cloud_gw')
       expect(device.bindings).toHaveLength(1)
       expect(device.text).toContain('/push/report')
+      expect(device.text).toContain('Its ext is in data, as text values.')
     })
 
     it('say that a gateway wants a template, and that a certificate lacks the named one', async () => {

@@ -2,9 +2,11 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { compare } from '../../../lib/compare.js'
+import { extPlace } from '../../../push/rules/ext-place.js'
 import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
+import type { Delivery } from '../deliveries/delivery-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { RecipientStore } from '../deliveries/recipient-inputs.js'
 import type { OperatorTaskService } from '../tasks/operator-task-service.js'
@@ -115,6 +117,12 @@ export class TraceService {
     )
     const ofDevice = new Map(found.map((delivery) => [delivery.deviceSn, delivery]))
     const deviceSns = [...new Set([...platforms.keys(), ...ofDevice.keys()])]
+    const gateways = new Map(entries.map((entry) => [entry.certificateId, entry.gateway]))
+    const { kind, ext } = task.content.notification
+    const extPlaceOf = ({ channel, certificateId }: Delivery) =>
+      channel === '' || Object.keys(ext ?? {}).length === 0
+        ? null
+        : extPlace(channel, kind, gateways.get(certificateId))
     const now = clock.now()
     return deviceSns
       .sort(compare)
@@ -140,7 +148,7 @@ export class TraceService {
                 keptSince: now - traceMs,
                 now,
               })
-            : deliveryWords(delivery)
+            : deliveryWords(delivery, extPlaceOf(delivery))
         return { deviceSn, platform: platforms.get(deviceSn) ?? null, bindings, delivery, text }
       })
   }

@@ -97,8 +97,17 @@ function again({ nextAt }: DeliveryStep): string {
   return nextAt === undefined ? '' : `; it is tried again at ${timeWords(nextAt)}`
 }
 
-/** The result of a delivery, as a sentence. */
-export function deliveryWords(delivery: Delivery): string {
+/**
+ * The result of a delivery, in sentences.
+ * @param extPlace where the message has its `ext`, see ext-place.ts; null: nowhere
+ */
+export function deliveryWords(delivery: Delivery, extPlace: string | null): string {
+  const isSent = delivery.state === pushDeliveryState.accepted
+  const place = isSent && extPlace !== null ? ` Its ext is in ${extPlace}.` : ''
+  return resultWords(delivery) + place
+}
+
+function resultWords(delivery: Delivery): string {
   const { state, channel, receivedAt, nextAt, attempts } = delivery
   if (receivedAt !== null) return `The device has confirmed it at ${timeWords(receivedAt)}.`
   const steps = readSteps(delivery.steps)
