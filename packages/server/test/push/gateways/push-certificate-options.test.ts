@@ -1,6 +1,6 @@
 /** What certificates say of pushes that say nothing themselves, on both databases. */
 import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
-import type { RecordedCall } from '@hermod/testkit/push'
+import { type RecordedCall, simulatedTemplates } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sendText } from '../../support/messaging/messaging.js'
 import { type PushPlace, startPushWorld } from '../../support/push/push-world.js'
@@ -110,6 +110,35 @@ for (const backend of anyBackend()) {
         { what: 'the reason in the trace', timeoutMs: 60_000 },
       )
       await world.reaches(await push(), { vendor_h_target: 2, vendor_h_sent: 1 })
+    })
+
+    it('vendor_x: the push of a message has the template of its kind, a task the one that it names', async () => {
+      const { world, simulator } = place
+      const { id } = simulatedTemplates.vendor_x
+      const parameters = { sender: '{title}', text: '{body}' }
+      const templates = [
+        { name: 'direct', id, parameters },
+        { name: 'order', id, parameters: { ...parameters, text: 'No. {ext.order}' } },
+        { name: 'default', id: 'another' },
+      ]
+      await world.setCertificate('vendor_x', 'templates', { channel_id: 'chat', templates })
+      const user = await world.user({ templates: 'device-of-templates' })
+      const valuesOf = async (push: (user: Session) => Promise<unknown>) => {
+        const { calls } = simulator.gateways.vendor_x
+        const before = calls.length
+        await push(user)
+        const call = await waitFor(async () => calls.slice(before).at(0), {
+          what: 'the push',
+          timeoutMs: 60_000,
+        })
+        const fields = form(call)
+        return [fields['extra.template_id'], JSON.parse(fields['extra.template_param'])]
+      }
+      const sender = expect.any(String)
+      expect(await valuesOf(chat)).toEqual([id, { sender, text: 'Are you there?' }])
+      const order = { vendor_x: { template: 'order' }, ext: { order: 12 } }
+      expect(await valuesOf(task(order))).toEqual([id, { sender: 'News', text: 'No. 12' }])
+      expect(await valuesOf(task({}))).toEqual(['another', {}])
     })
 
     it('a check names the channel too, so that the gateway can refuse it', async () => {
