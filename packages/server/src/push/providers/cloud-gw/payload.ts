@@ -44,13 +44,13 @@ export function cloudRequest(
   const path = `/v1/projects/${encodeURIComponent(credentials.projectId)}/messages:send`
   return jsonRequest(
     sendUrl(certificate, host) + path,
-    { message: { ...addressOf(target), ...message } },
+    { message: { ...cloudTarget(target), ...message } },
     { authorization: `Bearer ${authToken}` },
   )
 }
 
 /** The field of the target: a message has either an installation ID or a registration token. */
-function addressOf({ token }: PushTarget): { readonly fid: string } | { readonly token: string } {
+function cloudTarget({ token }: PushTarget): { readonly fid: string } | { readonly token: string } {
   return installationId.test(token) ? { fid: token } : { token }
 }
 
