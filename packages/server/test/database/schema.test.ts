@@ -7,7 +7,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DataPlace, openSql, type Sql, type SqlRow } from '../support/database/sql.js'
-import { runHermod } from '../support/hermod-command.js'
+import { callHermod } from '../support/hermod-command.js'
 
 interface Table {
   /** By name: the family of its type, whether it may be null, and its default. */
@@ -133,7 +133,7 @@ async function emptyPlace(backend: Backend): Promise<DataPlace> {
 
 async function migrate(place: DataPlace, ...options: string[]) {
   const settings = { HERMOD_DATA_DIR: place.dataDir, HERMOD_DATABASE_URL: place.databaseUrl }
-  const { code, out, err } = await runHermod(['migrate', ...options], settings)
+  const { code, out, err } = await callHermod(['migrate', ...options], settings)
   expect({ code, err }).toEqual({ code: 0, err: '' })
   return out
 }

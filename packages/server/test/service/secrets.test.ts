@@ -19,7 +19,7 @@ import { keyId, SecretKeys } from '../../dist/lib/secrets/secret-keys.js'
 import { answerCode } from '../support/answer-codes.js'
 import { openSql, type Sql } from '../support/database/sql.js'
 import { aGroup, expectSuccess, groupQuery } from '../support/groups/groups.js'
-import { runHermod } from '../support/hermod-command.js'
+import { callHermod, runHermod } from '../support/hermod-command.js'
 
 const secret = 'between-us-4711'
 const manyApps = isFullRun ? 120 : 40
@@ -58,8 +58,12 @@ for (const backend of testBackends('durable')) {
       })
     }
 
-    const hermod = (args: string, settings: Readonly<Record<string, string>> = {}) =>
-      runHermod(args.split(' '), {
+    const hermod = (
+      args: string,
+      settings: Readonly<Record<string, string>> = {},
+      run = callHermod,
+    ) =>
+      run(args.split(' '), {
         HERMOD_DATA_DIR: folder.path,
         HERMOD_DATABASE_URL: database.url,
         ...settings,
@@ -272,8 +276,8 @@ for (const backend of testBackends('durable')) {
         await setSecret()
         const [oldKey] = keyLines()
         await server.stop()
-        expect(await hermod('secret rotate')).toMatchObject({ code: 0 })
-        expect(await hermod('secret retire')).toMatchObject({ code: 0 })
+        expect(await hermod('secret rotate', {}, runHermod)).toMatchObject({ code: 0 })
+        expect(await hermod('secret retire', {}, runHermod)).toMatchObject({ code: 0 })
         expect(keyLines()).toHaveLength(1)
         expect(keyLines()[0]).not.toBe(oldKey)
         await start()
