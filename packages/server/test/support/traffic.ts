@@ -13,7 +13,7 @@ export interface TrafficOptions {
 }
 
 const senders = 16
-const retryPauseMs = 10
+const retryPauseMs = 50
 
 /** Many users who send to each other at the same time. */
 export class Traffic {
