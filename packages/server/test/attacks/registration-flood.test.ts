@@ -7,6 +7,7 @@ import {
   anyBackend,
   type Backend,
   type CallOptions,
+  isFullRun,
   type ServerProcess,
   waitFor,
 } from '@hermod/testkit'
@@ -41,6 +42,8 @@ function from(address: string): CallOptions {
 
 /** So many logins and registrations are stored at once. */
 const parallelTransactions = 4
+/** Each costs a hash. */
+const manyRegistrations = isFullRun ? 300 : 200
 let names = 0
 
 function register(api: Api, options: CallOptions): Promise<Answer> {
@@ -168,8 +171,8 @@ function suite(backend: Backend): void {
     await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '20' }))
     const admin = server.api.admin()
     const strangers = flood(100, (index) => register(server.api, from(`192.0.2.${index}`)))
-    const answers = await flood(300, () => register(admin, {}))
-    expect(withCode(answers, 200).length).toBe(300)
+    const answers = await flood(manyRegistrations, () => register(admin, {}))
+    expect(withCode(answers, 200).length).toBe(manyRegistrations)
     expect(withCode(await strangers, answerCode.unavailable).length).toBeGreaterThan(0)
   })
 
@@ -270,7 +273,7 @@ function suite(backend: Backend): void {
     await using server = await first.startAgain()
     const api = server.api.as(alice.token)
     let answered = 0
-    const attack = flood(300, async (index) => {
+    const attack = flood(manyRegistrations, async (index) => {
       const answer = await register(server.api, from(`192.0.2.${index % 250}`))
       answered++
       return answer
@@ -278,8 +281,8 @@ function suite(backend: Backend): void {
     await waitFor(async () => answered > 0, { what: 'the flood', timeoutMs: 20_000, everyMs: 1 })
     const body = { targets: [bob.id], type: 1, content_type: 0, content: 'first' }
     expect((await api.call('POST', '/message/send', { body })).code).toBe(200)
-    expect(answered).toBeLessThan(200)
-    expect(withCode(await attack, 200).length).toBe(300)
+    expect(answered).toBeLessThan((manyRegistrations * 2) / 3)
+    expect(withCode(await attack, 200).length).toBe(manyRegistrations)
   })
 }
 
