@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { type Api, type Session, testBackends } from '@hermod/testkit'
+import { type Api, isFullRun, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { followed, keepUp } from '../support/files/file-upkeep.js'
@@ -317,7 +317,7 @@ for (const backend of testBackends()) {
     })
 
     it('survives kills at any moment', { timeout: 120_000 }, async () => {
-      await sendMany(2_000)
+      await sendMany(isFullRun ? 2_000 : 800)
       for (let number = 0; number < 20; number++) {
         const message = await sendText(alice.api, bob.id, 'edited')
         await operate(alice.api, 'append', { peer: bob.id, message, content: '!' })
