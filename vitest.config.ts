@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     isolate: false,
     // The build runs as it is: Vite would transform each of its modules and slow down what they do.
-    server: { deps: { external: [/\/dist\//] } },
+    server: { deps: { external: [/\/(?:bench|(?:packages|examples)\/[^/]+)\/dist\//] } },
     // One more than the cores that the suite is meant for: tests of kills, leases and stalls wait most of their time.
     maxWorkers: 3,
     projects: [

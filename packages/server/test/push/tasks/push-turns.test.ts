@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addCrowd } from '../../support/push/push-crowd.js'
 import { type PushPlace, startPushWorld } from '../../support/push/push-world.js'
 
-/** Of 50 pages in a full run, else of 25. */
-const crowdSize = isFullRun ? 12_000 : 6_000
+/** Of 50 pages in a full run, else of 17. */
+const crowdSize = isFullRun ? 12_000 : 4_000
 const beginsAfterMs = 60_000
 /** Several batches. */
 const fewUsers = 1_000
