@@ -204,57 +204,6 @@ describe('vendor_x', () => {
   })
 })
 
-describe('templates of private messages', () => {
-  const template = { name: 'group', id: 'T1' }
-  const missing = 'wants a template for private messages: set one on the certificate with'
-  const wrong = 'does not take the template group: compare its ID T1'
-
-  it.each([
-    ['vendor_o', 54, 'private_msg_template_id is null', null, missing],
-    ['vendor_o', 54, '', null, missing],
-    ['vendor_o', 54, 'private_msg_template_id is unknown', template, wrong],
-    ['vendor_o', 99, 'template_parameters no 用户名称', template, wrong],
-    ['vendor_x', 10016, 'template_id is missing', null, missing],
-    ['vendor_x', 10017, '模板参数不合法', template, wrong],
-  ] as const)('%s: %i with "%s" is a fault of the set-up', (channel, code, words, sent, advice) => {
-    const [outcome] =
-      channel === 'vendor_o'
-        ? vendorOOutcomes(answer({ code, message: words }), { targets, template: sent })
-        : vendorXOutcomes(answer({ code, reason: words }), {
-            targets,
-            messageClass: 'private',
-            template: sent,
-          })
-    expect(outcome).toMatchObject({
-      kind: 'config',
-      isOfPush: true,
-      code: String(code),
-      alarm: { kind: 'template' },
-      reason: expect.stringContaining(`${channel} ${advice}`),
-    })
-  })
-
-  it('vendor_o: of one message of a batch stops no other', () => {
-    const data = [
-      { registrationId: 'a', errorCode: 54, errorMessage: 'private_msg_template_id is null' },
-      { registrationId: 'b', messageId: 'm2' },
-    ]
-    expect(kinds(vendorOOutcomes(answer({ code: 0, data }), { targets })).slice(0, 2)).toEqual([
-      'config',
-      'accepted',
-    ])
-  })
-
-  it('are no matter of other refusals', () => {
-    const [outcome] = vendorXOutcomes(answer({ code: 10017, reason: 'title' }), {
-      targets,
-      messageClass: 'private',
-      template,
-    })
-    expect(outcome).toMatchObject({ kind: 'payload', reason: 'title' })
-  })
-})
-
 describe('refusals of the set-up', () => {
   const outcomesOf: Readonly<Record<string, (code: string | number) => readonly PushOutcome[]>> = {
     ios_gw: (reason) => [iosOutcome(answer({ reason }, 403))],

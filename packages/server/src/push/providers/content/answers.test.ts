@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { nextTimeOfDay, quotaEnd } from '../../../lib/china-time.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { codeTable, refusalByCode } from './answers.js'
+import { codeTable, refusalByCode, withoutTokens } from './answers.js'
 
 const receivedAt = Date.UTC(2026, 0, 2, 3, 4, 5)
 
@@ -102,5 +102,27 @@ describe('times of day in China', () => {
 describe('codeTable', () => {
   it('refuses a code of two classes', () => {
     expect(() => codeTable({ config: [1, 2], payload: [[2, 4]] })).toThrow('code 2 twice')
+  })
+})
+
+describe('withoutTokens', () => {
+  const targets = ['token-of-alice', 'token-of-bob', 'in'].map((token) => ({
+    token,
+    badgeCount: null,
+  }))
+  const refused = (reason: string) => ({ kind: 'payload' as const, code: '41', reason })
+
+  it('takes all tokens of a request out of the words of the gateway', () => {
+    const reason = 'invalid ids: token-of-alice,token-of-bob; again token-of-alice'
+    const [outcome] = withoutTokens([refused(reason)], targets)
+    expect(outcome).toEqual(refused('invalid ids: …,…; again …'))
+  })
+
+  it('keeps what devices share, and words without a token', () => {
+    const shared = refused('token-of-bob is wrong')
+    const plain = refused('invalid id')
+    const [first, second, third] = withoutTokens([shared, shared, plain], targets)
+    expect(second).toBe(first)
+    expect(third).toBe(plain)
   })
 })

@@ -199,3 +199,25 @@ export function asObject(value: unknown): JsonObject {
 export function scalarTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.map(scalarText).filter((text) => text !== '') : []
 }
+
+/** Shorter texts are no tokens of a gateway, and may be part of a word. */
+const minTokenLength = 8
+
+/** Takes the tokens of devices out of the gateway's words, which the trace shows. */
+export function withoutTokens(
+  outcomes: readonly PushOutcome[],
+  targets: readonly PushTarget[],
+): readonly PushOutcome[] {
+  const tokens = targets.map(({ token }) => token).filter(({ length }) => length >= minTokenLength)
+  // Devices that share an outcome still do: the runtime then knows that it is that of the request.
+  const clean = new Map([...new Set(outcomes)].map((each) => [each, withoutAny(tokens, each)]))
+  return outcomes.map((outcome) => clean.get(outcome) ?? outcome)
+}
+
+function withoutAny(tokens: readonly string[], outcome: PushOutcome): PushOutcome {
+  if (outcome.kind === 'accepted') return outcome
+  const found = tokens.filter((token) => outcome.reason.includes(token))
+  if (found.length === 0) return outcome
+  const reason = found.reduce((text, token) => text.replaceAll(token, '…'), outcome.reason)
+  return { ...outcome, reason }
+}

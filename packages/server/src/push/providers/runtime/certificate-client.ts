@@ -8,6 +8,7 @@ import type {
   QuotaUsedUp,
   Refusal,
 } from '../../sender.js'
+import { withoutTokens } from '../content/answers.js'
 import { ContentNotes } from '../content/content-notes.js'
 import { AuthCache, isIssued } from './auth-cache.js'
 import { CircuitBreaker, type CircuitLimits, type OpenCircuit } from './circuit.js'
@@ -216,7 +217,7 @@ export class CertificateClient<Credentials> {
     const outcomes =
       'kind' in result ? sending.targets.map(() => this.#unanswered(result, sending)) : result
     if (token && outcomes.some(({ kind }) => kind === 'auth_expired')) auth?.drop(token)
-    return withChanges(outcomes, batch.notes.changes)
+    return withoutTokens(withChanges(outcomes, batch.notes.changes), sending.targets)
   }
 
   /** Marks a command as unrepeatable if the app could not recognise its repetition. */
