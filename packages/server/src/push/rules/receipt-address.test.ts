@@ -21,14 +21,10 @@ it.each<[ReceiptSetUp['channel'], Partial<ReceiptSetUp>, string]>([
   ['vendor_h', local, 'receipt_url is only a path, since HERMOD_PUBLIC_URL is not set'],
   ['vendor_n', local, 'receipt_url is only a path, since HERMOD_PUBLIC_URL is not set'],
   ['vendor_h', { ...long, ...byId }, ''],
-  [
-    'vendor_h',
-    { ...byId, ...off },
-    'pushes request no receipts; set requests_receipts (--receipts on)',
-  ],
+  ['vendor_h', { ...byId, ...off }, 'pushes request no receipts; set --receipts on'],
   ['vendor_x', {}, ''],
   ['vendor_x', local, 'pushes request no receipts, since HERMOD_PUBLIC_URL is not set'],
-  ['vendor_x', off, 'pushes request no receipts; set requests_receipts (--receipts on)'],
+  ['vendor_x', off, 'pushes request no receipts; set --receipts on'],
   [
     'vendor_x',
     long,
@@ -43,7 +39,7 @@ it.each<[ReceiptSetUp['channel'], Partial<ReceiptSetUp>, string]>([
   [
     'vendor_f',
     off,
-    "pushes request no receipts; register receipt_url in the vendor's console, then set requests_receipts (--receipts on)",
+    "pushes request no receipts; register receipt_url in the vendor's console, then set --receipts on",
   ],
   ['vendor_f', {}, ''],
   [
@@ -54,9 +50,9 @@ it.each<[ReceiptSetUp['channel'], Partial<ReceiptSetUp>, string]>([
   [
     'vendor_v',
     {},
-    "the gateway sends no receipts of pushes to several devices at once; enter receipt_url in the vendor's console, then set receipt_id (--receipt-id)",
+    "the gateway sends no receipts of pushes to several devices at once; enter receipt_url in the vendor's console, then set --receipt-id",
   ],
-  ['vendor_v', off, 'pushes request no receipts; set requests_receipts (--receipts on)'],
+  ['vendor_v', off, 'pushes request no receipts; set --receipts on'],
   ['vendor_v', { ...long, ...byId }, ''],
   [
     'vendor_v',

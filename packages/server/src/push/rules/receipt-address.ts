@@ -42,10 +42,10 @@ export function receiptProblem({
   if (!isInConsole && isAddressTooLong(channel, url))
     return `pushes request no receipts: receipt_url has ${Buffer.byteLength(url)} bytes, and ${channel} takes ${maxBytes}; HERMOD_PUBLIC_URL is too long`
   if (isRequested && channel === 'vendor_v' && !isInConsole)
-    return "the gateway sends no receipts of pushes to several devices at once; enter receipt_url in the vendor's console, then set receipt_id (--receipt-id)"
+    return "the gateway sends no receipts of pushes to several devices at once; enter receipt_url in the vendor's console, then set --receipt-id"
   if (isRequested || (isInConsole && receiptId === undefined)) return ''
   const before = channel === 'vendor_f' ? "register receipt_url in the vendor's console, then " : ''
-  return `pushes request no receipts; ${before}set requests_receipts (--receipts on)`
+  return `pushes request no receipts; ${before}set --receipts on`
 }
 
 /** Tests whether the gateway would refuse a message with the address. */

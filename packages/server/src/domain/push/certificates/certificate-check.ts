@@ -67,6 +67,6 @@ function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {
 /** The advice for a certificate of the gateway that no known authority has signed. */
 function advice(code: string): string {
   return /SELF_SIGNED|ISSUER|LEAF_SIGNATURE|UNTRUSTED/.test(code)
-    ? '; if the gateway is not that of the vendor, trust its certificate authority with ca (--ca-file)'
+    ? '; if the gateway is not that of the vendor, trust its certificate authority with --ca-file'
     : ''
 }
