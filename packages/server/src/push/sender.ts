@@ -132,9 +132,9 @@ export interface CertificateFault {
   readonly text: string
 }
 
-/** Field names of the contract, and options of certificates, which the contract lacks. */
+/** Parameters with which a certificate is set. */
 export type CertificateField =
-  | 'app_id'
+  | 'gateway_app_id'
   | 'app_key'
   | 'app_secret'
   | 'certificate'

@@ -6,7 +6,6 @@ import { definedOnly } from '../../../lib/defined-only.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { SecretBox } from '../../../lib/secrets/secret-box.js'
 import type {
-  CertificateField,
   CertificateInspection,
   CertificateInspector,
   SendLimits,
@@ -160,7 +159,7 @@ export class CertificateAdminService {
     const gateway = gatewayCertificate({ ...draft, certificateId: 0 }, secrets, null)
     const inspection = await this.options.inspector.inspect(gateway)
     const violations = [
-      ...inspection.faults.map(({ field, text }) => `${parameterOf(field)} ${text}`),
+      ...inspection.faults.map(({ field, text }) => `${field} ${text}`),
       ...foreignOptions(draft),
       ...endpointViolations(draft.options),
     ]
@@ -255,11 +254,6 @@ function newReceiptSecret(): string {
 function fingerprintOf({ app_secret, certificate }: CertificateSecrets): string {
   const text = JSON.stringify([app_secret, certificate])
   return createHash('sha256').update(text).digest('hex').slice(0, fingerprintLength)
-}
-
-/** In operator operations app_id is the application of this service. */
-function parameterOf(field: CertificateField): string {
-  return field === 'app_id' ? 'gateway_app_id' : field
 }
 
 /** Options that only some channels have. */

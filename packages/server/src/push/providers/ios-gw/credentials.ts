@@ -50,9 +50,9 @@ export interface CertificateCredentials extends Addressee {
 /** @throws CredentialError */
 export function readIosCredentials(certificate: GatewayCertificate): IosCredentials {
   return readFields(certificate, (fields) => {
-    const bundleId = fields.required('app_id', 'the bundle ID of the app')
+    const bundleId = fields.required('gateway_app_id', 'the bundle ID of the app')
     const fault = bundleIdFault(bundleId)
-    if (fault !== null) fields.note('app_id', fault)
+    if (fault !== null) fields.note('gateway_app_id', fault)
     const { certificate: text, appSecret, pushType: tokenType = 'alert' } = certificate
     // The tokens differ, the pushes do not.
     const pushType = tokenType === 'liveactivity_start' ? 'liveactivity' : tokenType
@@ -109,7 +109,7 @@ function fileFaults(
   const expected = isOfCalls ? uid.slice(0, -suffixes.voip.length) : uid
   const faults: CertificateFault[] = []
   if (uid !== '' && expected !== bundleId)
-    faults.push({ field: 'app_id', text: `must be ${expected}, as in the certificate` })
+    faults.push({ field: 'gateway_app_id', text: `must be ${expected}, as in the certificate` })
   if (isOfCalls && pushType !== 'voip')
     faults.push({
       field: 'certificate',

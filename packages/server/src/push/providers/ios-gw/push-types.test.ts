@@ -184,7 +184,7 @@ describe('topics of ios_gw', () => {
     ['com.example.app.voip', '.voip', 'voip'],
     ['com.example.app.push-type.liveactivity', '.push-type.liveactivity', 'liveactivity'],
   ])('%s is no bundle ID', (topic, suffix, pushType) => {
-    const fault = `app_id must be the bundle ID com.example.app; instead of the suffix ${suffix}, set push_type to ${pushType}`
+    const fault = `gateway_app_id must be the bundle ID com.example.app; instead of the suffix ${suffix}, set push_type to ${pushType}`
     expect(read(topic)).toBe(fault)
     expect(read(topic, 'voip')).toBe(fault)
   })
@@ -198,7 +198,7 @@ describe('topics of ios_gw', () => {
     '.push-type.controls',
   ])('topics with the suffix %s are not supported', (suffix) => {
     expect(read(`com.example.app${suffix}`)).toBe(
-      `app_id must be the bundle ID of the app; pushes to topics with the suffix ${suffix} are not supported`,
+      `gateway_app_id must be the bundle ID of the app; pushes to topics with the suffix ${suffix} are not supported`,
     )
   })
 })
@@ -215,9 +215,9 @@ describe('client certificates of ios_gw', () => {
     [app, app, 'liveactivity', [ofKey]],
     [`${app}.voip`, app, 'voip', []],
     [`${app}.voip`, app, 'alert', [ofCalls]],
-    ['com.other', app, 'alert', ['app_id must be com.other, as in the certificate']],
-    ['com.other.voip', app, 'voip', ['app_id must be com.other, as in the certificate']],
-    [`${app}.more`, app, 'alert', [`app_id must be ${app}.more, as in the certificate`]],
+    ['com.other', app, 'alert', ['gateway_app_id must be com.other, as in the certificate']],
+    ['com.other.voip', app, 'voip', ['gateway_app_id must be com.other, as in the certificate']],
+    [`${app}.more`, app, 'alert', [`gateway_app_id must be ${app}.more, as in the certificate`]],
   ])('the file of %j for %s and push type %s: %j', (uid, bundleId, pushType, faults) => {
     expect(faultsOf(uid, bundleId, pushType)).toEqual(faults)
   })

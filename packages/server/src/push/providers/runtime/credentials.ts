@@ -11,7 +11,7 @@ export class CredentialError extends Error {
 }
 
 const values = {
-  app_id: 'appId',
+  gateway_app_id: 'appId',
   app_key: 'appKey',
   app_secret: 'appSecret',
   certificate: 'certificate',

@@ -9,7 +9,7 @@ export interface VendorFCredentials {
 /** @throws CredentialError */
 export function readVendorFCredentials(certificate: GatewayCertificate): VendorFCredentials {
   return readFields(certificate, (fields) => ({
-    appId: fields.required('app_id'),
+    appId: fields.required('gateway_app_id'),
     secret: fields.required('app_secret'),
   }))
 }

@@ -33,7 +33,7 @@ export function readVendorHCredentials(certificate: GatewayCertificate): VendorH
     const projectId = certificate.appKey || account?.optional('project_id') || ''
     if (certificate.apiVersion === 3) return thirdVersion(fields, account, projectId)
     const clientId =
-      account === null || projectId === '' ? fields.required('app_id', 'the client ID') : ''
+      account === null || projectId === '' ? fields.required('gateway_app_id', 'the client ID') : ''
     const proof =
       account === null
         ? {

@@ -10,7 +10,7 @@ export interface VendorNCredentials {
 /** @throws CredentialError */
 export function readVendorNCredentials(certificate: GatewayCertificate): VendorNCredentials {
   return readFields(certificate, (fields) => ({
-    appId: fields.required('app_id'),
+    appId: fields.required('gateway_app_id'),
     clientId: fields.required('app_key', 'the client ID'),
     secret: fields.required('app_secret', 'the client secret'),
   }))

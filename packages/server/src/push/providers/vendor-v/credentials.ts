@@ -10,9 +10,9 @@ export interface VendorVCredentials {
 /** @throws CredentialError */
 export function readVendorVCredentials(certificate: GatewayCertificate): VendorVCredentials {
   return readFields(certificate, (fields) => {
-    const appId = fields.required('app_id', 'a number')
+    const appId = fields.required('gateway_app_id', 'a number')
     if (appId !== '' && !Number.isSafeInteger(Number(appId)))
-      fields.note('app_id', 'must be a number')
+      fields.note('gateway_app_id', 'must be a number')
     return {
       appId: Number(appId),
       appKey: fields.required('app_key'),
