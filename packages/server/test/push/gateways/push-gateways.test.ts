@@ -590,7 +590,7 @@ describe('a probe', () => {
     expect(await providers.probe(certificate)).toEqual({
       kind: 'config',
       code: 'bad_certificate',
-      reason: 'app_id must be a number; app_key is missing',
+      reason: 'gateway_app_id must be a number; app_key is missing',
     })
   })
 })

@@ -222,7 +222,7 @@ describe('credentials of ios_gw', () => {
       expect.stringContaining('certificate cannot be opened as a .p12 file'),
       'certificate has no EC private key that can be read',
       'app_key is missing: the ID of the key',
-      'app_id is missing: the bundle ID of the app',
+      'gateway_app_id is missing: the bundle ID of the app',
     ])
     expect(gateway.calls).toEqual([])
   })
