@@ -3,6 +3,7 @@
 /** An object of a body. */
 export type Fields = Readonly<Record<string, unknown>>
 
+/** Tests whether a value is an object with members. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -226,6 +226,11 @@ for (const backend of anyBackend()) {
       ['vendor_n', { api_version: 3 }, ['api_version is an option of vendor_h']],
       ['vendor_o', { receipt_id: '7145' }, ['receipt_id is an option of vendor_h and vendor_v']],
       ['vendor_h', { receipt_id: '7145' }, ['receipt_id needs api_version 3']],
+      [
+        'cloud_gw',
+        { requests_receipts: true },
+        ['requests_receipts is an option of vendor_x, vendor_o, vendor_v and vendor_f'],
+      ],
       ['vendor_f', {}, ['gateway_app_id is missing', 'app_secret is missing']],
       [
         'vendor_v',

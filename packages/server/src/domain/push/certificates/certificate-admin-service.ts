@@ -260,6 +260,7 @@ function fingerprintOf({ app_secret, certificate }: CertificateSecrets): string 
 const optionChannels = {
   api_version: ['vendor_h'],
   push_type: ['ios_gw'],
+  requests_receipts: ['vendor_x', 'vendor_o', 'vendor_v', 'vendor_f'],
   receipt_id: ['vendor_h', 'vendor_v'],
   notify_level: ['vendor_o'],
   templates: ['vendor_x', 'vendor_o'],
@@ -275,9 +276,14 @@ function foreignOptions({
       ([name, channels]) =>
         options[name as keyof CertificateOptions] && !channels.includes(channel),
     )
-    .map(([name, channels]) => `${name} is an option of ${channels.join(' and ')}`)
+    .map(([name, channels]) => `${name} is an option of ${listText(channels)}`)
   const lacksVersion = channel === 'vendor_h' && options.receipt_id && options.api_version !== 3
   return lacksVersion ? [...foreign, 'receipt_id needs api_version 3'] : foreign
+}
+
+/** Returns names as words, such as "a, b and c". */
+function listText(names: readonly string[]): string {
+  return names.join(', ').replace(/, ([^,]*)$/, ' and $1')
 }
 
 function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): string[] {
