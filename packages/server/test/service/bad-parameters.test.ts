@@ -50,7 +50,9 @@ function callWith(operation: Operation, method: string, given: readonly Given[])
   const identity =
     operation.callers === 'operator'
       ? { token: tokens['operator valid'] }
-      : { token: tokens['admin valid'], appId: here.appId, userId: subject.id }
+      : operation.callers === 'device'
+        ? { token: subject.token, appId: here.appId }
+        : { token: tokens['admin valid'], appId: here.appId, userId: subject.id }
   return pipeline.send(operation, identity, method === 'GET' ? { query } : { query, body })
 }
 

@@ -132,7 +132,7 @@ export class PagePlace {
     strategy: TaskContent['strategy'] = 'combined',
   ): Promise<number> {
     const taskId = ++this.#lastId
-    const notification = { badge: { mode: 'add', count: 1 } }
+    const notification = { badge: { mode: 'add', count: 1 }, ios: {} }
     const content = { audience, strategy, sequence, notification } as unknown as TaskContent
     const task = {
       appId,
@@ -242,7 +242,7 @@ export class PagePlace {
       audience: { kind: 'all' },
       strategy,
       sequence,
-      notification: {},
+      notification: { ios: {} },
     } as unknown as TaskContent
     const recipients = userIds.map(allDevicesOf)
     const audience = { task: { appId, taskId: 0, content }, recipients }
