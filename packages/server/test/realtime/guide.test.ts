@@ -52,10 +52,13 @@ async function say(content: string): Promise<void> {
   await alice.api.succeed('POST', '/message/send', { body })
 }
 
-function hasSynced(): Promise<boolean> {
+function storedPos(): string {
   const store = join(folder.path, 'store.json')
-  const pos = () => (existsSync(store) ? JSON.parse(readFileSync(store, 'utf8')).pos : '')
-  return waitFor(() => pos() !== '', { what: 'a pos in the store', timeoutMs: 20_000 })
+  return existsSync(store) ? JSON.parse(readFileSync(store, 'utf8')).pos : ''
+}
+
+function hasSynced(): Promise<boolean> {
+  return waitFor(() => storedPos() !== '', { what: 'a pos in the store', timeoutMs: 20_000 })
 }
 
 async function printed(receiver: Child, line: string | RegExp): Promise<void> {
@@ -71,8 +74,11 @@ describe('the program of the guide', () => {
     const first = startReceiver()
     await printed(first, /session \d+ needed/)
     await hasSynced()
+    const posBefore = storedPos()
     await say('at once')
     await printed(first, '1 message.stored at once')
+    // The program prints before it stores: a kill in between shows the message again.
+    await waitFor(() => storedPos() !== posBefore, { what: 'a stored message', timeoutMs: 20_000 })
     first.killTree()
     await first.exited
     for (const word of ['one', 'two', 'three']) await say(word)
