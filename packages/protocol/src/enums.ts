@@ -455,3 +455,21 @@ export const keySources = ['file', 'settings'] as const
  * a user.
  */
 export const systemUserId = 0
+
+/** Forms of the body of webhooks. */
+export const webhookFormats = ['standard', 'callback'] as const
+
+/** States of an endpoint of webhooks. */
+export const webhookStates = ['enabled', 'disabled'] as const
+
+/**
+ * Reasons why an endpoint is disabled: a caller, an answer 410, or three days of nothing but
+ * failures; "": it is not.
+ */
+export const webhookStateReasons = ['', 'caller', 'gone', 'failing'] as const
+
+/**
+ * Outcomes of a request to an endpoint. `refused`: a 4xx answer about the events; `unavailable`: the
+ * endpoint is down or slows us down; `gone`: 410; `forbidden`: the address is not allowed.
+ */
+export const webhookOutcomes = ['delivered', 'refused', 'unavailable', 'gone', 'forbidden'] as const

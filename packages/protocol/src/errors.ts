@@ -553,6 +553,50 @@ export const errorCatalogue = {
     'A group has at most 500 admins.',
   ),
 
+  webhook_not_found: entry(
+    15000,
+    404,
+    'webhook does not exist',
+    'The application has no such endpoint.',
+  ),
+  webhook_limit_reached: entry(
+    15001,
+    409,
+    'too many webhooks',
+    'An application has at most 20 endpoints.',
+  ),
+  webhook_replay_gone: entry(
+    15002,
+    410,
+    'events are gone',
+    'The log does not hold the first of the events any more.',
+  ),
+  event_cursor_invalid: entry(
+    15003,
+    400,
+    'cursor is not valid',
+    'The cursor is of another application or database, or no cursor.',
+  ),
+  event_consumer_not_found: entry(
+    15004,
+    404,
+    'consumer does not exist',
+    'The application has no consumer of this name.',
+  ),
+  event_consumer_limit_reached: entry(
+    15005,
+    409,
+    'too many consumers',
+    'An application has at most 20 consumers of the log.',
+  ),
+  too_many_event_readers: entry(
+    15006,
+    429,
+    'too many readers wait',
+    'At most 10 calls of an application wait for events at the same time.',
+    { retryable: true },
+  ),
+
   app_not_found: entry(
     40000,
     404,

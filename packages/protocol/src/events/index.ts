@@ -30,6 +30,13 @@ export {
   typingStates,
 } from './transient.js'
 
+/** The kinds of committed events. */
+export const committedKinds = Object.keys(eventSchemas).filter(
+  (kind): kind is CommittedKind => kind !== 'change.skipped',
+)
+
+export { eventKey } from './event-key.js'
+
 /** Subject and past tense of an event, for example `contact.added`. */
 export type EventKind = keyof typeof eventSchemas
 

@@ -13,6 +13,7 @@ import * as secrets from './secrets.js'
 import * as sync from './realtime/sync.js'
 import { tags } from './tags.js'
 import * as users from './users/index.js'
+import * as webhooks from './webhooks/index.js'
 
 export * from './apps.js'
 export * from './contacts.js'
@@ -29,6 +30,7 @@ export * from './realtime/sessions.js'
 export * from './realtime/sync.js'
 export { type Tag, tags } from './tags.js'
 export * from './users/index.js'
+export * from './webhooks/index.js'
 
 const order = Object.keys(tags)
 
@@ -55,6 +57,7 @@ export const operations: readonly Operation[] = [
   secrets,
   sync,
   users,
+  webhooks,
 ]
   .flatMap((module): Operation[] => Object.values(module))
   .sort(byTagAndPath)
@@ -71,6 +74,7 @@ type Modules =
   | typeof realtime
   | typeof sync
   | typeof users
+  | typeof webhooks
 type Defined = Modules extends infer M ? (M extends unknown ? M[keyof M] : never) : never
 
 /** The type of each operation for applications, by its ID. */

@@ -17,6 +17,7 @@ export const tags = {
   'Group files': 'Files shared in a group.',
   Files: 'Upload tickets and downloads.',
   Applications: 'What clients ask about the application itself.',
+  Webhooks: 'Events for other systems: endpoints that they are sent to, and the log.',
   Operator: 'Applications, Admin tokens and integrity checks, with an operator token.',
 } as const
 

@@ -58,6 +58,10 @@ export interface Schema {
   id_slots: IdSlotsTable
   key_checks: KeyChecksTable
   database_identity: DatabaseIdentityTable
+  webhook_endpoints: WebhookEndpointsTable
+  webhook_events: WebhookEventsTable
+  webhook_attempts: WebhookAttemptsTable
+  event_consumers: EventConsumersTable
   user_changes: UserChangesTable
   leases: LeasesTable
 }
@@ -852,4 +856,92 @@ export interface LeasesTable {
   name: string
   owner: string
   expires_at: number
+}
+
+/** The endpoints that events of an app are sent to. */
+export interface WebhookEndpointsTable {
+  app_id: string
+  endpoint_id: Int64
+  url: string
+  description: string
+  /** JSON list of kinds; [] = all. */
+  kinds: string
+  /** JSON list of user and group IDs; [] = all. */
+  receivers: string
+  /** standard or callback */
+  format: string
+  /** The secrets as JSON, encrypted. */
+  sealed: string
+  concurrency: number
+  batch_size: number
+  timeout_ms: number
+  /** enabled or disabled */
+  state: string
+  /** '' when enabled */
+  state_reason: string
+  /** Everything up to it is delivered, waits, or is dead. */
+  position: number
+  /** Rows from this position up to `position` are gone, and the receiver does not know; 0 = none. */
+  missed_from: number
+  /** The first of the failures in a row; 0 = none. */
+  failing_since: number
+  /** Back-offs of an endpoint that is down; 0 = it is not. */
+  failures: number
+  /** The end of the back-off; 0 = none. */
+  retry_at: number
+  last_success_at: number
+  /** A replay of the log that is in progress, as JSON; '' = none. */
+  replay: string
+  created_at: number
+  updated_at: number
+}
+
+/** Events of an endpoint that wait for another attempt, or are dead. */
+export interface WebhookEventsTable {
+  app_id: string
+  endpoint_id: Int64
+  position: number
+  /** Tells the messages of a row of the outbox apart; '' = the only event of the row. */
+  name: string
+  event_key: string
+  kind: string
+  /** JSON; of a message its place in the log, since its texts are read at the attempt. */
+  payload: string
+  created_at: number
+  /** waiting or dead */
+  state: string
+  attempts: number
+  next_at: number
+  last_status: number
+  last_error: string
+}
+
+/** The last requests to an endpoint. */
+export interface WebhookAttemptsTable {
+  app_id: string
+  endpoint_id: Int64
+  attempt_id: Int64
+  at: number
+  event_id: string
+  kind: string
+  event_key: string
+  events: number
+  attempt: number
+  outcome: string
+  status: number
+  duration_ms: number
+  error: string
+  answer: string
+  next_at: number
+}
+
+/** Readers of the log with a stored position. */
+export interface EventConsumersTable {
+  app_id: string
+  name: string
+  position: number
+  /** The number of events of the row after the position that were read. */
+  place: number
+  used_at: number
+  created_at: number
 }

@@ -10,6 +10,7 @@ import { loginNetworks } from './006-login-networks.js'
 import { fileWithdrawals } from './007-file-withdrawals.js'
 import { pushTokenOwners } from './008-push-token-owners.js'
 import { realtime } from './009-realtime.js'
+import { webhooks } from './010-webhooks.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -25,6 +26,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '007-file-withdrawals': fileWithdrawals,
     '008-push-token-owners': pushTokenOwners,
     '009-realtime': realtime(dialect),
+    '010-webhooks': webhooks(dialect),
   }
 }
 

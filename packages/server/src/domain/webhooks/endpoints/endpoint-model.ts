@@ -1,0 +1,66 @@
+import type { Int64, webhookFormats, webhookStateReasons } from '@hermod/protocol'
+import type { EventKind } from '@hermod/protocol/events'
+import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
+
+/** Key of an endpoint's row. */
+export interface EndpointKey {
+  readonly appId: string
+  readonly endpointId: Int64
+}
+
+/** An endpoint of an application; times in ms, 0 = none. */
+export interface Endpoint extends EndpointKey {
+  readonly url: string
+  readonly description: string
+  /** [] = all. */
+  readonly kinds: readonly EventKind[]
+  /** Users and groups; [] = all. */
+  readonly receivers: readonly Int64[]
+  readonly format: (typeof webhookFormats)[number]
+  /** {@link EndpointSecrets} as JSON, encrypted. */
+  readonly sealed: string
+  readonly concurrency: number
+  readonly batchSize: number
+  readonly timeoutMs: number
+  readonly isEnabled: boolean
+  readonly stateReason: (typeof webhookStateReasons)[number]
+  /** Everything up to it is delivered, waits, or is dead. */
+  readonly position: number
+  /** Rows from this position up to `position` are gone, and the receiver does not know. */
+  readonly missedFrom: number
+  readonly failingSince: number
+  /** Back-offs in a row; 0 = it is not down. */
+  readonly failures: number
+  readonly retryAt: number
+  readonly lastSuccessAt: number
+  readonly replay: Replay | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** A replay of the log that is in progress. */
+export interface Replay {
+  /** The next row that is read, and the last one. */
+  readonly position: number
+  readonly until: number
+  readonly kinds: readonly EventKind[]
+  /** "" = all. */
+  readonly key: string
+}
+
+/** Secret fields; members have the names of the JSON text. */
+export interface EndpointSecrets {
+  /** whsec_ and base64; with the format callback any text. */
+  readonly secret: string
+  /** Signs too until `previous_until`, ms. */
+  readonly previous?: string
+  readonly previous_until?: number
+}
+
+/** An application has at most so many endpoints. */
+export const maxEndpoints = 20
+
+/** Returns the location of an endpoint's secrets. */
+export function endpointPlace({ appId, endpointId }: EndpointKey): SecretPlace {
+  return { column: 'webhook_endpoints.sealed', row: `${appId}/${endpointId}` }
+}
