@@ -87,6 +87,7 @@ describe('loadConfig', () => {
       },
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
+      outbound: { allow: [], proxy: null },
       push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
       files: {
         store: { kind: 'folder', folder: resolve('data/files') },

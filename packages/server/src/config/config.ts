@@ -105,6 +105,8 @@ export interface ServerConfig {
     readonly queueBytes: number
   }
   readonly outbox: { readonly maxLagMs: number }
+  /** Calls to addresses that users set. `proxy`: its URL; null: none. */
+  readonly outbound: { readonly allow: readonly string[]; readonly proxy: string | null }
   /** The retention of deliveries and of tasks. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
   readonly files: FileConfig
@@ -273,6 +275,7 @@ function serverConfig(values: OptionValues, path: string | undefined): ServerCon
       queueBytes: values.queueBytes,
     },
     outbox: { maxLagMs: values.outboxMaxLagDays * dayMs },
+    outbound: { allow: values.outboundAllow, proxy: values.outboundProxy },
     push: {
       traceMs: values.pushTraceDays * dayMs,
       taskMs: values.pushTaskDays * dayMs,

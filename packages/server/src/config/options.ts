@@ -175,6 +175,26 @@ export const options = {
     decode: decodeOrigins,
     encode: (value) => (value === '*' ? value : value.join(',') || 'off'),
   }),
+  outboundAllow: option<readonly string[]>({
+    name: 'HERMOD_OUTBOUND_ALLOW',
+    type: 'list',
+    default: [],
+    text: 'Private addresses that webhooks may call; without it they reach public addresses only.',
+    accepts: 'IP addresses and CIDR ranges separated by commas; the shortest prefix is /1',
+    example: '10.1.0.0/16,127.0.0.1',
+    decode: (input) => decodeList(input, isAddressRange),
+    encode: (value) => value.join(',') || notSet,
+  }),
+  outboundProxy: option<string | null>({
+    name: 'HERMOD_OUTBOUND_PROXY',
+    type: 'URL',
+    default: null,
+    text: 'The HTTP proxy for webhooks, which then resolves the names of their addresses.',
+    accepts: 'an http or https URL without path',
+    example: 'http://proxy.example.org:3128',
+    decode: decodeProxyUrl,
+    encode: (value) => (value === null ? notSet : redactUrl(value)),
+  }),
   httpStatus: choice({
     name: 'HERMOD_HTTP_STATUS',
     values: ['envelope', 'mirror'],
@@ -753,6 +773,13 @@ function decodePublicUrl(input: string): string | undefined {
     url.username === '' &&
     url.password === ''
   return plain ? url.href.replace(/\/+$/, '') : undefined
+}
+
+function decodeProxyUrl(input: string): string | undefined {
+  const url = URL.canParse(input) ? new URL(input) : null
+  const isPlain =
+    url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && !/[?#]/.test(input)
+  return isPlain ? url.href.replace(/\/$/, '') : undefined
 }
 
 function decodeOrigins(input: string): '*' | string[] | undefined {

@@ -1,14 +1,6 @@
 import type { EventKind } from '@hermod/protocol/events'
 import type { DeliveredEvent } from '../../outbox/consumer.js'
 
-/** A place in the log of an application: after a number of events of the row at a position. */
-export interface LogPlace {
-  /** All rows up to this position were read. */
-  readonly position: number
-  /** The events of the next row that were read as well. */
-  readonly place: number
-}
-
 /** Kinds of events of other systems: committed ones, and those about the endpoint itself. */
 export type LoggedKind = Exclude<EventKind, 'change.skipped'> | 'events.missed' | 'webhook.test'
 
@@ -20,6 +12,8 @@ export interface LoggedEvent {
   readonly appId: string
   /** The position of its row; the messages of one row share it. */
   readonly position: number
+  /** The number of the event within its row, from 1. */
+  readonly place: number
   /** Tells the messages of one row apart: the msg_id; "" = the only event of the row. */
   readonly name: string
   /** See eventKey of the protocol. */
@@ -35,10 +29,4 @@ export function loggedId(
   { position, name }: Pick<LoggedEvent, 'position' | 'name'>,
 ): string {
   return name === '' ? `evt_${appId}_${position}` : `evt_${appId}_${position}_${name}`
-}
-
-/** Reads the events of rows of the outbox for other systems. */
-export interface LoggedEvents {
-  /** Returns an event as other systems get it; null for one that they do not, such as change.skipped. */
-  of(event: DeliveredEvent): LoggedEvent | null
 }
