@@ -901,7 +901,9 @@ export interface WebhookEventsTable {
   app_id: string
   endpoint_id: Int64
   position: number
-  /** Tells the messages of a row of the outbox apart; '' = the only event of the row. */
+  /** The number of the event within its row of the outbox, from 1. */
+  place: number
+  /** The last part of the event's ID: the msg_id of a message; '' = none. */
   name: string
   event_key: string
   kind: string

@@ -33,6 +33,7 @@ export function webhooks(dialect: SqlDialect): Migration {
           app_id text not null,
           endpoint_id bigint not null,
           position bigint not null,
+          place integer not null,
           name text not null,
           event_key text not null,
           kind text not null,
@@ -43,7 +44,7 @@ export function webhooks(dialect: SqlDialect): Migration {
           next_at bigint not null,
           last_status integer not null,
           last_error text not null,
-          primary key (app_id, endpoint_id, position, name)) ${dialect.clusteredTable}`,
+          primary key (app_id, endpoint_id, position, place)) ${dialect.clusteredTable}`,
     'create index webhook_events_state on webhook_events (app_id, endpoint_id, state, position)',
     `create table webhook_attempts (
           app_id text not null,

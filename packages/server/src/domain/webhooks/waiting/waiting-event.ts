@@ -4,7 +4,7 @@ import type { EndpointKey } from '../endpoints/endpoint-model.js'
 /** An event of an endpoint that waits for another attempt, or is dead. */
 export interface WaitingEvent
   extends EndpointKey,
-    Pick<LoggedEvent, 'kind' | 'position' | 'name' | 'key' | 'createdAt'> {
+    Pick<LoggedEvent, 'kind' | 'position' | 'place' | 'name' | 'key' | 'createdAt'> {
   /** JSON; of a message only its place in the log: its texts are read at the attempt. */
   readonly payload: string
   readonly state: 'waiting' | 'dead'

@@ -1,0 +1,503 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { LoggedEvent } from '../../domain/events/logged-event.js'
+import type { SendResult } from '../sender.js'
+import { type EndpointHealth, EndpointRunner, type FailedAttempt } from './endpoint-runner.js'
+import type { EventPlace } from './lanes.js'
+
+const minute = 60_000
+const healthy: EndpointHealth = { failingSince: 0, failures: 0, retryAt: 0, lastSuccessAt: 0 }
+
+type Outcome = SendResult['outcome']
+
+interface Row extends FailedAttempt {
+  readonly event: LoggedEvent
+}
+
+interface Request {
+  readonly events: readonly LoggedEvent[]
+  readonly attempt: number
+  readonly settle: (outcome: Outcome, retryAfterMs?: number) => void
+}
+
+interface WorldOptions {
+  readonly concurrency?: number
+  readonly batchSize?: number
+}
+
+function eventOf(position: number, key: string, place = 1): LoggedEvent {
+  return {
+    id: `evt_app_${position}_${place}`,
+    kind: 'message.stored',
+    appId: 'app',
+    position,
+    place,
+    name: '',
+    key,
+    createdAt: 0,
+    payload: {},
+  }
+}
+
+/** A log, the stored state of an endpoint, and a receiver that answers when the test says so. */
+class World {
+  time = 1_000
+  readonly log: LoggedEvent[] = []
+  readonly rows = new Map<string, Row>()
+  readonly gone = new Set<string>()
+  readonly delivered: string[] = []
+  pending: Request[] = []
+  failures: unknown[] = []
+  disabled = ''
+  isStoreBroken = false
+  position = 0
+  health = healthy
+  runner: EndpointRunner
+
+  constructor(private readonly options: WorldOptions = {}) {
+    this.runner = this.start()
+  }
+
+  append(...keys: readonly string[]): void {
+    for (const key of keys) this.log.push(eventOf(this.log.length + 1, key))
+  }
+
+  start(): EndpointRunner {
+    const rows = [...this.rows.values()].sort((a, b) => a.event.position - b.event.position)
+    const runner: EndpointRunner = new EndpointRunner(
+      {
+        position: this.position,
+        health: this.health,
+        waiting: rows
+          .filter(({ isDead }) => !isDead)
+          .map(({ event: { key, position, place }, attempts, nextAt }) => ({
+            ...{ key, position, place, attempts, nextAt },
+          })),
+        dead: rows.filter(({ isDead }) => isDead).map(({ event }) => event),
+      },
+      {
+        concurrency: this.options.concurrency ?? 16,
+        batchSize: this.options.batchSize ?? 1,
+        now: () => this.time,
+        random: () => 0,
+        send: (events, attempt) => this.#send(events, attempt),
+        add: async (events, attempt) => {
+          this.#useStore(runner)
+          for (const event of events)
+            if (!this.rows.has(event.id)) this.rows.set(event.id, { event, ...attempt })
+        },
+        read: async (place) => {
+          this.#useStore(runner)
+          const row = this.#rowAt(place)
+          return row && !this.gone.has(row.event.id) ? row.event : null
+        },
+        update: async (place, attempt) => {
+          this.#useStore(runner)
+          const row = this.#rowAt(place)
+          if (row) this.rows.set(row.event.id, { ...row, ...attempt })
+        },
+        remove: async (place) => {
+          this.#useStore(runner)
+          const row = this.#rowAt(place)
+          if (row) this.rows.delete(row.event.id)
+        },
+        disable: (reason) => {
+          this.disabled = reason
+        },
+        failed: (error) => this.failures.push(error),
+      },
+    )
+    this.runner = runner
+    return runner
+  }
+
+  #useStore(runner: EndpointRunner): void {
+    if (this.isStoreBroken || runner !== this.runner) throw new Error('the store fails')
+  }
+
+  #rowAt({ position, place }: EventPlace): Row | undefined {
+    return [...this.rows.values()].find(
+      ({ event }) => event.position === position && event.place === place,
+    )
+  }
+
+  #send(events: readonly LoggedEvent[], attempt: number): Promise<SendResult> {
+    const busy = new Set(this.pending.flatMap((request) => request.events.map(({ key }) => key)))
+    for (const { key } of events)
+      if (busy.has(key)) throw new Error(`two requests at once have events of ${key}`)
+    return new Promise((resolve) => {
+      const request: Request = {
+        events,
+        attempt,
+        settle: (outcome, retryAfterMs) => {
+          this.pending = this.pending.filter((each) => each !== request)
+          if (outcome === 'delivered') this.delivered.push(...events.map(({ id }) => id))
+          const answer = { status: 0, durationMs: 0, error: '', answer: '' }
+          resolve({ outcome, ...answer, retryAfterMs: retryAfterMs ?? null })
+        },
+      }
+      this.pending.push(request)
+    })
+  }
+
+  /** Lets the runner take the next events of the log. */
+  async read(max = 100): Promise<void> {
+    const { readTo, wantsEvents } = this.runner
+    const events = this.log.slice(readTo, readTo + max)
+    if (wantsEvents && events.length > 0) this.runner.offer(events, readTo + events.length)
+    await settled()
+  }
+
+  async answer(outcome: Outcome, index = 0, retryAfterMs?: number): Promise<void> {
+    this.pending[index % this.pending.length]?.settle(outcome, retryAfterMs)
+    await settled()
+  }
+
+  async answerAll(outcome: (event: LoggedEvent) => Outcome): Promise<void> {
+    while (this.pending.length > 0) {
+      const [{ events, settle }] = this.pending as [Request]
+      const outcomes = events.map(outcome)
+      settle(outcomes.find((each) => each !== 'delivered') ?? 'delivered')
+      await settled()
+    }
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.time += ms
+    this.runner.tick()
+    await settled()
+  }
+
+  save(): void {
+    this.position = this.runner.position
+    this.health = this.runner.health
+  }
+
+  /** A kill: requests in flight arrive or not. */
+  async restart(arrives: (index: number) => boolean): Promise<void> {
+    const { pending } = this
+    this.runner.stop()
+    this.start()
+    for (const [index, { settle }] of [...pending].entries())
+      settle(arrives(index) ? 'delivered' : 'unavailable')
+    this.pending = []
+    this.runner.tick()
+    await settled()
+  }
+
+  /** Reads, sends and waits until nothing is left to do; the receiver takes everything. */
+  async finish(): Promise<void> {
+    this.isStoreBroken = false
+    for (let round = 0; round < 400; round++) {
+      await this.read()
+      await this.answerAll(() => 'delivered')
+      const isDone =
+        this.runner.isIdle && this.runner.readTo >= this.log.length && this.pending.length === 0
+      if (isDone) return
+      await this.pass(30 * minute)
+    }
+    throw new Error('the endpoint does not come to an end')
+  }
+
+  /** IDs in the order of their first delivery. */
+  get firstDeliveries(): string[] {
+    return [...new Set(this.delivered)]
+  }
+
+  isSettled({ id }: LoggedEvent): boolean {
+    return this.delivered.includes(id) || this.rows.has(id) || this.gone.has(id)
+  }
+}
+
+/** Lets all promises that can go on do so. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+}
+
+const keysOf = (request: Request) => request.events.map(({ key }) => key)
+const idsOf = (request: Request) => request.events.map(({ id }) => id)
+
+describe('order', () => {
+  it('sends one event of a key at a time, and of other keys at once', async () => {
+    const world = new World()
+    world.append('a', 'a', 'b', 'a', 'c')
+    await world.read()
+    expect(world.pending.map(keysOf)).toEqual([['a'], ['b'], ['c']])
+    await world.answer('delivered')
+    expect(world.pending.map(idsOf)).toEqual([['evt_app_3_1'], ['evt_app_5_1'], ['evt_app_2_1']])
+  })
+
+  it('sends at most as many requests at once as the endpoint allows', async () => {
+    const world = new World({ concurrency: 2 })
+    world.append('a', 'b', 'c')
+    await world.read()
+    expect(world.pending).toHaveLength(2)
+  })
+
+  it('a batch has events of several keys, each in order, up to its size', async () => {
+    const world = new World({ batchSize: 4 })
+    world.append('a', 'b', 'a', 'a', 'c')
+    await world.read()
+    expect(world.pending.map(keysOf)).toEqual([['a', 'a', 'a', 'b'], ['c']])
+    await world.answerAll(() => 'delivered')
+    expect(new Set(world.delivered).size).toBe(5)
+  })
+
+  it('the position is before the first event that is not delivered', async () => {
+    const world = new World()
+    world.append('a', 'b', 'c')
+    await world.read()
+    await world.answer('delivered', 1)
+    await world.answer('delivered', 1)
+    expect(world.runner.position).toBe(0)
+    await world.answer('delivered')
+    expect(world.runner.position).toBe(3)
+  })
+})
+
+describe('an event that is refused', () => {
+  it('waits in the database, and stops only its own key', async () => {
+    const world = new World()
+    world.append('a', 'b', 'a', 'b')
+    await world.read()
+    await world.answerAll(({ key }) => (key === 'a' ? 'refused' : 'delivered'))
+    expect(world.delivered).toEqual(['evt_app_2_1', 'evt_app_4_1'])
+    expect([...world.rows.values()].map(({ attempts }) => attempts)).toEqual([1, 0])
+    expect(world.runner.position).toBe(4)
+  })
+
+  it('is dead after five attempts within an hour, and its key goes on', async () => {
+    const world = new World()
+    world.append('a', 'a')
+    await world.read()
+    const start = world.time
+    let attempts = 0
+    while (world.delivered.length === 0 && world.time < start + 60 * minute) {
+      await world.answerAll(({ position }) => {
+        if (position === 1) attempts++
+        return position === 1 ? 'refused' : 'delivered'
+      })
+      await world.pass(5_000)
+    }
+    expect(attempts).toBe(5)
+    expect(world.delivered).toEqual(['evt_app_2_1'])
+    expect([...world.rows.values()]).toMatchObject([{ isDead: true, attempts: 5 }])
+  })
+
+  it('of a batch is found by sending the events alone', async () => {
+    const world = new World({ batchSize: 10 })
+    world.append('a', 'b', 'c', 'd')
+    await world.read()
+    await world.answerAll(({ key }) => (key === 'c' ? 'refused' : 'delivered'))
+    expect(world.firstDeliveries).toEqual(['evt_app_1_1', 'evt_app_2_1', 'evt_app_4_1'])
+    expect([...world.rows.values()].map(({ event }) => event.key)).toEqual(['c'])
+  })
+
+  it('is left out when it is gone at the next attempt', async () => {
+    const world = new World()
+    world.append('a', 'a')
+    await world.read()
+    await world.answerAll(() => 'refused')
+    world.gone.add('evt_app_1_1')
+    await world.pass(minute)
+    expect(world.pending.map(idsOf)).toEqual([['evt_app_2_1']])
+  })
+})
+
+describe('an endpoint that is down', () => {
+  it('gets nothing until the pause ends, then a few requests, then all', async () => {
+    const world = new World()
+    world.append('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i')
+    await world.read()
+    await world.answerAll(() => 'unavailable')
+    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.runner.health).toMatchObject({ failures: 1, retryAt: world.time + 5_000 })
+    await world.pass(4_999)
+    expect(world.runner.wantsEvents).toBe(false)
+    await world.pass(1)
+    await world.read()
+    expect(world.pending).toHaveLength(3)
+    await world.answer('delivered')
+    expect(world.runner.health.failures).toBe(0)
+    expect(world.pending.length).toBeGreaterThan(3)
+    await world.finish()
+    expect(new Set(world.delivered).size).toBe(9)
+  })
+
+  it('is tried after growing pauses, and what was delivered before is not sent anew', async () => {
+    const world = new World({ concurrency: 4 })
+    const keys = Array.from({ length: 40 }, (_, index) => `key ${index}`)
+    world.append(...keys)
+    await world.read()
+    await world.answer('delivered', 3)
+    const pauses: number[] = []
+    for (let failure = 0; failure < 6; failure++) {
+      await world.answerAll(() => 'unavailable')
+      pauses.push(world.runner.health.retryAt - world.time)
+      await world.pass(world.runner.health.retryAt - world.time)
+      await world.read()
+    }
+    expect(pauses).toEqual([5, 300, 1_800, 7_200, 18_000, 18_000].map((each) => each * 1_000))
+    await world.finish()
+    expect(world.delivered.filter((id) => id === 'evt_app_4_1')).toHaveLength(1)
+  })
+
+  it('does not count as down for a single key that fails while others succeed', async () => {
+    const world = new World()
+    for (let round = 0; round < 20; round++) {
+      world.append('poison', 'a', 'b', 'c')
+      await world.read()
+      await world.answerAll(({ key }) => (key === 'poison' ? 'unavailable' : 'delivered'))
+      await world.pass(minute)
+    }
+    await world.answerAll(({ key }) => (key === 'poison' ? 'unavailable' : 'delivered'))
+    expect(world.delivered).toHaveLength(60)
+    expect(world.runner.health.failures).toBe(0)
+    expect([...world.rows.values()].some(({ isDead }) => isDead)).toBe(false)
+  })
+
+  it('is tried at the time that Retry-After states', async () => {
+    const world = new World()
+    world.append('a')
+    await world.read()
+    await world.answer('unavailable', 0, 42_000)
+    expect(world.runner.health.retryAt).toBe(world.time + 42_000)
+  })
+
+  it('is disabled by 410, and after three days of nothing but failures', async () => {
+    const gone = new World()
+    gone.append('a')
+    await gone.read()
+    await gone.answer('gone')
+    expect(gone.disabled).toBe('gone')
+
+    const failing = new World()
+    failing.append('a')
+    const start = failing.time
+    while (failing.disabled === '' && failing.time < start + 100 * 60 * minute) {
+      await failing.read()
+      await failing.answerAll(() => 'unavailable')
+      await failing.pass(minute)
+    }
+    expect(failing.disabled).toBe('failing')
+    expect(failing.time - start).toBeGreaterThanOrEqual(72 * 60 * minute)
+    expect(failing.time - start).toBeLessThan(78 * 60 * minute)
+  })
+
+  it('reads no more than it can keep, also when very many events wait', async () => {
+    const world = new World()
+    world.append(...Array.from({ length: 3_000 }, () => 'a'))
+    for (let page = 0; page < 30; page++) await world.read(100)
+    expect(world.runner.readTo).toBe(1_000)
+    await world.finish()
+    expect(new Set(world.delivered).size).toBe(3_000)
+  })
+})
+
+describe('a runner', () => {
+  const outcomes: readonly Outcome[] = ['delivered', 'delivered', 'refused', 'unavailable']
+  const step = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('append' as const),
+        keys: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 6 }),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('read' as const),
+        max: fc.integer({ min: 1, max: 10 }),
+      }),
+    },
+    {
+      weight: 10,
+      arbitrary: fc.record({
+        do: fc.constant('answer' as const),
+        index: fc.nat(20),
+        outcome: fc.constantFrom(...outcomes),
+        retryAfter: fc.option(fc.integer({ min: 0, max: 60_000 }), { freq: 10 }),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('pass' as const),
+        ms: fc.constantFrom(1_000, 10_000, 60_000, 400_000, 4_000_000),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('save' as const) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), arrived: fc.nat(255) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('break' as const), isBroken: fc.boolean() }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('recall' as const), index: fc.nat(30) }) },
+  )
+
+  async function run(world: World, steps: readonly fc.infer<typeof step>[]) {
+    for (const each of steps)
+      switch (each.do) {
+        case 'append':
+          world.append(...each.keys)
+          break
+        case 'read':
+          await world.read(each.max)
+          break
+        case 'answer':
+          await world.answer(each.outcome, each.index, each.retryAfter ?? undefined)
+          break
+        case 'pass':
+          await world.pass(each.ms)
+          break
+        case 'save':
+          world.save()
+          for (const event of world.log.slice(0, world.position))
+            expect(world.isSettled(event), `${event.id} is before the position`).toBe(true)
+          break
+        case 'kill':
+          await world.restart((index) => ((each.arrived >> (index % 8)) & 1) === 1)
+          break
+        case 'break':
+          world.isStoreBroken = each.isBroken
+          break
+        case 'recall': {
+          const id = world.log[each.index]?.id
+          if (id !== undefined && world.rows.has(id) && !world.rows.get(id)?.isDead)
+            world.gone.add(id)
+        }
+      }
+  }
+
+  it('loses nothing and keeps the order of each key, whatever the receiver, the store and the process do', {
+    timeout: 60_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (steps, concurrency, batchSize) => {
+          const world = new World({ concurrency, batchSize })
+          await run(world, steps)
+          await world.finish()
+          const isDead = ({ id }: LoggedEvent) => world.rows.get(id)?.isDead === true
+          for (const event of world.log)
+            expect(
+              world.delivered.includes(event.id) || isDead(event) || world.gone.has(event.id),
+              `${event.id} is lost`,
+            ).toBe(true)
+          for (const key of ['a', 'b', 'c', 'd']) {
+            const ofKey = world.log.filter((event) => event.key === key).map(({ id }) => id)
+            const arrived = world.firstDeliveries.filter((id) => ofKey.includes(id))
+            expect(arrived).toEqual(ofKey.filter((id) => arrived.includes(id)))
+          }
+          expect([...world.rows.values()].filter((row) => !row.isDead)).toEqual([])
+          expect(world.disabled).toBe('')
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})

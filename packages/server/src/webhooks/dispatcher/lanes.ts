@@ -1,0 +1,191 @@
+/** The events of one endpoint in memory, in a lane for each key. */
+import type { LoggedEvent } from '../../domain/events/logged-event.js'
+
+/** The place of an event in the log, which identifies it. */
+export type EventPlace = Pick<LoggedEvent, 'position' | 'place'>
+
+/** An event that waits in the database for another attempt; its content is read at the attempt. */
+export interface WaitingPlace extends EventPlace {
+  readonly key: string
+  /** 0: it joined an earlier event of its key. */
+  readonly attempts: number
+  /** Milliseconds since 1970. */
+  readonly nextAt: number
+}
+
+interface Lane {
+  /** In order; empty while events wait in the database. */
+  readonly queue: LoggedEvent[]
+  /** In order; only the first may be sent. */
+  readonly waiting: WaitingPlace[]
+  isBusy: boolean
+  /** Events at the front of the queue that are sent alone, since they failed in a batch. */
+  alone: number
+}
+
+/** The content of one request. */
+export type Load =
+  | { readonly kind: 'events'; readonly events: readonly LoggedEvent[] }
+  | { readonly kind: 'waiting'; readonly waiting: WaitingPlace }
+
+/** Compares places in the order of the log. */
+export function comparePlaces(a: EventPlace, b: EventPlace): number {
+  return a.position - b.position || a.place - b.place
+}
+
+/**
+ * Lanes of events. A lane is busy while a request has events of it. Events that come while others of
+ * their key wait in the database have to join them there.
+ */
+export class Lanes {
+  readonly #lanes = new Map<string, Lane>()
+  /** Keys of free lanes with something to send, the longest waiting first. */
+  readonly #ready = new Set<string>()
+  /** Keys of free lanes with a first event that waits for its time. */
+  readonly #resting = new Set<string>()
+  #waiting = 0
+
+  /** Number of keys with events. */
+  get size(): number {
+    return this.#lanes.size
+  }
+
+  /** Number of keys with events that are being sent, or could be. */
+  get active(): number {
+    return this.#lanes.size - this.#resting.size
+  }
+
+  /** Number of events that wait in the database. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Tests whether events of the key wait in the database. */
+  isBlocked(key: string): boolean {
+    return (this.#lanes.get(key)?.waiting.length ?? 0) > 0
+  }
+
+  /** Appends an event to its lane, which is not blocked. */
+  push(event: LoggedEvent): void {
+    this.#lane(event.key).queue.push(event)
+    this.#update(event.key)
+  }
+
+  /** Adds an event that waits in the database. @returns events of the key that have to join it */
+  wait(waiting: WaitingPlace): LoggedEvent[] {
+    const { key } = waiting
+    const lane = this.#lane(key)
+    const after = lane.waiting.findLastIndex((each) => comparePlaces(each, waiting) < 0)
+    lane.waiting.splice(after + 1, 0, waiting)
+    this.#waiting++
+    lane.alone = 0
+    const joining = lane.queue.splice(0)
+    this.#update(key)
+    return joining
+  }
+
+  /** Removes an event that waited: it is delivered, dead or gone. */
+  stopWaiting({ key, position, place }: EventPlace & { readonly key: string }): void {
+    const lane = this.#lane(key)
+    const index = lane.waiting.findIndex(
+      (each) => each.position === position && each.place === place,
+    )
+    if (index >= 0) {
+      lane.waiting.splice(index, 1)
+      this.#waiting--
+    }
+    this.#update(key)
+  }
+
+  /**
+   * Takes the content of the next request, and makes its lanes busy. Each lane gives its events in
+   * order.
+   *
+   * @param max events in a request, at most
+   * @returns null when nothing can be sent now
+   */
+  take(max: number): Load | null {
+    const events: LoggedEvent[] = []
+    for (const key of this.#ready) {
+      const lane = this.#lane(key)
+      const [first] = lane.waiting
+      if (first !== undefined) {
+        if (events.length > 0) continue
+        this.#setBusy(key, true)
+        return { kind: 'waiting', waiting: first }
+      }
+      if (lane.alone > 0) {
+        if (events.length > 0) continue
+        lane.alone--
+        this.#setBusy(key, true)
+        return { kind: 'events', events: lane.queue.splice(0, 1) }
+      }
+      this.#setBusy(key, true)
+      events.push(...lane.queue.splice(0, max - events.length))
+      if (events.length >= max) break
+    }
+    return events.length === 0 ? null : { kind: 'events', events }
+  }
+
+  /** Makes lanes ready when the time of their first event has come. */
+  wake(now: number): void {
+    for (const key of this.#resting)
+      if ((this.#lane(key).waiting[0]?.nextAt ?? 0) <= now) {
+        this.#resting.delete(key)
+        this.#ready.add(key)
+      }
+  }
+
+  /** Frees the lanes of a request. */
+  release(load: Load): void {
+    const keys = load.kind === 'waiting' ? [load.waiting.key] : load.events.map(({ key }) => key)
+    for (const key of new Set(keys)) this.#setBusy(key, false)
+  }
+
+  /** Puts the events of a request back at the front of their lanes, to be sent alone. */
+  putBack(events: readonly LoggedEvent[]): void {
+    for (const event of events.toReversed()) {
+      const lane = this.#lane(event.key)
+      lane.queue.unshift(event)
+      lane.alone++
+    }
+  }
+
+  /** Forgets the events in memory; those in the database stay. */
+  clear(): void {
+    for (const [key, lane] of this.#lanes) {
+      lane.queue.length = 0
+      lane.alone = 0
+      this.#update(key)
+    }
+  }
+
+  #lane(key: string): Lane {
+    const known = this.#lanes.get(key)
+    if (known) return known
+    const lane: Lane = { queue: [], waiting: [], isBusy: false, alone: 0 }
+    this.#lanes.set(key, lane)
+    return lane
+  }
+
+  #setBusy(key: string, isBusy: boolean): void {
+    this.#lane(key).isBusy = isBusy
+    this.#update(key)
+  }
+
+  #update(key: string): void {
+    const { queue, waiting, isBusy } = this.#lane(key)
+    const isEmpty = queue.length === 0 && waiting.length === 0
+    const isFree = !isEmpty && !isBusy
+    const isResting = (waiting[0]?.nextAt ?? 0) > 0
+    setMember(this.#ready, key, isFree && !isResting)
+    setMember(this.#resting, key, isFree && isResting)
+    if (isEmpty && !isBusy) this.#lanes.delete(key)
+  }
+}
+
+/** Adds a key, or removes it; one that is there keeps its place. */
+function setMember(set: Set<string>, key: string, isMember: boolean): void {
+  if (isMember) set.add(key)
+  else set.delete(key)
+}
