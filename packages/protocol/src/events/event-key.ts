@@ -1,6 +1,6 @@
 /** The keys by which events are kept in order. */
 import type { Int64 } from '../schema.js'
-import type { EventKind, EventPayloads } from './index.js'
+import type { EventKind, EventPayloads } from './event-kinds.js'
 
 interface Conversation {
   readonly low_id: Int64
@@ -97,6 +97,7 @@ const keys: { readonly [K in EventKind]: (payload: EventPayloads[K]) => string }
   'user.device_added': ofAccount,
   'user.device_removed': ofAccount,
   'user.device_updated': ofAccount,
+  'webhook.disabled': () => appKey,
 }
 
 /**

@@ -4,24 +4,17 @@
  */
 
 import type { Int64 } from '../schema.js'
-import type { Static } from '../typebox.js'
-import { contactEvents } from './contacts.js'
-import { conversationEvents } from './conversations.js'
-import { groupEvents } from './groups.js'
-import { messageEvents } from './messages.js'
-import type { DeepReadonly } from './transient.js'
-import { userEvents } from './users.js'
+import type { CommittedKind, EventKind, EventPayloads } from './event-kinds.js'
 
+export { eventKey } from './event-key.js'
+export {
+  type CommittedKind,
+  committedKinds,
+  type EventKind,
+  type EventPayloads,
+  eventSchemas,
+} from './event-kinds.js'
 export { eventConversation, eventMessage } from './messages.js'
-
-/** The schema of each kind's payload. */
-export const eventSchemas = {
-  ...contactEvents,
-  ...conversationEvents,
-  ...groupEvents,
-  ...userEvents,
-  ...messageEvents,
-} as const
 
 export {
   type TransientEvent,
@@ -29,24 +22,6 @@ export {
   transientEventSchemas,
   typingStates,
 } from './transient.js'
-
-/** The kinds of committed events. */
-export const committedKinds = Object.keys(eventSchemas).filter(
-  (kind): kind is CommittedKind => kind !== 'change.skipped',
-)
-
-export { eventKey } from './event-key.js'
-
-/** Subject and past tense of an event, for example `contact.added`. */
-export type EventKind = keyof typeof eventSchemas
-
-/** Payload of each kind of event. */
-export type EventPayloads = {
-  readonly [K in EventKind]: DeepReadonly<Static<(typeof eventSchemas)[K]>>
-}
-
-/** Kinds of events that are committed: all but `change.skipped`, which stands for one that the reader does not see. */
-export type CommittedKind = Exclude<EventKind, 'change.skipped'>
 
 /** An event of one app. */
 export type Event<K extends EventKind = CommittedKind> = {

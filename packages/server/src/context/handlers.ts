@@ -38,6 +38,7 @@ import { operatorUserHandlers } from '../api/users/operator.js'
 import { profileHandlers } from '../api/users/profile.js'
 import { registrationHandlers } from '../api/users/registration.js'
 import { settingsHandlers } from '../api/users/settings.js'
+import { webhookHandlers } from '../api/webhooks/endpoints.js'
 import type { Handler } from '../pipeline/call.js'
 import type { Services } from './services.js'
 
@@ -56,8 +57,10 @@ export function createHandlers({
   secrets,
   sessions,
   users,
+  webhooks,
 }: Services): readonly Handler[] {
   return [
+    ...webhookHandlers(webhooks),
     tokenHandlers(login),
     registrationHandlers(users),
     profileHandlers(users),

@@ -21,6 +21,7 @@ import { createPush } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
 import { createSessions } from './domains/realtime/sessions.js'
 import { createAccounts, createUsers } from './domains/users.js'
+import { createWebhooks } from './domains/webhooks.js'
 import type { Infrastructure } from './infrastructure.js'
 import { loadSecretKeys } from './secret-key.js'
 
@@ -113,8 +114,13 @@ export function createDomains(
     certificates: pushCertificates,
   })
   const presence = createPresence(infrastructure)
+  const webhooks = createWebhooks(infrastructure, { config, apps, secretBox })
   const secret = createSecrets(infrastructure, {
-    columns: [...appSecrets.columns, pushCertificates.sealedSecrets],
+    columns: [
+      ...appSecrets.columns,
+      pushCertificates.sealedSecrets,
+      webhooks.services.webhookSecrets.sealedSecrets,
+    ],
     secretKeys,
     secretBox,
     keyFile,
@@ -139,6 +145,7 @@ export function createDomains(
     secrets: secret,
     sessions,
     users,
+    webhooks,
   } satisfies Record<string, Domain<object>>
 }
 

@@ -51,6 +51,10 @@ import { UserImportStore } from '../domain/users/import/user-import-store.js'
 import { UserCountStore } from '../domain/users/registration/user-count-store.js'
 import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
+import { AttemptStore } from '../domain/webhooks/attempts/attempt-store.js'
+import { ConsumerStore } from '../domain/events/consumer-store.js'
+import { EndpointStore } from '../domain/webhooks/endpoints/endpoint-store.js'
+import { WaitingEventStore } from '../domain/webhooks/waiting/waiting-event-store.js'
 import { JobStore } from '../jobs/job-store.js'
 import { LeaseStore } from '../jobs/lease-store.js'
 import type { Clock } from '../lib/clock.js'
@@ -81,6 +85,10 @@ export function createStores({
   readonly caches: Caches
 }) {
   return {
+    eventConsumers: new ConsumerStore(),
+    waitingEvents: new WaitingEventStore(database),
+    webhookAttempts: new AttemptStore(database),
+    webhookEndpoints: new EndpointStore(),
     announcements: new AnnouncementStore(),
     apps: new AppStore({ apps, adminTokens }),
     broadcastPositions: new BroadcastPositionStore(database),

@@ -881,8 +881,6 @@ export interface WebhookEndpointsTable {
   state_reason: string
   /** Everything up to it is delivered, waits, or is dead. */
   position: number
-  /** Rows from this position up to `position` are gone, and the receiver does not know; 0 = none. */
-  missed_from: number
   /** The first of the failures in a row; 0 = none. */
   failing_since: number
   /** Back-offs of an endpoint that is down; 0 = it is not. */

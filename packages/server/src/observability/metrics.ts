@@ -146,6 +146,25 @@ export class Metrics {
     labelNames: ['channel', 'result'] as const,
     registers: [this.#registry],
   })
+  readonly #webhookRequests = new Histogram({
+    name: 'hermod_webhook_request_duration_seconds',
+    help: 'Time from sending a request to an endpoint of webhooks to its answer or failure, by outcome.',
+    labelNames: ['outcome'] as const,
+    buckets: requestBuckets,
+    registers: [this.#registry],
+  })
+  readonly #webhookEvents = new Counter({
+    name: 'hermod_webhook_events_total',
+    help: 'Events in requests to endpoints of webhooks, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers: [this.#registry],
+  })
+  readonly #webhooksDisabled = new Counter({
+    name: 'hermod_webhooks_disabled_total',
+    help: 'Endpoints of webhooks that the service disabled, by reason: gone, failing.',
+    labelNames: ['reason'] as const,
+    registers: [this.#registry],
+  })
   readonly #closedConnections = new Counter({
     name: 'hermod_connections_closed_total',
     help: 'Connections that were closed at a bound, by reason: connections, address_connections, waiting_requests, unread_bytes, unread_stalled, body_stalled.',
@@ -549,6 +568,15 @@ export class Metrics {
 
   receiptsCounted(channel: string, result: string, count: number): void {
     if (count > 0) this.#receipts.inc({ channel, result }, count)
+  }
+
+  webhookSent(outcome: string, durationMs: number, events: number): void {
+    this.#webhookRequests.observe({ outcome }, durationMs / 1000)
+    this.#webhookEvents.inc({ outcome }, events)
+  }
+
+  webhookDisabled(reason: string): void {
+    this.#webhooksDisabled.inc({ reason })
   }
 
   /** The text of /metrics and its content type. */

@@ -1,6 +1,9 @@
-import type { Database } from '../db/database.js'
+import type { Database, Queryable } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
+
+/** Returns the position in the outbox of an app that readers other than consumers have passed; null: there are none. */
+export type LogHolder = (db: Queryable, appId: string) => Promise<number | null>
 
 export interface OutboxPurgeOptions {
   readonly database: Database
@@ -8,6 +11,7 @@ export interface OutboxPurgeOptions {
   readonly clock: Clock
   /** The names of the durable consumers. */
   readonly consumers: readonly string[]
+  readonly holders: readonly LogHolder[]
   /** Younger rows are kept, also when every consumer has passed them. */
   readonly keptMs: number
   /** Older rows are deleted, also when a consumer has not passed them. */
@@ -33,12 +37,20 @@ export class OutboxPurge {
 
   /** @returns whether there may be more to delete */
   async #step(appId: string): Promise<boolean> {
-    const { database, store, clock, keptMs, maxLagMs, consumers, leftBehind } = this.options
-    const [oldest, positions] = await database.read((db) =>
-      Promise.all([store.listOldest(db, appId, rowsPerStep), store.positionsIn(db, appId)]),
+    const { database, store, clock, keptMs, maxLagMs, consumers, holders, leftBehind } =
+      this.options
+    const [oldest, positions, held] = await database.read((db) =>
+      Promise.all([
+        store.listOldest(db, appId, rowsPerStep),
+        store.positionsIn(db, appId),
+        Promise.all(holders.map((holder) => holder(db, appId))),
+      ]),
     )
     const now = clock.now()
-    const passedByAll = Math.min(...consumers.map((name) => positions.get(name) ?? 0))
+    const passedByAll = Math.min(
+      ...consumers.map((name) => positions.get(name) ?? 0),
+      ...held.filter((position) => position !== null),
+    )
     const mayGo = ({ position, createdAt }: Oldest) =>
       createdAt < now - keptMs && (position <= passedByAll || createdAt < now - maxLagMs)
     const end = oldest.findIndex((row) => !mayGo(row))

@@ -203,6 +203,19 @@ export class OutboxStore {
     return row?.position ?? null
   }
 
+  /** The first kept row of an app from a time on; null = none */
+  async firstSince(db: Queryable, appId: string, time: number): Promise<number | null> {
+    const row = await db
+      .selectFrom('outbox')
+      .select('position')
+      .where('app_id', '=', appId)
+      .where('created_at', '>=', time)
+      .orderBy('position')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.position ?? null
+  }
+
   /** Positions and times of the first kept rows, in order. */
   listOldest(
     db: Queryable,

@@ -96,6 +96,7 @@ const changesByKind = {
   'message.replaced': none,
   'message.delivered': none,
   'message.expired': none,
+  'webhook.disabled': none,
 } as const satisfies Record<CommittedKind, Changes>
 
 /** Returns the changes of users that an event makes. */

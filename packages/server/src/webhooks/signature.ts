@@ -42,7 +42,9 @@ export function signatureHeaders(
   secrets: readonly string[],
 ): Readonly<Record<string, string>> {
   const signatures = secrets.map((secret) => {
-    const mac = createHmac('sha256', keyOf(secret) ?? '').update(`${id}.${timestamp}.${body}`)
+    const key = keyOf(secret)
+    if (key === null) throw new Error('the secret of an endpoint is not one')
+    const mac = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`)
     return `v1,${mac.digest('base64')}`
   })
   return {

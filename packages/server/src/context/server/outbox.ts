@@ -6,7 +6,7 @@ import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Consumer } from '../../outbox/consumer.js'
 import type { ConsumerObserver } from '../../outbox/consumer-runner.js'
-import { OutboxPurge } from '../../outbox/outbox-purge.js'
+import { type LogHolder, OutboxPurge } from '../../outbox/outbox-purge.js'
 import { OutboxRelay } from '../../outbox/relay.js'
 import { isDatabaseFailure } from '../database/database-log.js'
 import type { Stores } from '../stores.js'
@@ -25,6 +25,7 @@ export function createRelay({
   clock,
   maxLagMs,
   consumers,
+  holders,
   observer,
 }: {
   readonly database: Database
@@ -33,6 +34,7 @@ export function createRelay({
   readonly clock: Clock
   readonly maxLagMs: number
   readonly consumers: readonly Consumer[]
+  readonly holders: readonly LogHolder[]
   readonly observer: OutboxObserver
 }): { readonly relay: OutboxRelay; readonly purge: OutboxPurge } {
   const relay = new OutboxRelay({
@@ -50,6 +52,7 @@ export function createRelay({
     store: stores.outbox,
     clock,
     consumers: consumers.filter(({ isDurable }) => isDurable).map(({ name }) => name),
+    holders,
     keptMs,
     maxLagMs,
     leftBehind: (consumer, appId) => observer.leftBehind(consumer, appId),

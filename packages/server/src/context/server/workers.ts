@@ -49,6 +49,7 @@ export function createWorkers({
     clock,
     maxLagMs,
     consumers: domains.flatMap(({ consumers = [] }) => consumers),
+    holders: domains.flatMap(({ logHolders = [] }) => logHolders),
     observer: outboxObserver(log, metrics),
   })
   const jobs = new JobWorker({
@@ -82,6 +83,7 @@ export function createWorkers({
       },
     },
   })
+  const followers = domains.flatMap(({ followers: some = [] }) => some)
   const parts = new Lifecycle()
   return {
     async start() {
@@ -93,6 +95,12 @@ export function createWorkers({
       parts.add(wake, (unsubscribe) => unsubscribe())
       maintenance.start()
       await relay.start()
+      for (const follower of followers) {
+        parts.add(follower, (each) => each.stop())
+        const woken = bus.subscribe('outbox.appended', ({ appId }) => follower.wake(appId))
+        parts.add(woken, (unsubscribe) => unsubscribe())
+        await follower.start()
+      }
     },
     stop: () => parts.stop(),
   }

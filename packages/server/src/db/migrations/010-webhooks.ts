@@ -20,7 +20,6 @@ export function webhooks(dialect: SqlDialect): Migration {
           state text not null,
           state_reason text not null,
           position bigint not null,
-          missed_from bigint not null,
           failing_since bigint not null,
           failures integer not null,
           retry_at bigint not null,

@@ -1,5 +1,4 @@
 import type { EventKind } from '@hermod/protocol/events'
-import type { DeliveredEvent } from '../../outbox/consumer.js'
 
 /** Kinds of events of other systems: committed ones, and those about the endpoint itself. */
 export type LoggedKind = Exclude<EventKind, 'change.skipped'> | 'events.missed' | 'webhook.test'

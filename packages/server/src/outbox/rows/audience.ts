@@ -87,4 +87,5 @@ export const audiences = {
   'user.device_removed': 'users',
   'user.device_updated': 'users',
   'user.settings_updated': 'users',
+  'webhook.disabled': 'none',
 } as const satisfies Record<EventKind, EventAudience>

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
+import { newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import type { EventPlace, FailedAttempt } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
-import { type EndpointHealth, EndpointRunner, type FailedAttempt } from './endpoint-runner.js'
-import type { EventPlace } from './lanes.js'
+import { EndpointRunner } from './endpoint-runner.js'
 
 const minute = 60_000
-const healthy: EndpointHealth = { failingSince: 0, failures: 0, retryAt: 0, lastSuccessAt: 0 }
 
 type Outcome = SendResult['outcome']
 
@@ -51,7 +51,7 @@ class World {
   disabled = ''
   isStoreBroken = false
   position = 0
-  health = healthy
+  health = newHealth
   runner: EndpointRunner
 
   constructor(private readonly options: WorldOptions = {}) {
@@ -104,6 +104,7 @@ class World {
         disable: (reason) => {
           this.disabled = reason
         },
+        drained: () => {},
         failed: (error) => this.failures.push(error),
       },
     )

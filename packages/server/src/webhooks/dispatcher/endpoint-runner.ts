@@ -1,28 +1,15 @@
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
+import type { EndpointHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import {
+  type EventPlace,
+  type FailedAttempt,
+  joined,
+  maxWaiting,
+  type WaitingPlace,
+} from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
-import { type EventPlace, Lanes, type Load, type WaitingPlace } from './lanes.js'
+import { Lanes, type Load } from './lanes.js'
 import { endpointDelay, eventDelay, maxFailingMs, maxRefusals, type Random } from './retry-rules.js'
-
-/** How an endpoint does; stored with it. Times in ms since 1970, 0 = none. */
-export interface EndpointHealth {
-  /** First of the failures in a row. */
-  readonly failingSince: number
-  /** Back-offs in a row; 0: it is not down. */
-  readonly failures: number
-  /** End of the back-off. */
-  readonly retryAt: number
-  readonly lastSuccessAt: number
-}
-
-/** A failed attempt for one event, as its row has it. */
-export interface FailedAttempt {
-  readonly attempts: number
-  /** Milliseconds since 1970; 0: when the earlier events of its key are delivered. */
-  readonly nextAt: number
-  readonly isDead: boolean
-  readonly status: number
-  readonly error: string
-}
 
 /** Stored state of an endpoint when its runner starts. */
 export interface RunnerState {
@@ -51,18 +38,16 @@ export interface RunnerOptions {
   remove(place: EventPlace): Promise<void>
   /** The endpoint has to be disabled; the runner sends nothing more. */
   disable(reason: 'gone' | 'failing'): void
+  /** The runner was full, and takes events again. */
+  drained(): void
   /** Storing failed; the runner tries again at the next {@link EndpointRunner.tick}. */
   failed(error: unknown): void
 }
 
 const maxEvents = 1_000
 const lowWater = maxEvents / 2
-/** Most waiting events; beyond them nothing more is read. */
-const maxWaiting = 10_000
 /** Requests that must fail in a row before the endpoint counts as down, if so many keys are active. */
 const failingLanes = 3
-
-const joined: FailedAttempt = { attempts: 0, nextAt: 0, isDead: false, status: 0, error: '' }
 
 /**
  * Delivers the events of one endpoint in the order of their keys. It decides what is sent when, what
@@ -111,6 +96,16 @@ export class EndpointRunner {
   /** Position after which the reader has to go on. */
   get readTo(): number {
     return this.#readTo
+  }
+
+  /** Number of events that wait in the database. */
+  get waiting(): number {
+    return this.#lanes.waiting
+  }
+
+  /** Tests whether the runner has ended. */
+  get isStopped(): boolean {
+    return this.#isStopped
   }
 
   /** Tests whether the runner takes more events now. */
@@ -284,7 +279,9 @@ export class EndpointRunner {
     this.#outstanding.delete(idOf(event))
     this.#handled.set(idOf(event), event)
     if (this.#handled.size >= this.#pruneAt) this.#prune()
-    if (this.#outstanding.size <= lowWater) this.#isFull = false
+    if (!this.#isFull || this.#outstanding.size > lowWater) return
+    this.#isFull = false
+    this.options.drained()
   }
 
   #prune(): void {

@@ -1,17 +1,6 @@
 /** The events of one endpoint in memory, in a lane for each key. */
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
-
-/** The place of an event in the log, which identifies it. */
-export type EventPlace = Pick<LoggedEvent, 'position' | 'place'>
-
-/** An event that waits in the database for another attempt; its content is read at the attempt. */
-export interface WaitingPlace extends EventPlace {
-  readonly key: string
-  /** 0: it joined an earlier event of its key. */
-  readonly attempts: number
-  /** Milliseconds since 1970. */
-  readonly nextAt: number
-}
+import type { EventPlace, WaitingPlace } from '../../domain/webhooks/waiting/waiting-event.js'
 
 interface Lane {
   /** In order; empty while events wait in the database. */

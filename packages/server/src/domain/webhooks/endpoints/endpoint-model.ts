@@ -26,16 +26,29 @@ export interface Endpoint extends EndpointKey {
   readonly stateReason: (typeof webhookStateReasons)[number]
   /** Everything up to it is delivered, waits, or is dead. */
   readonly position: number
-  /** Rows from this position up to `position` are gone, and the receiver does not know. */
-  readonly missedFrom: number
-  readonly failingSince: number
-  /** Back-offs in a row; 0 = it is not down. */
-  readonly failures: number
-  readonly retryAt: number
-  readonly lastSuccessAt: number
+  readonly health: EndpointHealth
   readonly replay: Replay | null
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** How an endpoint does. Times in ms since 1970, 0 = none. */
+export interface EndpointHealth {
+  /** First of the failures in a row. */
+  readonly failingSince: number
+  /** Back-offs in a row; 0: it is not down. */
+  readonly failures: number
+  /** End of the back-off. */
+  readonly retryAt: number
+  readonly lastSuccessAt: number
+}
+
+/** The health of a new endpoint. */
+export const newHealth: EndpointHealth = {
+  failingSince: 0,
+  failures: 0,
+  retryAt: 0,
+  lastSuccessAt: 0,
 }
 
 /** A replay of the log that is in progress. */

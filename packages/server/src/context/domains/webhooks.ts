@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import type { ServerConfig } from '../../config/config.js'
+import { options as configOptions } from '../../config/options.js'
+import type { AppService } from '../../domain/apps/app-service.js'
+import { LoggedEvents } from '../../domain/events/logged-events.js'
+import { AttemptService } from '../../domain/webhooks/attempts/attempt-service.js'
+import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import { EndpointSecretBox } from '../../domain/webhooks/endpoints/endpoint-secrets.js'
+import { EndpointService } from '../../domain/webhooks/endpoints/endpoint-service.js'
+import { ReplayService } from '../../domain/webhooks/replay-service.js'
+import { TestService } from '../../domain/webhooks/test-service.js'
+import { minuteMs } from '../../lib/clock.js'
+import { parseAddressRange } from '../../lib/outbound/address.js'
+import { OutboundClient, urlFault } from '../../lib/outbound/outbound-client.js'
+import type { SecretBox } from '../../lib/secrets/secret-box.js'
+import { actorEvent } from '@hermod/protocol/events'
+import { AttemptLog } from '../../webhooks/dispatcher/attempt-log.js'
+import { Dispatcher } from '../../webhooks/dispatcher/dispatcher.js'
+import { HttpSender } from '../../webhooks/http-sender.js'
+import { newSecret, secretFault } from '../../webhooks/signature.js'
+import { dispatchObserver } from '../adapters/webhooks.js'
+import type { Domain } from '../domain.js'
+import type { Infrastructure } from '../infrastructure.js'
+
+export interface WebhookServices {
+  readonly webhooks: EndpointService
+  readonly webhookAttempts: AttemptService
+  readonly webhookSecrets: EndpointSecretBox
+  readonly webhookTests: TestService
+  readonly webhookReplays: ReplayService
+}
+
+export interface CreateWebhooksOptions {
+  readonly config: ServerConfig
+  readonly apps: AppService
+  readonly secretBox: SecretBox
+}
+
+export function createWebhooks(
+  infrastructure: Infrastructure,
+  { config, apps, secretBox }: CreateWebhooksOptions,
+): Domain<WebhookServices> {
+  const { database, stores, outbox, clock, ids, epoch, log, metrics } = infrastructure
+  const outbound = {
+    allowed: config.outbound.allow.map(parseAddressRange),
+    setting: configOptions.outboundAllow.name,
+    proxy: config.outbound.proxy,
+  }
+  const client = new OutboundClient(outbound)
+  const sender = new HttpSender({
+    client,
+    clock,
+    epoch: () => epoch.current,
+    userAgent: 'Hermod-Webhooks',
+  })
+  const { webhookEndpoints, webhookAttempts: attempts, waitingEvents } = stores
+  const secrets = new EndpointSecretBox({ database, store: webhookEndpoints, secretBox })
+  const endpoints = new EndpointService({
+    database,
+    store: webhookEndpoints,
+    waiting: waitingEvents,
+    attempts,
+    secrets,
+    outbox: stores.outbox,
+    apps,
+    ids,
+    clock,
+    urlFault: (url) => urlFault(url, outbound),
+    secretFault,
+    newSecret,
+  })
+  const attemptLog = new AttemptLog({ database, store: attempts, ids })
+  const disable = async (endpoint: Endpoint, reason: 'gone' | 'failing') => {
+    const { appId, endpointId, url } = endpoint
+    await database.transaction(async (tx) => {
+      if (!(await endpoints.disable(tx, endpoint, reason))) return
+      const about = { appId, actorId: 0, userIds: [] }
+      const details = { endpoint_id: endpointId, url, reason }
+      outbox.append(tx, actorEvent('webhook.disabled', about, details))
+    })
+  }
+  const dispatcher = new Dispatcher({
+    database,
+    endpoints: webhookEndpoints,
+    waiting: waitingEvents,
+    outbox: stores.outbox,
+    leases: stores.leases,
+    // One process has the embedded database, so it need not wait for the leases of the one before it.
+    node: database.dialect.name === 'sqlite' ? 'embedded' : randomUUID(),
+    events: new LoggedEvents(stores.storedMessages),
+    sender,
+    secretsOf: (endpoint) => secrets.signing(endpoint, clock.now()),
+    disable,
+    attempted: (attempt) => attemptLog.add(attempt),
+    clock,
+    observer: dispatchObserver(log, metrics),
+  })
+  return {
+    services: {
+      webhooks: endpoints,
+      webhookAttempts: new AttemptService({ database, store: attempts, endpoints, apps }),
+      webhookSecrets: secrets,
+      webhookTests: new TestService({ endpoints, attempts, secrets, sender, apps, ids, clock }),
+      webhookReplays: new ReplayService({
+        database,
+        endpoints: webhookEndpoints,
+        waiting: waitingEvents,
+        outbox: stores.outbox,
+        apps,
+        clock,
+      }),
+    },
+    followers: [
+      {
+        start: () => dispatcher.start(),
+        wake: (appId) => dispatcher.wake(appId),
+        stop: async () => {
+          await dispatcher.stop()
+          await attemptLog.flush()
+          await client[Symbol.asyncDispose]()
+        },
+      },
+    ],
+    logHolders: [(db, appId) => webhookEndpoints.lowestPosition(db, appId)],
+    maintenanceTasks: [
+      {
+        name: 'webhook attempts',
+        intervalMs: minuteMs,
+        run: () => attemptLog.prune(webhookEndpoints),
+      },
+    ],
+  }
+}

@@ -1,0 +1,69 @@
+import type { Database } from '../../../db/database.js'
+import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box.js'
+import type { SealedColumn } from '../../secrets/secret-service.js'
+import {
+  type Endpoint,
+  type EndpointKey,
+  type EndpointSecrets,
+  endpointPlace,
+} from './endpoint-model.js'
+import type { EndpointStore } from './endpoint-store.js'
+
+/** A previous secret signs for so long after a change. */
+const previousMs = 24 * 3_600_000
+
+/** The secrets of endpoints, encrypted at rest. */
+export class EndpointSecretBox {
+  constructor(
+    private readonly options: {
+      readonly database: Database
+      readonly store: EndpointStore
+      readonly secretBox: SecretBox
+    },
+  ) {}
+
+  seal(key: EndpointKey, secrets: EndpointSecrets): string {
+    return this.options.secretBox.seal(JSON.stringify(secrets), endpointPlace(key))
+  }
+
+  /** Returns null when no key decrypts the secrets. */
+  open(endpoint: Endpoint): EndpointSecrets | null {
+    try {
+      return JSON.parse(this.options.secretBox.open(endpoint.sealed, endpointPlace(endpoint)))
+    } catch (error) {
+      if (error instanceof SealedTextError) return null
+      throw error
+    }
+  }
+
+  /** Returns the secrets that sign at a time, the newest first; [] when no key decrypts them. */
+  signing(endpoint: Endpoint, now: number): readonly string[] {
+    const secrets = this.open(endpoint)
+    if (secrets === null) return []
+    const { secret, previous, previous_until = 0 } = secrets
+    return previous !== undefined && now < previous_until ? [secret, previous] : [secret]
+  }
+
+  /** Returns the secrets after a change. */
+  changed(endpoint: Endpoint, secret: string, now: number): EndpointSecrets {
+    const before = this.open(endpoint)?.secret
+    return before === undefined || before === secret
+      ? { secret }
+      : { secret, previous: before, previous_until: now + previousMs }
+  }
+
+  /** The stored secrets of all endpoints. */
+  get sealedSecrets(): SealedColumn {
+    const { database, store } = this.options
+    return {
+      list: async (db) =>
+        (await store.listAll(db)).map((endpoint) => ({
+          appId: endpoint.appId,
+          place: endpointPlace(endpoint),
+          sealed: endpoint.sealed,
+        })),
+      replace: ({ appId, sealed: before }, sealed) =>
+        database.transaction((tx) => store.reseal(tx, appId, before, sealed)),
+    }
+  }
+}

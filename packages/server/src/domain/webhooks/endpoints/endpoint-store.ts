@@ -1,0 +1,184 @@
+import type { Queryable, StatementTx, Tx } from '../../../db/database.js'
+import { type Selectable, sql } from '../../../db/kysely.js'
+import type { WebhookEndpointsTable } from '../../../db/schema.js'
+import { definedOnly } from '../../../lib/defined-only.js'
+import type { Endpoint, EndpointHealth, EndpointKey } from './endpoint-model.js'
+
+/** The place and health of an endpoint, as its runner stores them. */
+export interface EndpointProgress {
+  readonly position: number
+  readonly health: EndpointHealth
+}
+
+/** Endpoints of webhooks. */
+export class EndpointStore {
+  /** Lists by ID, the order of creation. */
+  async list(db: Queryable, appId: string): Promise<Endpoint[]> {
+    const rows = await db
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .orderBy('endpoint_id')
+      .execute()
+    return rows.map(toEndpoint)
+  }
+
+  /** Lists the endpoints of all applications. */
+  async listAll(db: Queryable): Promise<Endpoint[]> {
+    const rows = await db
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .orderBy('app_id')
+      .orderBy('endpoint_id')
+      .execute()
+    return rows.map(toEndpoint)
+  }
+
+  async find(db: Queryable, { appId, endpointId }: EndpointKey): Promise<Endpoint | null> {
+    const row = await db
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .executeTakeFirst()
+    return row ? toEndpoint(row) : null
+  }
+
+  /** The lowest position of the enabled endpoints of an app; null: it has none. */
+  async lowestPosition(db: Queryable, appId: string): Promise<number | null> {
+    const row = await db
+      .selectFrom('webhook_endpoints')
+      .select((eb) => eb.fn.min('position').as('position'))
+      .where('app_id', '=', appId)
+      .where('state', '=', 'enabled')
+      .executeTakeFirst()
+    return row?.position ?? null
+  }
+
+  /** The time of the newest change of any endpoint, and the number of endpoints, by which changes are noticed. */
+  async version(db: Queryable): Promise<string> {
+    const { count, updated } = await db
+      .selectFrom('webhook_endpoints')
+      .select((eb) => [eb.fn.countAll().as('count'), eb.fn.max('updated_at').as('updated')])
+      .executeTakeFirstOrThrow()
+    return `${count}/${updated}`
+  }
+
+  /** The caller has locked the application. */
+  async insert(tx: Tx, endpoint: Endpoint): Promise<void> {
+    await tx.insertInto('webhook_endpoints').values(toRow(endpoint)).execute()
+  }
+
+  /** Replaces all of an endpoint but its progress, unless the change names it. */
+  async update(
+    tx: Tx,
+    { appId, endpointId }: EndpointKey,
+    changes: Partial<Endpoint>,
+  ): Promise<void> {
+    await tx
+      .updateTable('webhook_endpoints')
+      .set(toRow(changes))
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .execute()
+  }
+
+  /** Stores progress; the position never moves back. */
+  async saveProgress(
+    tx: StatementTx,
+    { appId, endpointId }: EndpointKey,
+    { position, health }: EndpointProgress,
+  ): Promise<void> {
+    await tx
+      .updateTable('webhook_endpoints')
+      .set({
+        position: sql<number>`case when position < ${position} then ${position} else position end`,
+        failing_since: health.failingSince,
+        failures: health.failures,
+        retry_at: health.retryAt,
+        last_success_at: health.lastSuccessAt,
+      })
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .where('state', '=', 'enabled')
+      .executeTakeFirst()
+  }
+
+  /** Replaces the encrypted secrets if they are still `before`. */
+  async reseal(tx: Tx, appId: string, before: string, sealed: string): Promise<void> {
+    await tx
+      .updateTable('webhook_endpoints')
+      .set({ sealed })
+      .where('app_id', '=', appId)
+      .where('sealed', '=', before)
+      .execute()
+  }
+
+  async delete(tx: Tx, { appId, endpointId }: EndpointKey): Promise<void> {
+    await tx
+      .deleteFrom('webhook_endpoints')
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .execute()
+  }
+}
+
+function toEndpoint(row: Selectable<WebhookEndpointsTable>): Endpoint {
+  return {
+    appId: row.app_id,
+    endpointId: row.endpoint_id,
+    url: row.url,
+    description: row.description,
+    kinds: JSON.parse(row.kinds),
+    receivers: JSON.parse(row.receivers),
+    format: row.format as Endpoint['format'],
+    sealed: row.sealed,
+    concurrency: row.concurrency,
+    batchSize: row.batch_size,
+    timeoutMs: row.timeout_ms,
+    isEnabled: row.state === 'enabled',
+    stateReason: row.state_reason as Endpoint['stateReason'],
+    position: row.position,
+    health: {
+      failingSince: row.failing_since,
+      failures: row.failures,
+      retryAt: row.retry_at,
+      lastSuccessAt: row.last_success_at,
+    },
+    replay: row.replay === '' ? null : JSON.parse(row.replay),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function toRow<E extends Partial<Endpoint>>(endpoint: E): RowOf<E> {
+  const { appId, endpointId, kinds, receivers, isEnabled, health, replay, ...same } = endpoint
+  const members = {
+    app_id: appId,
+    endpoint_id: endpointId,
+    url: same.url,
+    description: same.description,
+    kinds: kinds && JSON.stringify(kinds),
+    receivers: receivers && JSON.stringify(receivers),
+    format: same.format,
+    sealed: same.sealed,
+    concurrency: same.concurrency,
+    batch_size: same.batchSize,
+    timeout_ms: same.timeoutMs,
+    state: isEnabled === undefined ? undefined : isEnabled ? 'enabled' : 'disabled',
+    state_reason: same.stateReason,
+    position: same.position,
+    failing_since: health?.failingSince,
+    failures: health?.failures,
+    retry_at: health?.retryAt,
+    last_success_at: health?.lastSuccessAt,
+    replay: replay === undefined ? undefined : replay === null ? '' : JSON.stringify(replay),
+    created_at: same.createdAt,
+    updated_at: same.updatedAt,
+  }
+  return definedOnly(members) as RowOf<E>
+}
+
+/** A whole endpoint has a whole row. */
+type RowOf<E> = E extends Endpoint ? EndpointRow : Partial<EndpointRow>
+type EndpointRow = Selectable<WebhookEndpointsTable>

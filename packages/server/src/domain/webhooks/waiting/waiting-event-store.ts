@@ -1,0 +1,184 @@
+import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
+import type { Selectable } from '../../../db/kysely.js'
+import type { WebhookEventsTable } from '../../../db/schema.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import { loggedId } from '../../events/logged-event.js'
+import type { EndpointKey } from '../endpoints/endpoint-model.js'
+import type { EventPlace, FailedAttempt, StoredEvent, WaitingPlace } from './waiting-event.js'
+
+/** Numbers of the stored events of an endpoint. */
+export interface WaitingCounts {
+  readonly waiting: number
+  readonly dead: number
+}
+
+/** Rows of one statement. */
+const rowsPerInsert = 100
+
+/** Events of endpoints that wait for another attempt, or are dead. */
+export class WaitingEventStore {
+  constructor(private readonly database: Database) {}
+
+  /** Stores events; one that is stored already stays as it is. */
+  async add(events: readonly StoredEvent[], attempt: FailedAttempt): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      for (const part of chunksOf([...events], rowsPerInsert))
+        await tx
+          .insertInto('webhook_events')
+          .values(part.map((event) => toRow(event, attempt)))
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+    })
+  }
+
+  /** Lists the places of the waiting events of an endpoint in the order of the log. */
+  async listWaiting(db: Queryable, key: EndpointKey): Promise<WaitingPlace[]> {
+    const rows = await db
+      .selectFrom('webhook_events')
+      .select(['position', 'place', 'event_key as key', 'attempts', 'next_at as nextAt'])
+      .where('app_id', '=', key.appId)
+      .where('endpoint_id', '=', key.endpointId)
+      .where('state', '=', 'waiting')
+      .orderBy('position')
+      .orderBy('place')
+      .execute()
+    return rows
+  }
+
+  /** Lists the places of dead events after a position. */
+  async listDead(db: Queryable, key: EndpointKey, after: number): Promise<EventPlace[]> {
+    return db
+      .selectFrom('webhook_events')
+      .select(['position', 'place'])
+      .where('app_id', '=', key.appId)
+      .where('endpoint_id', '=', key.endpointId)
+      .where('state', '=', 'dead')
+      .where('position', '>', after)
+      .execute()
+  }
+
+  async find(db: Queryable, key: EndpointKey, place: EventPlace): Promise<StoredEvent | null> {
+    const row = await db
+      .selectFrom('webhook_events')
+      .selectAll()
+      .where('app_id', '=', key.appId)
+      .where('endpoint_id', '=', key.endpointId)
+      .where('position', '=', place.position)
+      .where('place', '=', place.place)
+      .executeTakeFirst()
+    return row ? toEvent(row) : null
+  }
+
+  async update(
+    tx: StatementTx,
+    key: EndpointKey,
+    { position, place }: EventPlace,
+    attempt: FailedAttempt,
+  ): Promise<void> {
+    await tx
+      .updateTable('webhook_events')
+      .set(attemptColumns(attempt))
+      .where('app_id', '=', key.appId)
+      .where('endpoint_id', '=', key.endpointId)
+      .where('position', '=', position)
+      .where('place', '=', place)
+      .executeTakeFirst()
+  }
+
+  async remove(tx: StatementTx, key: EndpointKey, { position, place }: EventPlace): Promise<void> {
+    await tx
+      .deleteFrom('webhook_events')
+      .where('app_id', '=', key.appId)
+      .where('endpoint_id', '=', key.endpointId)
+      .where('position', '=', position)
+      .where('place', '=', place)
+      .executeTakeFirst()
+  }
+
+  /** Numbers of waiting and dead events by endpoint. */
+  async counts(db: Queryable, appId: string): Promise<ReadonlyMap<number, WaitingCounts>> {
+    const rows = await db
+      .selectFrom('webhook_events')
+      .select((eb) => ['endpoint_id', 'state', eb.fn.countAll().as('count')])
+      .where('app_id', '=', appId)
+      .groupBy(['endpoint_id', 'state'])
+      .execute()
+    const counts = new Map<number, { waiting: number; dead: number }>()
+    for (const { endpoint_id, state, count } of rows) {
+      const id = Number(endpoint_id)
+      const known = counts.get(id) ?? { waiting: 0, dead: 0 }
+      counts.set(id, { ...known, [state]: Number(count) })
+    }
+    return counts
+  }
+
+  /**
+   * Makes dead events wait again, without attempts.
+   * @returns their number
+   */
+  async revive(
+    tx: Tx,
+    endpoint: EndpointKey,
+    { kinds, key }: { readonly kinds: readonly string[]; readonly key: string },
+  ): Promise<number> {
+    const { numUpdatedRows } = await tx
+      .updateTable('webhook_events')
+      .set({ state: 'waiting', attempts: 0, next_at: 0 })
+      .where('app_id', '=', endpoint.appId)
+      .where('endpoint_id', '=', endpoint.endpointId)
+      .where('state', '=', 'dead')
+      .$if(kinds.length > 0, (query) => query.where('kind', 'in', kinds))
+      .$if(key !== '', (query) => query.where('event_key', '=', key))
+      .executeTakeFirst()
+    return Number(numUpdatedRows)
+  }
+
+  async deleteAll(tx: Tx, { appId, endpointId }: EndpointKey): Promise<void> {
+    await tx
+      .deleteFrom('webhook_events')
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .execute()
+  }
+}
+
+function toRow(event: StoredEvent, attempt: FailedAttempt): Selectable<WebhookEventsTable> {
+  return {
+    app_id: event.appId,
+    endpoint_id: event.endpointId,
+    position: event.position,
+    place: event.place,
+    name: event.name,
+    event_key: event.key,
+    kind: event.kind,
+    payload: event.payload,
+    created_at: event.createdAt,
+    ...attemptColumns(attempt),
+  }
+}
+
+function attemptColumns({ attempts, nextAt, isDead, status, error }: FailedAttempt) {
+  return {
+    state: isDead ? 'dead' : 'waiting',
+    attempts,
+    next_at: nextAt,
+    last_status: status,
+    last_error: error,
+  }
+}
+
+function toEvent(row: Selectable<WebhookEventsTable>): StoredEvent {
+  const { app_id: appId, position, place, name } = row
+  return {
+    appId,
+    endpointId: row.endpoint_id,
+    id: loggedId(appId, { position, name }),
+    kind: row.kind as StoredEvent['kind'],
+    position,
+    place,
+    name,
+    key: row.event_key,
+    createdAt: row.created_at,
+    payload: row.payload,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Database } from '../../db/database.js'
+import type { Attempt } from '../../domain/webhooks/attempts/attempt.js'
+import type { AttemptStore } from '../../domain/webhooks/attempts/attempt-store.js'
+import type { EndpointStore } from '../../domain/webhooks/endpoints/endpoint-store.js'
+import type { IdGenerator } from '../../lib/ids/ids.js'
+
+const flushMs = 1_000
+/** Attempts of one flush. */
+const maxBuffered = 500
+
+/**
+ * Stores attempts, some at a time: all that failed, and of those that succeeded the last of each
+ * endpoint in a second.
+ */
+export class AttemptLog {
+  #failed: Omit<Attempt, 'attemptId'>[] = []
+  /** By endpoint. */
+  #delivered = new Map<string, Omit<Attempt, 'attemptId'>>()
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(
+    private readonly options: {
+      readonly database: Database
+      readonly store: AttemptStore
+      readonly ids: IdGenerator
+    },
+  ) {}
+
+  add(attempt: Omit<Attempt, 'attemptId'>): void {
+    const { appId, endpointId, outcome } = attempt
+    if (outcome === 'delivered') this.#delivered.set(`${appId}/${endpointId}`, attempt)
+    else if (this.#failed.length < maxBuffered) this.#failed.push(attempt)
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null
+      // What could not be stored is no more than an explanation.
+      this.flush().catch(() => {})
+    }, flushMs).unref()
+  }
+
+  /** Stores what was added. */
+  async flush(): Promise<void> {
+    const all = [...this.#failed, ...this.#delivered.values()].sort((a, b) => a.at - b.at)
+    this.#failed = []
+    this.#delivered = new Map()
+    if (all.length === 0) return
+    const attempts: Attempt[] = []
+    for (const attempt of all)
+      attempts.push({ ...attempt, attemptId: await this.options.ids.next() })
+    await this.options.store.insert(attempts)
+  }
+
+  /** Deletes all but the newest attempts of every endpoint. */
+  async prune(endpoints: EndpointStore): Promise<void> {
+    const { database, store } = this.options
+    for (const endpoint of await database.read((db) => endpoints.listAll(db)))
+      await database.transaction((tx) => store.prune(tx, endpoint))
+  }
+}
