@@ -64,6 +64,7 @@ for (const backend of testBackends()) {
         clock,
         maxLagMs,
         consumers: [consumer],
+        holders: [],
         observer: outboxObserver(createLog('silent'), metrics),
       }))
     })

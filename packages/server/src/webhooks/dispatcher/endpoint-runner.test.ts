@@ -437,7 +437,9 @@ describe('a runner', () => {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('recall' as const), index: fc.nat(30) }) },
   )
 
-  async function run(world: World, steps: readonly fc.infer<typeof step>[]) {
+  type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+  async function run(world: World, steps: readonly Step[]) {
     for (const each of steps)
       switch (each.do) {
         case 'append':

@@ -168,6 +168,7 @@ export class OutboxNode implements AsyncDisposable {
       store: this.store,
       clock,
       consumers: consumers.filter(({ isDurable }) => isDurable).map(({ name }) => name),
+      holders: [],
       keptMs: 3 * 24 * hourMs,
       maxLagMs: 7 * 24 * hourMs,
       leftBehind: (consumer, appId) => this.leftBehind.push(`${consumer} in ${appId}`),
