@@ -92,7 +92,11 @@ export const sessionClosingFrame = object({
 const allEventSchemas = { ...eventSchemas, ...transientEventSchemas } as const
 
 /** Kinds of events for other parts of the service only; devices learn the same from heads and marks. */
-export const internalEventKinds = ['message.expired', 'message.read_all'] as const
+export const internalEventKinds = [
+  'message.expired',
+  'message.read_all',
+  'webhook.disabled',
+] as const
 
 /** A kind of event that devices may get. */
 export type DeviceEventKind = Exclude<

@@ -152,11 +152,12 @@ export const deleteWebhookByOperator = operation({
 
 const listing = {
   methods: get,
-  summary: 'Lists the endpoints of the application, oldest first, without their secrets.',
+  summary: 'Lists the endpoints of the application, without their secrets.',
+  description: 'Oldest first; always the whole list, at most 20.',
   data: array(Webhook),
 } as const
 
-/** At most 20. */
+/** The secrets are shown only by the call that makes or changes them. */
 export const listWebhooks = operation({
   ...ofApp,
   ...listing,
@@ -203,7 +204,9 @@ export const testWebhookByOperator = operation({
 
 const attempts = {
   methods: get,
-  summary: 'Lists the last requests to an endpoint with their answers, newest first.',
+  summary: 'Lists the last requests to an endpoint with their answers.',
+  description:
+    'Newest first, a page at a time; the last 1,000 of an endpoint are kept. Of requests that were delivered one a second is kept.',
   data: WebhookAttemptPage,
   errors: ['webhook_not_found'],
 } as const
@@ -216,7 +219,7 @@ const attemptsQuery = {
   ...newestFirst('attempts'),
 }
 
-/** The last 1,000 of each endpoint are kept. */
+/** Attempts that failed are all kept, up to the limit. */
 export const listWebhookAttempts = operation({
   ...ofApp,
   ...attempts,

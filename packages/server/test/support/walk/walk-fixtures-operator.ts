@@ -16,6 +16,19 @@ const pushCertificate = ({ world }: Pick<WalkContext, 'world'>) => ({
   app_secret: 'walk-secret',
   send_url: 'http://127.0.0.1:9',
 })
+/** Its name leads to an address that is not allowed, so no request leaves the machine. */
+const webhook = { url: 'http://localhost:9/hook' }
+
+/** Leaves the application one endpoint, so that its limit is never reached. */
+async function onlyEndpoint({ world }: WalkContext): Promise<{ readonly endpoint_id: number }> {
+  const { appId, adminToken } = world.here
+  const admin = { appId, token: adminToken }
+  const listed = await world.prepare(api.listWebhooks, admin)
+  for (const { endpoint_id } of listed?.data ?? [])
+    await world.prepare(api.deleteWebhook, admin, { endpoint_id })
+  const made = await world.prepare(api.createWebhook, admin, webhook)
+  return { endpoint_id: made?.data.endpoint_id ?? 0 }
+}
 const victim = { needsVictim: true }
 const noFile = { error: 'file_not_found' } as const
 const noPush = { error: 'push_task_not_found' } as const
@@ -59,6 +72,39 @@ export const operatorFixtures: readonly Fixture[] = [
   fixture(api.checkIntegrity),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),
+  fixture(api.createWebhook, async (context) => {
+    await onlyEndpoint(context)
+    return webhook
+  }),
+  fixture(api.createWebhookByOperator, async (context) => {
+    await onlyEndpoint(context)
+    return { ...hereAsApp(context), ...webhook }
+  }),
+  fixture(api.listWebhooks),
+  fixture(api.listWebhooksByOperator, hereAsApp),
+  ...[api.updateWebhook, api.deleteWebhook, api.testWebhook, api.listWebhookAttempts].map(
+    (operation) => fixture(operation, onlyEndpoint),
+  ),
+  ...[
+    api.updateWebhookByOperator,
+    api.deleteWebhookByOperator,
+    api.testWebhookByOperator,
+    api.listWebhookAttemptsByOperator,
+  ].map((operation) =>
+    fixture(operation, async (context) => ({
+      ...hereAsApp(context),
+      ...(await onlyEndpoint(context)),
+    })),
+  ),
+  fixture(api.replayWebhook, async (context) => ({
+    ...(await onlyEndpoint(context)),
+    dead: true,
+  })),
+  fixture(api.replayWebhookByOperator, async (context) => ({
+    ...hereAsApp(context),
+    ...(await onlyEndpoint(context)),
+    dead: true,
+  })),
   fixture(api.createUser, (context) => ({
     ...hereAsApp(context),
     username: context.world.newName(),
