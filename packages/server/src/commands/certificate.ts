@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { readFile } from 'node:fs/promises'
 import {
   apnsTokenTypes,
   checkPushCertificate,
@@ -18,6 +17,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './runtime/call.js'
 import { type AppOptions, type CommandContext, ofApp, operatingCommand } from './runtime/command.js'
+import { fileNote, readInput, withoutLineBreak } from './runtime/files.js'
 import { withOptionNames } from './runtime/option-names.js'
 import { formatCell, formatTable, type OutputRow, record } from './runtime/output.js'
 
@@ -84,7 +84,6 @@ const onOff = ['on', 'off'] as const
 const channelProducts = gatewayChannels
   .map((channel) => `${channel} for ${pushChannelProducts[channel]}`)
   .join(', ')
-const fileNote = '- reads standard input'
 
 export function addCertificateCommands(program: Command, context: CommandContext): void {
   const certificate = program
@@ -253,8 +252,12 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
   if (files.filter((file) => file === '-').length > 1)
     throw new CommandFailure('standard input holds one of them; give the others as files')
   const text = async (file: string | undefined) =>
-    file === undefined ? undefined : fileText(await read(file, context))
-  const json = async (file: string) => fileJson(file, (await read(file, context)).toString())
+    file === undefined ? undefined : fileText(await readInput(file, context))
+  const secretText = async (file: string | undefined) => {
+    const found = await text(file)
+    return found === undefined ? undefined : withoutLineBreak(found)
+  }
+  const json = async (file: string) => fileJson(file, (await readInput(file, context)).toString())
   const fields = from === undefined ? {} : fileFields(from, await json(from))
   const channel = options.channel ?? fields.channel
   if (channel === undefined) throw new CommandFailure('name the channel with --channel')
@@ -263,7 +266,7 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
     environment: options.environment && pushEnvironment[options.environment],
     gateway_app_id: options.gatewayAppId,
     app_key: options.appKey,
-    app_secret: (await text(secretFile))?.replace(/\r?\n$/, ''),
+    app_secret: await secretText(secretFile),
     certificate: await text(certificateFile),
     package_name: options.packageName,
     category: options.category,
@@ -280,7 +283,7 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
     max_per_second: options.maxPerSecond,
     max_in_flight: options.maxInFlight,
     receipt_user: options.receiptUser,
-    receipt_key: (await text(receiptKeyFile))?.replace(/\r?\n$/, ''),
+    receipt_key: await secretText(receiptKeyFile),
     send_url: options.sendUrl,
     auth_url: options.authUrl,
     ca: await text(caFile),
@@ -306,20 +309,6 @@ function fileJson(file: string, text: string): unknown {
     return JSON.parse(text)
   } catch {
     throw new CommandFailure(`${file} does not hold JSON`)
-  }
-}
-
-/** Secrets come from files, because all users of the machine can read the arguments of a command. */
-async function read(file: string, { dependencies }: CommandContext): Promise<Buffer> {
-  if (file === '-') {
-    const chunks: Buffer[] = []
-    for await (const chunk of dependencies.stdin) chunks.push(Buffer.from(chunk))
-    return Buffer.concat(chunks)
-  }
-  try {
-    return await readFile(file)
-  } catch (error) {
-    throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`)
   }
 }
 

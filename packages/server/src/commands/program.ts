@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   compact: async () => (await import('./database.js')).addCompactCommand,
   check: async () => (await import('./check.js')).addCheckCommand,
   push: async () => (await import('./push.js')).addPushCommands,
+  webhook: async () => (await import('./webhook.js')).addWebhookCommands,
   demo: async () => (await import('./demo.js')).addDemoCommand,
   'push-simulator': async () => (await import('./push-simulator.js')).addPushSimulatorCommand,
 }
