@@ -32,7 +32,7 @@ export function standardBody(
 const contentTypes = meaningsOf(contentType)
 
 /**
- * Returns the body of the format `callback` (document 3, 2.10), which has messages only.
+ * Returns the body of the format `callback`, the form of earlier systems, which has messages only.
  * @returns null for any other event
  */
 export function callbackBody({ kind, appId, payload }: LoggedEvent): string | null {
