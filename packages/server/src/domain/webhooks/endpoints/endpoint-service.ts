@@ -128,7 +128,7 @@ export class EndpointService {
     key: EndpointKey,
     { state, secret, newSecret, ...settings }: EndpointChange,
   ): Promise<ChangedEndpoint> {
-    const { database, store, secrets, apps, clock } = this.options
+    const { database, store, waiting, secrets, apps, clock } = this.options
     await apps.get(key.appId)
     const given = secret ?? (newSecret ? this.options.newSecret() : '')
     await database.transaction(async (tx) => {
@@ -143,11 +143,12 @@ export class EndpointService {
         ...(given !== '' && { sealed: secrets.seal(key, secrets.changed(before, given, now)) }),
         isEnabled,
         stateReason: isEnabled ? '' : before.isEnabled ? 'caller' : before.stateReason,
-        // It is tried at once.
+        // The endpoint and its waiting events are tried at once.
         ...(isEnabled && { health: { ...newHealth, lastSuccessAt: before.health.lastSuccessAt } }),
         // Different from before also within a millisecond: by it a change is noticed.
         updatedAt: Math.max(now, before.updatedAt + 1),
       })
+      if (isEnabled) await waiting.makeDue(tx, key)
     })
     return { ...(await this.#summary(key)), secret: given }
   }

@@ -83,20 +83,25 @@ export class EndpointStore {
       .execute()
   }
 
-  /** Stores progress; the position never moves back. */
+  /**
+   * Stores progress. The position never moves back; health that was observed before the last update
+   * of the endpoint is dropped.
+   */
   async saveProgress(
     tx: StatementTx,
-    { appId, endpointId }: EndpointKey,
+    { appId, endpointId, updatedAt }: EndpointKey & Pick<Endpoint, 'updatedAt'>,
     { position, health }: EndpointProgress,
   ): Promise<void> {
+    const unlessUpdated = (column: string, value: number) =>
+      sql<number>`case when updated_at = ${updatedAt} then ${value} else ${sql.ref(column)} end`
     await tx
       .updateTable('webhook_endpoints')
       .set({
         position: sql<number>`case when position < ${position} then ${position} else position end`,
-        failing_since: health.failingSince,
-        failures: health.failures,
-        retry_at: health.retryAt,
-        last_success_at: health.lastSuccessAt,
+        failing_since: unlessUpdated('failing_since', health.failingSince),
+        failures: unlessUpdated('failures', health.failures),
+        retry_at: unlessUpdated('retry_at', health.retryAt),
+        last_success_at: unlessUpdated('last_success_at', health.lastSuccessAt),
       })
       .where('app_id', '=', appId)
       .where('endpoint_id', '=', endpointId)

@@ -85,6 +85,18 @@ export class WaitingEventStore {
       .executeTakeFirst()
   }
 
+  /** Makes the waiting events of an endpoint due at once. */
+  async makeDue(tx: Tx, { appId, endpointId }: EndpointKey): Promise<void> {
+    await tx
+      .updateTable('webhook_events')
+      .set({ next_at: 0 })
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .where('state', '=', 'waiting')
+      .where('next_at', '>', 0)
+      .execute()
+  }
+
   async remove(tx: StatementTx, key: EndpointKey, { position, place }: EventPlace): Promise<void> {
     await tx
       .deleteFrom('webhook_events')
