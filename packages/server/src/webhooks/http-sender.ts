@@ -30,6 +30,8 @@ export class HttpSender implements WebhookSender {
     events: readonly LoggedEvent[],
     signal: AbortSignal,
   ): Promise<SendResult> {
+    if (target.secrets.length === 0)
+      return { ...notSent, outcome: 'unavailable', error: 'no key decrypts the secret' }
     const request = this.#request(target, events)
     if (request === null) return notSent
     const startedAt = performance.now()

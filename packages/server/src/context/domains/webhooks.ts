@@ -36,6 +36,11 @@ export interface CreateWebhooksOptions {
   readonly secretBox: SecretBox
 }
 
+/** Leases of a database of one process are renewed rarely: each renewal is a commit. */
+const embeddedLeaseMs = 10 * minuteMs
+/** Time in which requests to endpoints may end when the service stops; then they are ended and repeated later. */
+const maxGraceMs = 2_000
+
 export function createWebhooks(
   infrastructure: Infrastructure,
   { config, apps, secretBox }: CreateWebhooksOptions,
@@ -86,7 +91,10 @@ export function createWebhooks(
     outbox: stores.outbox,
     leases: stores.leases,
     // One process has the embedded database, so it need not wait for the leases of the one before it.
-    node: database.dialect.name === 'sqlite' ? 'embedded' : randomUUID(),
+    ...(database.dialect.name === 'sqlite'
+      ? { node: 'embedded', leaseMs: embeddedLeaseMs }
+      : { node: randomUUID() }),
+    graceMs: Math.min(maxGraceMs, config.http.shutdownTimeoutMs),
     events: new LoggedEvents(stores.storedMessages),
     sender,
     secretsOf: (endpoint) => secrets.signing(endpoint, clock.now()),
@@ -122,12 +130,5 @@ export function createWebhooks(
       },
     ],
     logHolders: [(db, appId) => webhookEndpoints.lowestPosition(db, appId)],
-    maintenanceTasks: [
-      {
-        name: 'webhook attempts',
-        intervalMs: minuteMs,
-        run: () => attemptLog.prune(webhookEndpoints),
-      },
-    ],
   }
 }

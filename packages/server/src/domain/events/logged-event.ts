@@ -29,3 +29,15 @@ export function loggedId(
 ): string {
   return name === '' ? `evt_${appId}_${position}` : `evt_${appId}_${position}_${name}`
 }
+
+/** Size of an event without its payload, roughly. */
+const envelopeBytes = 300
+
+/** Returns the size of an event in bytes, roughly: for limits on memory and requests. */
+export function sizeOf({ payload }: Pick<LoggedEvent, 'payload'>): number {
+  let size = envelopeBytes
+  for (const value of Object.values(payload))
+    if (typeof value === 'string') size += value.length
+    else if (typeof value === 'object') size += JSON.stringify(value).length
+  return size
+}

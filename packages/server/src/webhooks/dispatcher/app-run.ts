@@ -1,15 +1,25 @@
-import type { LoggedEvent } from '../../domain/events/logged-event.js'
+import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import type { Slots } from '../../lib/concurrency/slots.js'
-import type { OutboxStore } from '../../outbox/outbox-store.js'
+import type { OutboxRow, OutboxStore } from '../../outbox/outbox-store.js'
 import type { EndpointRun, EndpointRunOptions, EventPage } from './endpoint-run.js'
 
 const rowsPerPage = 100
+
+/** Bytes of the events of a page, roughly; a page has at least the events of the rows read together. */
+const bytesPerPage = 1024 * 1024
+/** Rows whose messages are read together. */
+const rowsTogether = 20
 
 export interface AppRunOptions
   extends Pick<EndpointRunOptions, 'database' | 'events' | 'observer'> {
   readonly outbox: Pick<OutboxStore, 'head' | 'listAfter'>
   /** Readers of endpoints that are behind, on this node together. */
   readonly catchUps: Slots
+}
+
+/** Some rows of the log, and whether there may be more. */
+interface AppPage extends EventPage {
+  readonly hasMore: boolean
 }
 
 /**
@@ -21,7 +31,7 @@ export class AppRun {
   readonly runs = new Map<number, EndpointRun>()
   #reading: Promise<void> | null = null
   #isWanted = false
-  readonly #catchingUp = new Set<EndpointRun>()
+  readonly #catchingUp = new Map<EndpointRun, Promise<void>>()
   #isStopped = false
 
   constructor(
@@ -34,20 +44,23 @@ export class AppRun {
     if (this.#isStopped) return
     for (const run of this.runs.values()) {
       if (!run.runner.isIdle) run.runner.tick()
-      void this.#replay(run)
+      if (run.isReplaying) this.#readFor(run, () => run.replay((after) => this.#pageAfter(after)))
     }
     this.#isWanted = true
     this.#reading ??= this.#readWhileWanted().finally(() => {
       this.#reading = null
-      if (this.#isWanted && !this.#isStopped) this.run()
+      if (this.#isWanted) this.run()
     })
   }
 
-  /** Sends nothing more. Resolves when nothing is read any more. */
-  async stop(): Promise<void> {
+  /**
+   * Ends all endpoints. Resolves when nothing is sent, read or stored any more.
+   * @param graceMs time in which requests in flight may end
+   */
+  async stop(graceMs = 0): Promise<void> {
     this.#isStopped = true
-    for (const run of this.runs.values()) run.stop()
-    await this.#reading
+    await Promise.all([...this.runs.values()].map((run) => run.stop(graceMs)))
+    await Promise.all([this.#reading, ...this.#catchingUp.values()])
   }
 
   async #readWhileWanted(): Promise<void> {
@@ -57,6 +70,7 @@ export class AppRun {
         while (await this.#readPage());
       }
     } catch (error) {
+      // The next poll tries again.
       this.#isWanted = false
       this.options.observer.failed(this.appId, error)
     }
@@ -68,38 +82,25 @@ export class AppRun {
     const readTo = Math.max(...ready.map(({ runner }) => runner.readTo))
     if (ready.length === 0 || this.#isStopped) return false
     const front = ready.filter(({ runner }) => runner.readTo === readTo)
-    for (const run of ready) if (!front.includes(run)) void this.#catchUp(run)
+    for (const run of ready)
+      if (!front.includes(run)) this.#readFor(run, () => this.#catchUp(run))
     return this.#offerPage(front, readTo)
   }
 
-  /** Reads for one endpoint until it has reached another one, or wants no more. */
-  async #catchUp(run: EndpointRun): Promise<void> {
+  /** Reads for one endpoint, if that is not done already. A few endpoints of a node do so at once. */
+  #readFor(run: EndpointRun, read: () => Promise<void>): void {
     if (this.#catchingUp.has(run)) return
-    this.#catchingUp.add(run)
-    try {
-      await this.options.catchUps.run(async () => {
-        while (this.#isBehind(run)) {
-          const hasMore = await this.#offerPage([run], run.runner.readTo)
-          if (!hasMore) return
-        }
-      })
-    } catch (error) {
-      this.options.observer.failed(this.appId, error)
-    } finally {
-      this.#catchingUp.delete(run)
-    }
+    const { catchUps, observer } = this.options
+    const reading = catchUps
+      .run(read)
+      .catch((error: unknown) => observer.failed(this.appId, error))
+      .finally(() => this.#catchingUp.delete(run))
+    this.#catchingUp.set(run, reading)
   }
 
-  async #replay(run: EndpointRun): Promise<void> {
-    if (!run.isReplaying || this.#catchingUp.has(run)) return
-    this.#catchingUp.add(run)
-    try {
-      await this.options.catchUps.run(() => run.replay((after) => this.#pageAfter(after)))
-    } catch (error) {
-      this.options.observer.failed(this.appId, error)
-    } finally {
-      this.#catchingUp.delete(run)
-    }
+  /** Reads until the endpoint has reached another one, or wants no more. */
+  async #catchUp(run: EndpointRun): Promise<void> {
+    while (this.#isBehind(run)) if (!(await this.#offerPage([run], run.runner.readTo))) return
   }
 
   #isBehind({ endpoint, runner }: EndpointRun): boolean {
@@ -113,20 +114,20 @@ export class AppRun {
   async #offerPage(runs: readonly EndpointRun[], after: number): Promise<boolean> {
     const page = await this.#pageAfter(after)
     if (page === null || this.#isStopped) return false
+    const [first] = page.events
     for (const run of runs) {
       // One that went down in the meantime goes on from another place.
-      if (run.runner.readTo !== after) continue
-      const [first] = page.events
+      if (run.runner.readTo !== after || !run.runner.wantsEvents) continue
       if (first?.kind === 'events.missed')
         this.options.observer.missed(run.endpoint, Number(first.payload.positions))
       run.offer(page.events, page.readTo)
     }
-    return true
+    return page.hasMore
   }
 
   /** @returns null at the end of the log */
-  async #pageAfter(after: number): Promise<EventPage | null> {
-    const { database, outbox, events } = this.options
+  async #pageAfter(after: number): Promise<AppPage | null> {
+    const { database, outbox } = this.options
     const { appId } = this
     const list = () => database.read((db) => outbox.listAfter(db, appId, after, rowsPerPage))
     let rows = await list()
@@ -135,17 +136,36 @@ export class AppRun {
       const head = await database.read((db) => outbox.head(db, appId))
       if (head <= after) return null
       rows = await list()
-      if (rows.length === 0)
-        return { events: [missedEvent(appId, { after, last: head, to: 0 })], readTo: head }
+      if (rows.length === 0) return missedPage(appId, { after, last: head, to: 0 })
     }
     const [first] = rows
-    const last = rows.at(-1)
-    if (!first || !last) return null
-    const gap = { after, last: first.position - 1, to: first.createdAt }
-    const missed = first.position > after + 1 ? [missedEvent(appId, gap)] : []
-    const read = await Promise.all(rows.map((row) => events.ofRow(appId, row)))
-    return { events: [...missed, ...read.flat()], readTo: last.position }
+    if (first && first.position > after + 1)
+      return missedPage(appId, { after, last: first.position - 1, to: first.createdAt })
+    return this.#pageOf(rows)
   }
+
+  async #pageOf(rows: readonly OutboxRow[]): Promise<AppPage> {
+    const { events: log } = this.options
+    const events: LoggedEvent[] = []
+    let bytes = 0
+    let read = 0
+    while (read < rows.length && bytes < bytesPerPage) {
+      const part = rows.slice(read, read + rowsTogether)
+      const found = await Promise.all(part.map((row) => log.ofRow(this.appId, row)))
+      for (const event of found.flat()) {
+        events.push(event)
+        bytes += sizeOf(event)
+      }
+      read += part.length
+    }
+    const readTo = rows[read - 1]?.position ?? 0
+    return { events, readTo, hasMore: read < rows.length || rows.length === rowsPerPage }
+  }
+}
+
+/** A page about rows that were deleted before they were read; the rows that follow are other pages. */
+function missedPage(appId: string, gap: Parameters<typeof missedEvent>[1]): AppPage {
+  return { events: [missedEvent(appId, gap)], readTo: gap.last, hasMore: true }
 }
 
 /** The event about rows that were deleted before they were read. */

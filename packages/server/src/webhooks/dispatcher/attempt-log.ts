@@ -1,12 +1,15 @@
 import type { Database } from '../../db/database.js'
 import type { Attempt } from '../../domain/webhooks/attempts/attempt.js'
 import type { AttemptStore } from '../../domain/webhooks/attempts/attempt-store.js'
-import type { EndpointStore } from '../../domain/webhooks/endpoints/endpoint-store.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 
 const flushMs = 1_000
 /** Attempts of one flush. */
 const maxBuffered = 500
+const insertedTogether = 100
+/** Old attempts of an endpoint are deleted after so many new ones, and after the first of a process. */
+const prunedAfter = 100
 
 /**
  * Stores attempts, some at a time: all that failed, and of those that succeeded the last of each
@@ -16,6 +19,8 @@ export class AttemptLog {
   #failed: Omit<Attempt, 'attemptId'>[] = []
   /** By endpoint. */
   #delivered = new Map<string, Omit<Attempt, 'attemptId'>>()
+  /** New attempts by endpoint since its old ones were deleted. */
+  readonly #unpruned = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(
@@ -46,13 +51,21 @@ export class AttemptLog {
     const attempts: Attempt[] = []
     for (const attempt of all)
       attempts.push({ ...attempt, attemptId: await this.options.ids.next() })
-    await this.options.store.insert(attempts)
+    for (const part of chunksOf(attempts, insertedTogether)) await this.options.store.insert(part)
+    await this.#prune(attempts)
   }
 
-  /** Deletes all but the newest attempts of every endpoint. */
-  async prune(endpoints: EndpointStore): Promise<void> {
+  /** Deletes all but the newest attempts of the endpoints. */
+  async #prune(added: readonly Attempt[]): Promise<void> {
     const { database, store } = this.options
-    for (const endpoint of await database.read((db) => endpoints.listAll(db)))
-      await database.transaction((tx) => store.prune(tx, endpoint))
+    for (const attempt of added) {
+      const { appId, endpointId } = attempt
+      const id = `${appId}/${endpointId}`
+      const count = (this.#unpruned.get(id) ?? prunedAfter) + 1
+      this.#unpruned.set(id, count)
+      if (count <= prunedAfter) continue
+      this.#unpruned.set(id, 0)
+      await database.transaction((tx) => store.prune(tx, { appId, endpointId }))
+    }
   }
 }

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto'
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import { Lease } from '../../lib/concurrency/lease.js'
 import { Slots } from '../../lib/concurrency/slots.js'
+import { chunksOf } from '../../lib/chunks.js'
 import { groupBy } from '../../lib/group-by.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
 import type { Leases } from '../../outbox/relay.js'
 import { AppRun, type AppRunOptions } from './app-run.js'
 import { EndpointRun, type EndpointRunOptions } from './endpoint-run.js'
+import { MemoryBudget } from './memory-budget.js'
 
 export interface DispatcherOptions
-  extends Omit<EndpointRunOptions, 'drained' | 'isServed'>,
+  extends Omit<EndpointRunOptions, 'drained' | 'isServed' | 'budget'>,
     Omit<AppRunOptions, 'catchUps' | 'outbox'> {
   readonly outbox: Pick<OutboxStore, 'head' | 'heads' | 'listAfter'>
   readonly leases: Leases
@@ -17,10 +19,16 @@ export interface DispatcherOptions
   readonly node: string
   readonly pollMs?: number
   readonly leaseMs?: number
+  /** Time in which requests in flight may end when the dispatcher stops. */
+  readonly graceMs?: number
 }
 
 const shardCount = 16
 const maxCatchUps = 8
+/** Bytes of the events in memory. Above them an endpoint reads on when it has none left. */
+const maxMemoryBytes = 128 * 1024 * 1024
+/** Endpoints of one transaction that stores progress. */
+const savedTogether = 100
 
 /** The applications of one shard, which one node at a time serves. */
 interface Shard {
@@ -39,6 +47,7 @@ export class Dispatcher {
     maxWaiting: Number.POSITIVE_INFINITY,
     full: () => new Error('too many endpoints catch up'),
   })
+  readonly #budget = new MemoryBudget(maxMemoryBytes)
   #endpoints: ReadonlyMap<string, readonly Endpoint[]> = new Map()
   #version = ''
   #timer: NodeJS.Timeout | undefined
@@ -84,12 +93,10 @@ export class Dispatcher {
     this.#isStopped = true
     clearInterval(this.#timer)
     await this.#polling
-    for (const shard of this.#shards) {
-      const runs = [...shard.apps.values()]
-      await Promise.all(runs.map((run) => run.stop()))
-      await Promise.all(runs.map((run) => this.#save(run)))
-      await shard.lease.release()
-    }
+    const runs = this.#shards.flatMap(({ apps }) => [...apps.values()])
+    await Promise.all(runs.map((run) => run.stop(this.options.graceMs)))
+    await this.#save(runs.flatMap((app) => [...app.runs.values()]))
+    await Promise.all(this.#shards.map(({ lease }) => lease.release()))
   }
 
   async #poll(): Promise<void> {
@@ -117,21 +124,24 @@ export class Dispatcher {
 
   async #pollShard({ lease, apps }: Shard, wanted: readonly string[]): Promise<void> {
     const isHeld = wanted.length > 0 && (await lease.take())
-    for (const [appId, run] of apps)
+    for (const [appId, app] of apps)
       if (!isHeld || !wanted.includes(appId)) {
         apps.delete(appId)
-        await run.stop()
+        await app.stop()
+        if (isHeld) await this.#save([...app.runs.values()])
       }
     if (!isHeld) return lease.release()
     for (const appId of wanted) {
-      const run = apps.get(appId) ?? this.#newApp(appId)
-      apps.set(appId, run)
-      await this.#openEndpoints(run)
+      const app =
+        apps.get(appId) ?? new AppRun(appId, { ...this.options, catchUps: this.#catchUps })
+      apps.set(appId, app)
+      try {
+        await this.#openEndpoints(app)
+      } catch (error) {
+        // The other applications go on; the next poll tries again.
+        this.options.observer.failed(appId, error)
+      }
     }
-  }
-
-  #newApp(appId: string): AppRun {
-    return new AppRun(appId, { ...this.options, catchUps: this.#catchUps })
   }
 
   /** Starts endpoints that are new or changed, and stops those that are gone. */
@@ -139,43 +149,69 @@ export class Dispatcher {
     const wanted = new Map(
       this.#endpoints.get(appId)?.map((each) => [Number(each.endpointId), each]),
     )
-    for (const [id, run] of runs)
-      if (run.runner.isStopped || wanted.get(id)?.updatedAt !== run.endpoint.updatedAt) {
-        runs.delete(id)
-        run.stop()
-        await run.save()
-      }
-    for (const [id, { appId, endpointId }] of wanted) {
-      if (runs.has(id)) continue
-      const { database, endpoints } = this.options
-      // The position is that of the last run, which may be newer than the list.
-      const endpoint = await database.read((db) => endpoints.find(db, { appId, endpointId }))
-      if (!endpoint?.isEnabled) continue
-      const drained = (id: string) => this.wake(id)
-      const isServed = (id: string) => this.#shardOf(id).lease.isHeld
-      runs.set(id, await EndpointRun.open(endpoint, { ...this.options, drained, isServed }))
+    const ended = [...runs].filter(
+      ([id, run]) => run.runner.isStopped || wanted.get(id)?.updatedAt !== run.endpoint.updatedAt,
+    )
+    for (const [id] of ended) runs.delete(id)
+    await Promise.all(ended.map(([, run]) => run.stop()))
+    await this.#save(ended.map(([, run]) => run))
+    if ([...wanted.keys()].every((id) => runs.has(id))) return
+    const { database, endpoints, waiting } = this.options
+    // The positions are those of the last runs, which may be newer than the list.
+    const [current, counts] = await database.read((db) =>
+      Promise.all([endpoints.list(db, appId), waiting.counts(db, appId)]),
+    )
+    const drained = (id: string) => this.wake(id)
+    const isServed = (id: string) => this.#shardOf(id).lease.isHeld
+    for (const endpoint of current) {
+      const id = Number(endpoint.endpointId)
+      if (!endpoint.isEnabled || runs.has(id)) continue
+      const stored = counts.has(id) ? await this.#storedEvents(endpoint) : { waiting: [], dead: [] }
+      const options = { ...this.options, drained, isServed, budget: this.#budget }
+      runs.set(id, new EndpointRun(endpoint, stored, options))
     }
+  }
+
+  async #storedEvents(endpoint: Endpoint) {
+    const { database, waiting } = this.options
+    const [places, dead] = await database.read((db) =>
+      Promise.all([
+        waiting.listWaiting(db, endpoint),
+        waiting.listDead(db, endpoint, endpoint.position),
+      ]),
+    )
+    return { waiting: places, dead }
   }
 
   /** Wakes the apps with something to do, and stores their progress. */
   async #runApps(): Promise<void> {
     const { database, outbox } = this.options
-    if (this.#endpoints.size === 0) return
+    const served = this.#shards.flatMap(({ apps }) => [...apps.values()])
+    if (served.length === 0) return
     const heads = await database.read((db) => outbox.heads(db))
-    for (const { apps } of this.#shards)
-      for (const [appId, run] of apps) {
-        const head = heads.get(appId) ?? 0
-        if ([...run.runs.values()].some((each) => each.hasWork(head))) run.run()
-        await this.#save(run)
-      }
+    for (const app of served) {
+      const head = heads.get(app.appId) ?? 0
+      if ([...app.runs.values()].some((each) => each.hasWork(head))) app.run()
+    }
+    await this.#save(served.flatMap(({ runs }) => [...runs.values()]))
   }
 
-  async #save({ appId, runs }: AppRun): Promise<void> {
-    try {
-      for (const run of runs.values()) await run.save()
-    } catch (error) {
-      this.options.observer.failed(appId, error)
-    }
+  /** Stores the progress of endpoints that this node still serves. */
+  async #save(runs: readonly EndpointRun[]): Promise<void> {
+    const { database, endpoints, observer } = this.options
+    const changed = runs.flatMap((run) => {
+      const { progress, endpoint } = run
+      const isServed = this.#shardOf(endpoint.appId).lease.isHeld
+      return progress !== null && isServed ? [{ run, progress, key: endpoint }] : []
+    })
+    for (const part of chunksOf(changed, savedTogether))
+      try {
+        const rows = part.map(({ key, progress }) => ({ key, ...progress }))
+        await database.transaction((tx) => endpoints.saveProgress(tx, rows))
+        for (const { run, progress } of part) run.saved(progress)
+      } catch (error) {
+        observer.failed('', error)
+      }
   }
 
   #shardOf(appId: string): Shard {

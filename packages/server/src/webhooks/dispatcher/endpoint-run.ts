@@ -1,4 +1,8 @@
-import type { EndpointStore } from '../../domain/webhooks/endpoints/endpoint-store.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  EndpointProgress,
+  EndpointStore,
+} from '../../domain/webhooks/endpoints/endpoint-store.js'
 import type { Database } from '../../db/database.js'
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
 import type { LoggedEvents } from '../../domain/events/logged-events.js'
@@ -17,7 +21,8 @@ import {
 import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-event-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { SendResult, WebhookSender } from '../sender.js'
-import { EndpointRunner } from './endpoint-runner.js'
+import { EndpointRunner, type RunnerState } from './endpoint-runner.js'
+import type { MemoryBudget } from './memory-budget.js'
 
 /** Reports of the dispatcher, for the log and metrics. */
 export interface DispatchObserver {
@@ -45,6 +50,8 @@ export interface EndpointRunOptions {
   readonly drained: (appId: string) => void
   /** Tests whether this node serves the application. */
   readonly isServed: (appId: string) => boolean
+  /** The events in memory of all endpoints of this node. */
+  readonly budget: MemoryBudget
   readonly clock: Clock
   readonly observer: DispatchObserver
 }
@@ -58,6 +65,8 @@ export interface EventPage {
 
 /** A replay goes on while fewer events wait. */
 const maxReplayed = 2_000
+/** Messages that have been in memory for longer are read again before they are sent. */
+const freshMs = 2_000
 
 /** One endpoint on this node: its runner with the database and the sender. */
 export class EndpointRun {
@@ -66,27 +75,19 @@ export class EndpointRun {
   #savedPosition: number
   #savedHealth: EndpointHealth
   #replay: Replay | null
+  #replaying: Promise<void> | null = null
+  readonly #readAt = new WeakMap<LoggedEvent, number>()
 
-  private constructor(
+  constructor(
     readonly endpoint: Endpoint,
-    runner: (run: EndpointRun) => EndpointRunner,
+    { waiting, dead }: Pick<RunnerState, 'waiting' | 'dead'>,
     private readonly options: EndpointRunOptions,
   ) {
-    this.#savedPosition = endpoint.position
-    this.#savedHealth = endpoint.health
-    this.#replay = endpoint.replay
-    this.runner = runner(this)
-  }
-
-  /** Loads the events that wait. */
-  static async open(endpoint: Endpoint, options: EndpointRunOptions): Promise<EndpointRun> {
-    const { database, waiting } = options
     const { position, health } = endpoint
-    const [places, dead] = await database.read((db) =>
-      Promise.all([waiting.listWaiting(db, endpoint), waiting.listDead(db, endpoint, position)]),
-    )
-    const state = { position, health, waiting: places, dead }
-    return new EndpointRun(endpoint, (run) => new EndpointRunner(state, run.#ports()), options)
+    this.#savedPosition = position
+    this.#savedHealth = health
+    this.#replay = endpoint.replay
+    this.runner = new EndpointRunner({ position, health, waiting, dead }, this.#ports())
   }
 
   /** Tests whether there is something to read, to send or to replay. */
@@ -97,17 +98,21 @@ export class EndpointRun {
   /** Takes events of the log; leaves out those that the endpoint does not want. */
   offer(events: readonly LoggedEvent[], readTo: number): void {
     const wanted = events.filter((event) => wantsEvent(this.endpoint, event))
+    const now = this.options.clock.now()
+    for (const event of wanted) this.#readAt.set(event, now)
     this.runner.offer(wanted, readTo)
   }
 
-  /** Stores position and health if they have changed. */
-  async save(): Promise<void> {
+  /** Returns position and health if they have changed since they were stored; null: they have not. */
+  get progress(): EndpointProgress | null {
     const { position, health } = this.runner
-    if (position === this.#savedPosition && health === this.#savedHealth) return
-    const { database, endpoints, observer } = this.options
-    await database.statement((tx) =>
-      endpoints.saveProgress(tx, this.endpoint, { position, health }),
-    )
+    const isSaved = position === this.#savedPosition && health === this.#savedHealth
+    return isSaved ? null : { position, health }
+  }
+
+  /** Notes progress that is stored. */
+  saved({ position, health }: EndpointProgress): void {
+    const { observer } = this.options
     if (health.failures > 0 && health.failures !== this.#savedHealth.failures)
       observer.down(this.endpoint, health)
     if (health.failures === 0 && this.#savedHealth.failures > 0) observer.up(this.endpoint)
@@ -120,15 +125,24 @@ export class EndpointRun {
     return this.#replay !== null
   }
 
+  /** Continues a replay. Resolves when it is over, or enough events wait. */
+  replay(read: (after: number) => Promise<EventPage | null>): Promise<void> {
+    this.#replaying ??= this.#runReplay(read).finally(() => {
+      this.#replaying = null
+    })
+    return this.#replaying
+  }
+
   /**
    * Stores some events of a replay as waiting ones, if few wait.
    *
    * @param read returns the events of the next rows, and the last position of these; null at the end
    */
-  async replay(read: (after: number) => Promise<EventPage | null>): Promise<void> {
+  async #runReplay(read: (after: number) => Promise<EventPage | null>): Promise<void> {
     const { database, endpoints, waiting } = this.options
     while (this.#replay !== null && this.runner.waiting < maxReplayed && !this.runner.isStopped) {
-      const { position, until, kinds, key } = this.#replay
+      const before: Replay = this.#replay
+      const { position, until, kinds, key } = before
       const page = position < until ? await read(position) : null
       const events = (page?.events ?? []).filter(
         (event) =>
@@ -143,19 +157,32 @@ export class EndpointRun {
           events.map((event) => this.#toStored(event)),
           joined,
         )
-      this.#replay = page === null ? null : { ...this.#replay, position: page.readTo }
-      const { appId, endpointId } = this.endpoint
-      await database.transaction((tx) =>
-        endpoints.update(tx, { appId, endpointId }, { replay: this.#replay }),
+      const after = page === null ? null : { ...before, position: page.readTo }
+      const isMoved = await database.statement((tx) =>
+        endpoints.moveReplay(tx, this.endpoint, before, after),
       )
+      // Another replay has replaced this one; the next look at the endpoint begins it.
+      this.#replay = isMoved ? after : null
       this.runner.adopt(events.map((event) => ({ ...placeOf(event), attempts: 0, nextAt: 0 })))
     }
   }
 
-  /** Ends requests in flight. */
-  stop(): void {
+  /**
+   * Ends requests in flight. Resolves when nothing is sent, read or stored any more.
+   * @param graceMs time in which requests in flight may end
+   */
+  async stop(graceMs = 0): Promise<void> {
+    const drained = this.runner.drain()
+    if (graceMs > 0) {
+      const grace = new AbortController()
+      const time = sleep(graceMs, undefined, { signal: grace.signal, ref: false }).catch(() => {})
+      await Promise.race([drained, time])
+      grace.abort()
+    }
     this.runner.stop()
     this.#ended.abort()
+    await drained
+    await this.#replaying?.catch(() => {})
   }
 
   #ports(): ConstructorParameters<typeof EndpointRunner>[1] {
@@ -166,6 +193,7 @@ export class EndpointRun {
       batchSize: endpoint.format === 'callback' ? 1 : endpoint.batchSize,
       now: () => clock.now(),
       random: Math.random,
+      budget: this.options.budget,
       send: (some, attempt) => this.#send(some, attempt),
       add: (some, attempt) =>
         waiting.add(
@@ -200,28 +228,55 @@ export class EndpointRun {
     const { endpoint } = this
     const { sender, secretsOf, clock, attempted, isServed, observer } = this.options
     if (!isServed(endpoint.appId)) {
-      this.stop()
+      // The runner ends before it can store anything.
+      this.runner.stop()
       throw new Error('another node serves the application')
     }
+    const fresh = await this.#fresh(events)
+    if (fresh.length === 0) return leftOut
     const at = clock.now()
     const { url, format, timeoutMs, batchSize } = endpoint
     const secrets = secretsOf(endpoint)
     const target = { url, format, isBatch: batchSize > 1, secrets, timeoutMs }
-    const result = await sender.send(target, events, this.#ended.signal)
-    const [first] = events
+    const result = await sender.send(target, fresh, this.#ended.signal)
+    const [first] = fresh
     if (first && !this.#ended.signal.aborted) {
       const { appId, endpointId } = endpoint
       const { id, kind, key } = first
-      observer.sent(endpoint, result, events.length)
+      observer.sent(endpoint, result, fresh.length)
       attempted({
         ...result,
         ...{ appId, endpointId, at, attempt, nextAt: 0 },
-        events: events.length,
+        events: fresh.length,
         first: { id, kind, key },
       })
     }
     return result
   }
+
+  /** Reads events again that have been in memory for long. Messages that are gone by now are left out. */
+  async #fresh(some: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
+    const { events, clock } = this.options
+    const oldest = clock.now() - freshMs
+    const isOld = (event: LoggedEvent) => (this.#readAt.get(event) ?? oldest) < oldest
+    if (!some.some(isOld)) return some
+    const read = some.map(async (event) => {
+      if (!isOld(event)) return event
+      const payload = await events.ofStored(event.appId, event.kind, events.toStored(event))
+      return payload && { ...event, payload }
+    })
+    return (await Promise.all(read)).filter((event) => event !== null)
+  }
+}
+
+/** The result for events that are gone. */
+const leftOut: SendResult = {
+  outcome: 'delivered',
+  status: 0,
+  durationMs: 0,
+  error: '',
+  answer: '',
+  retryAfterMs: null,
 }
 
 function placeOf({

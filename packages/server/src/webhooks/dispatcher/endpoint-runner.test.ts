@@ -5,6 +5,7 @@ import { newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import type { EventPlace, FailedAttempt } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
 import { EndpointRunner } from './endpoint-runner.js'
+import { MemoryBudget } from './memory-budget.js'
 
 const minute = 60_000
 
@@ -23,6 +24,7 @@ interface Request {
 interface WorldOptions {
   readonly concurrency?: number
   readonly batchSize?: number
+  readonly budget?: MemoryBudget
 }
 
 function eventOf(position: number, key: string, place = 1): LoggedEvent {
@@ -80,6 +82,7 @@ class World {
         batchSize: this.options.batchSize ?? 1,
         now: () => this.time,
         random: () => 0,
+        budget: this.options.budget ?? new MemoryBudget(1e9),
         send: (events, attempt) => this.#send(events, attempt),
         add: async (events, attempt) => {
           this.#useStore(runner)
@@ -392,6 +395,100 @@ describe('an endpoint that is down', () => {
     expect(world.runner.readTo).toBe(1_000)
     await world.finish()
     expect(new Set(world.delivered).size).toBe(3_000)
+  })
+})
+
+describe('a failure of the database', () => {
+  it('pauses the endpoint for a second, and counts no failure of the endpoint', async () => {
+    const world = new World()
+    world.append('a', 'b')
+    await world.read()
+    world.isStoreBroken = true
+    await world.answerAll(() => 'refused')
+    expect(world.failures.length).toBeGreaterThan(0)
+    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.runner.health).toMatchObject({ failures: 0, retryAt: 0 })
+    expect(world.runner.position).toBe(0)
+    world.isStoreBroken = false
+    await world.pass(1_000)
+    await world.read()
+    await world.answerAll(() => 'delivered')
+    expect(world.firstDeliveries).toEqual(['evt_app_1_1', 'evt_app_2_1'])
+  })
+})
+
+describe('the memory of an endpoint', () => {
+  it('gets no more events while the events of the node exceed their bound, and reads on when it has none left', async () => {
+    const budget = new MemoryBudget(1_000)
+    const world = new World({ budget })
+    world.append('a', 'b', 'c', 'd', 'e')
+    await world.read(4)
+    expect(budget.isSpent).toBe(true)
+    expect(world.runner.wantsEvents).toBe(false)
+    budget.hold(1_000_000)
+    await world.answerAll(() => 'delivered')
+    expect(world.runner.wantsEvents).toBe(true)
+    budget.hold(-1_000_000)
+    await world.finish()
+    expect(world.delivered).toHaveLength(5)
+    expect(budget.isSpent).toBe(false)
+  })
+
+  it('is free after a stop', async () => {
+    const budget = new MemoryBudget(100)
+    const world = new World({ budget })
+    world.append('a')
+    await world.read()
+    expect(budget.isSpent).toBe(true)
+    world.runner.stop()
+    expect(budget.isSpent).toBe(false)
+  })
+
+  it('a batch ends before it exceeds a MiB; a single larger event is sent alone', async () => {
+    const world = new World({ batchSize: 100 })
+    world.append('a', 'a', 'a', 'a')
+    for (const [index, event] of world.log.entries())
+      world.log[index] = { ...event, payload: { content: 'x'.repeat(index === 3 ? 2e6 : 4e5) } }
+    await world.read()
+    const sizes: number[] = []
+    while (world.pending.length > 0) {
+      sizes.push(world.pending[0]?.events.length ?? 0)
+      await world.answer('delivered')
+    }
+    expect(sizes).toEqual([2, 1, 1])
+  })
+})
+
+describe('events.missed', () => {
+  it('is delivered before anything that follows is read', async () => {
+    const world = new World()
+    world.append('app', 'a', 'b')
+    world.log[0] = { ...(world.log[0] as LoggedEvent), kind: 'events.missed' }
+    await world.read(1)
+    expect(world.runner.wantsEvents).toBe(false)
+    await world.answer('delivered')
+    expect(world.runner.wantsEvents).toBe(true)
+    await world.finish()
+    expect(world.delivered).toEqual(['evt_app_1_1', 'evt_app_2_1', 'evt_app_3_1'])
+  })
+})
+
+describe('a runner that drains', () => {
+  it('begins no more requests, and ends when those in flight have their answers', async () => {
+    const world = new World({ concurrency: 1 })
+    world.append('a', 'b')
+    await world.read()
+    let isDrained = false
+    const drained = world.runner.drain().then(() => {
+      isDrained = true
+    })
+    await settled()
+    expect(isDrained).toBe(false)
+    await world.answer('delivered')
+    await drained
+    expect(world.delivered).toEqual(['evt_app_1_1'])
+    expect(world.pending).toEqual([])
+    expect(world.runner.position).toBe(1)
   })
 })
 

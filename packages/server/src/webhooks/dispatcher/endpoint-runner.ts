@@ -1,4 +1,4 @@
-import type { LoggedEvent } from '../../domain/events/logged-event.js'
+import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import type { EndpointHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import {
   type EventPlace,
@@ -9,6 +9,7 @@ import {
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
 import { Lanes, type Load } from './lanes.js'
+import type { MemoryBudget } from './memory-budget.js'
 import { endpointDelay, eventDelay, maxFailingMs, maxRefusals, type Random } from './retry-rules.js'
 
 /** Stored state of an endpoint when its runner starts. */
@@ -28,6 +29,8 @@ export interface RunnerOptions {
   /** Current time, milliseconds since 1970. */
   readonly now: () => number
   readonly random: Random
+  /** The events in memory of all endpoints of this node. */
+  readonly budget: MemoryBudget
   /** Sends one request. Rejects only for bugs and when the runner stops. */
   send(events: readonly LoggedEvent[], attempt: number): Promise<SendResult>
   /** Stores events that wait, or are dead; one that is stored already stays as it is. */
@@ -40,12 +43,18 @@ export interface RunnerOptions {
   disable(reason: 'gone' | 'failing'): void
   /** The runner was full, and takes events again. */
   drained(): void
-  /** Storing failed; the runner tries again at the next {@link EndpointRunner.tick}. */
+  /** The database failed. The runner pauses, and continues at a {@link EndpointRunner.tick} after that. */
   failed(error: unknown): void
 }
 
 const maxEvents = 1_000
 const lowWater = maxEvents / 2
+/** Bytes of the events in memory; a page may exceed them. */
+const maxBytes = 8 * 1024 * 1024
+/** Bytes of the events of a request of more than one. */
+const maxRequestBytes = 1024 * 1024
+/** Pause after a failure of the database. */
+const pauseMs = 1_000
 /** Requests that must fail in a row before the endpoint counts as down, if so many keys are active. */
 const failingLanes = 3
 
@@ -56,7 +65,9 @@ const failingLanes = 3
 export class EndpointRunner {
   readonly #lanes = new Lanes()
   /** Events that were read and are neither delivered nor stored, in the order of the log. */
-  readonly #outstanding = new Map<string, EventPlace>()
+  readonly #outstanding = new Map<string, LoggedEvent>()
+  /** Bytes of the outstanding events. */
+  #bytes = 0
   /** Events after the position that need nothing more. */
   readonly #handled = new Map<string, EventPlace>()
   #pruneAt = maxEvents
@@ -67,7 +78,13 @@ export class EndpointRunner {
   /** Failures of requests since the last answer. */
   #failuresInRow = 0
   #isFull = false
+  /** A full runner takes events again when it has at most so many. */
+  #resumeAt = lowWater
+  #pausedUntil = 0
+  #isEnding = false
   #isStopped = false
+  /** Requests and storing in progress. */
+  readonly #work = new Set<Promise<void>>()
   /** Grows whenever the events in memory are forgotten. */
   #generation = 0
   #health: EndpointHealth
@@ -111,7 +128,7 @@ export class EndpointRunner {
   /** Tests whether the runner takes more events now. */
   get wantsEvents(): boolean {
     const isOverfull = this.#lanes.waiting + this.#joining.length >= maxWaiting
-    return !(this.#isStopped || this.#isDown || this.#isFull || isOverfull)
+    return !(this.#isEnding || this.#isAtRest || this.#isFull || isOverfull)
   }
 
   /** Tests whether there is nothing to do without new events. */
@@ -124,15 +141,24 @@ export class EndpointRunner {
    * @param readTo position of the last row that was read
    */
   offer(events: readonly LoggedEvent[], readTo: number): void {
-    if (this.#isStopped || this.#isDown) return
+    if (this.#isEnding || this.#isAtRest) return
     for (const event of events) {
       if (this.#handled.has(idOf(event))) continue
       this.#outstanding.set(idOf(event), event)
+      this.#hold(sizeOf(event))
       if (this.#lanes.isBlocked(event.key)) this.#joining.push(event)
       else this.#lanes.push(event)
     }
     this.#readTo = readTo
-    this.#isFull = this.#outstanding.size >= maxEvents
+    // The receiver knows what is missing before it gets anything that follows.
+    const hasMissed = events.some(({ kind }) => kind === 'events.missed')
+    const isFull =
+      hasMissed ||
+      this.#outstanding.size >= maxEvents ||
+      this.#bytes >= maxBytes ||
+      this.options.budget.isSpent
+    this.#resumeAt = hasMissed ? 0 : lowWater
+    this.#isFull = this.#outstanding.size > 0 && isFull
     this.#run()
   }
 
@@ -148,9 +174,23 @@ export class EndpointRunner {
     this.#run()
   }
 
+  /** Begins no more requests. Resolves when those in flight have ended and their results are stored. */
+  async drain(): Promise<void> {
+    this.#isEnding = true
+    while (this.#work.size > 0) await Promise.all(this.#work)
+  }
+
   /** Sends nothing more; results that still arrive change nothing. */
   stop(): void {
+    if (this.#isStopped) return
+    this.#hold(-this.#bytes)
+    this.#isEnding = true
     this.#isStopped = true
+  }
+
+  /** Tests whether the endpoint is down, or the database has failed a moment ago. */
+  get #isAtRest(): boolean {
+    return this.#isDown || this.#pausedUntil > this.options.now()
   }
 
   get #isDown(): boolean {
@@ -163,15 +203,21 @@ export class EndpointRunner {
   }
 
   #run(): void {
-    void this.#storeJoining()
+    if (this.#joining.length > 0 && !this.#isJoining) this.#track(this.#storeJoining())
     const { concurrency, batchSize } = this.options
     const limit = this.#isProbing ? Math.min(failingLanes, concurrency) : concurrency
-    while (!this.#isStopped && !this.#isDown && this.#inFlight < limit) {
-      const load = this.#lanes.take(this.#isProbing ? 1 : batchSize)
+    const most = { events: this.#isProbing ? 1 : batchSize, bytes: maxRequestBytes }
+    while (!this.#isEnding && !this.#isAtRest && this.#inFlight < limit) {
+      const load = this.#lanes.take(most)
       if (load === null) return
       this.#inFlight++
-      void this.#send(load)
+      this.#track(this.#send(load))
     }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#work.add(work)
+    void work.finally(() => this.#work.delete(work))
   }
 
   async #send(load: Load): Promise<void> {
@@ -179,9 +225,7 @@ export class EndpointRunner {
       if (load.kind === 'events') await this.#sendEvents(load.events)
       else await this.#sendWaiting(load.waiting)
     } catch (error) {
-      if (!this.#isStopped) this.options.failed(error)
-      // Events of the request that are in memory are read again from the position.
-      this.#goDown(this.options.now(), null)
+      if (!this.#isStopped) this.#pause(error)
     } finally {
       this.#inFlight--
       this.#lanes.release(load)
@@ -254,16 +298,35 @@ export class EndpointRunner {
     const delay = endpointDelay(failures, { isDoubtful, random: this.options.random })
     this.#health = { ...this.#health, failures, retryAt: now + (retryAfterMs ?? delay) }
     this.#failuresInRow = 0
+    this.#forget()
+  }
+
+  /** The database failed, which says nothing about the endpoint. */
+  #pause(error: unknown): void {
+    this.options.failed(error)
+    this.#pausedUntil = this.options.now() + pauseMs
+    this.#forget()
+  }
+
+  /** Forgets the events in memory; they are read again from the position. */
+  #forget(): void {
     this.#generation++
     this.#readTo = this.position
     this.#outstanding.clear()
+    this.#hold(-this.#bytes)
     this.#joining = []
     this.#lanes.clear()
     this.#isFull = false
   }
 
+  #hold(bytes: number): void {
+    if (this.#isStopped) return
+    this.#bytes += bytes
+    this.options.budget.hold(bytes)
+  }
+
   #disable(reason: 'gone' | 'failing'): false {
-    this.#isStopped = true
+    this.stop()
     this.options.disable(reason)
     return false
   }
@@ -275,13 +338,23 @@ export class EndpointRunner {
   }
 
   /** An event needs nothing more of the reader. */
-  #handle(event: EventPlace): void {
+  #handle(event: LoggedEvent): void {
+    const { position, place } = event
+    const outstanding = this.#outstanding.get(idOf(event))
+    if (outstanding) this.#hold(-sizeOf(outstanding))
     this.#outstanding.delete(idOf(event))
-    this.#handled.set(idOf(event), event)
+    this.#handled.set(idOf(event), { position, place })
     if (this.#handled.size >= this.#pruneAt) this.#prune()
-    if (!this.#isFull || this.#outstanding.size > lowWater) return
+    if (!this.#isFull || !this.#hasRoom) return
     this.#isFull = false
     this.options.drained()
+  }
+
+  /** Tests whether a full runner takes events again. */
+  get #hasRoom(): boolean {
+    const { size } = this.#outstanding
+    const isBelow = this.#bytes <= maxBytes / 2 && !this.options.budget.isSpent
+    return size === 0 || (size <= this.#resumeAt && isBelow)
   }
 
   #prune(): void {
@@ -297,7 +370,7 @@ export class EndpointRunner {
 
   /** Stores events whose keys are blocked, a part at a time. */
   async #storeJoining(): Promise<void> {
-    if (this.#isJoining || this.#joining.length === 0 || this.#isStopped) return
+    if (this.#isStopped) return
     this.#isJoining = true
     const events = this.#joining.splice(0, lowWater)
     try {
@@ -307,8 +380,7 @@ export class EndpointRunner {
         this.#join(this.#lanes.wait(waitingPlace(event, joined)))
       }
     } catch (error) {
-      this.options.failed(error)
-      this.#joining.unshift(...events)
+      if (!this.#isStopped) this.#pause(error)
       return
     } finally {
       this.#isJoining = false

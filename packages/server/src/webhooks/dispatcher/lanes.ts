@@ -1,5 +1,5 @@
 /** The events of one endpoint in memory, in a lane for each key. */
-import type { LoggedEvent } from '../../domain/events/logged-event.js'
+import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import type { EventPlace, WaitingPlace } from '../../domain/webhooks/waiting/waiting-event.js'
 
 interface Lane {
@@ -65,8 +65,13 @@ export class Lanes {
     const { key } = waiting
     const lane = this.#lane(key)
     const after = lane.waiting.findLastIndex((each) => comparePlaces(each, waiting) < 0)
-    lane.waiting.splice(after + 1, 0, waiting)
-    this.#waiting++
+    const next = lane.waiting[after + 1]
+    // One that was read again, or is replayed, may wait already.
+    const isNew = next === undefined || comparePlaces(next, waiting) !== 0
+    if (isNew) {
+      lane.waiting.splice(after + 1, 0, waiting)
+      this.#waiting++
+    }
     lane.alone = 0
     const joining = lane.queue.splice(0)
     this.#update(key)
@@ -90,11 +95,12 @@ export class Lanes {
    * Takes the content of the next request, and makes its lanes busy. Each lane gives its events in
    * order.
    *
-   * @param max events in a request, at most
+   * @param max events in a request, at most, and their bytes; a single event may have more
    * @returns null when nothing can be sent now
    */
-  take(max: number): Load | null {
+  take(max: { readonly events: number; readonly bytes: number }): Load | null {
     const events: LoggedEvent[] = []
+    let bytes = 0
     for (const key of this.#ready) {
       const lane = this.#lane(key)
       const [first] = lane.waiting
@@ -109,9 +115,14 @@ export class Lanes {
         this.#setBusy(key, true)
         return { kind: 'events', events: lane.queue.splice(0, 1) }
       }
-      this.#setBusy(key, true)
-      events.push(...lane.queue.splice(0, max - events.length))
-      if (events.length >= max) break
+      for (const event of lane.queue.slice(0, max.events - events.length)) {
+        bytes += sizeOf(event)
+        if (bytes > max.bytes && events.length > 0) return { kind: 'events', events }
+        this.#setBusy(key, true)
+        events.push(event)
+        lane.queue.shift()
+      }
+      if (events.length >= max.events) break
     }
     return events.length === 0 ? null : { kind: 'events', events }
   }

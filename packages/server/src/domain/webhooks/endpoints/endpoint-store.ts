@@ -2,7 +2,7 @@ import type { Queryable, StatementTx, Tx } from '../../../db/database.js'
 import { type Selectable, sql } from '../../../db/kysely.js'
 import type { WebhookEndpointsTable } from '../../../db/schema.js'
 import { definedOnly } from '../../../lib/defined-only.js'
-import type { Endpoint, EndpointHealth, EndpointKey } from './endpoint-model.js'
+import type { Endpoint, EndpointHealth, EndpointKey, Replay } from './endpoint-model.js'
 
 /** The place and health of an endpoint, as its runner stores them. */
 export interface EndpointProgress {
@@ -57,11 +57,16 @@ export class EndpointStore {
 
   /** The time of the newest change of any endpoint, and the number of endpoints, by which changes are noticed. */
   async version(db: Queryable): Promise<string> {
-    const { count, updated } = await db
+    const { count, updated, sum } = await db
       .selectFrom('webhook_endpoints')
-      .select((eb) => [eb.fn.countAll().as('count'), eb.fn.max('updated_at').as('updated')])
+      .select((eb) => [
+        eb.fn.countAll().as('count'),
+        eb.fn.max('updated_at').as('updated'),
+        // The clock of a node may be behind the newest change of another one.
+        sql<number>`sum(updated_at % 1000003)`.as('sum'),
+      ])
       .executeTakeFirstOrThrow()
-    return `${count}/${updated}`
+    return `${count}/${updated}/${sum}`
   }
 
   /** The caller has locked the application. */
@@ -84,29 +89,49 @@ export class EndpointStore {
   }
 
   /**
-   * Stores progress. The position never moves back; health that was observed before the last update
-   * of the endpoint is dropped.
+   * Stores progress of enabled endpoints. Positions never move back; health that was observed before
+   * the last update of its endpoint is dropped.
    */
   async saveProgress(
-    tx: StatementTx,
-    { appId, endpointId, updatedAt }: EndpointKey & Pick<Endpoint, 'updatedAt'>,
-    { position, health }: EndpointProgress,
+    tx: Tx,
+    progress: readonly (EndpointProgress & {
+      readonly key: EndpointKey & Pick<Endpoint, 'updatedAt'>
+    })[],
   ): Promise<void> {
-    const unlessUpdated = (column: string, value: number) =>
-      sql<number>`case when updated_at = ${updatedAt} then ${value} else ${sql.ref(column)} end`
-    await tx
+    for (const { key, position, health } of progress) {
+      const unlessUpdated = (column: string, value: number) =>
+        sql<number>`case when updated_at = ${key.updatedAt} then ${value} else ${sql.ref(column)} end`
+      await tx
+        .updateTable('webhook_endpoints')
+        .set({
+          position: sql<number>`case when position < ${position} then ${position} else position end`,
+          failing_since: unlessUpdated('failing_since', health.failingSince),
+          failures: unlessUpdated('failures', health.failures),
+          retry_at: unlessUpdated('retry_at', health.retryAt),
+          last_success_at: unlessUpdated('last_success_at', health.lastSuccessAt),
+        })
+        .where('app_id', '=', key.appId)
+        .where('endpoint_id', '=', key.endpointId)
+        .where('state', '=', 'enabled')
+        .executeTakeFirst()
+    }
+  }
+
+  /** Moves a replay on. @returns false when another one has replaced it */
+  async moveReplay(
+    tx: StatementTx,
+    { appId, endpointId }: EndpointKey,
+    from: Replay,
+    to: Replay | null,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await tx
       .updateTable('webhook_endpoints')
-      .set({
-        position: sql<number>`case when position < ${position} then ${position} else position end`,
-        failing_since: unlessUpdated('failing_since', health.failingSince),
-        failures: unlessUpdated('failures', health.failures),
-        retry_at: unlessUpdated('retry_at', health.retryAt),
-        last_success_at: unlessUpdated('last_success_at', health.lastSuccessAt),
-      })
+      .set({ replay: replayText(to) })
       .where('app_id', '=', appId)
       .where('endpoint_id', '=', endpointId)
-      .where('state', '=', 'enabled')
+      .where('replay', '=', replayText(from))
       .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   /** Replaces the encrypted secrets if they are still `before`. */
@@ -177,11 +202,15 @@ function toRow<E extends Partial<Endpoint>>(endpoint: E): RowOf<E> {
     failures: health?.failures,
     retry_at: health?.retryAt,
     last_success_at: health?.lastSuccessAt,
-    replay: replay === undefined ? undefined : replay === null ? '' : JSON.stringify(replay),
+    replay: replay === undefined ? undefined : replayText(replay),
     created_at: same.createdAt,
     updated_at: same.updatedAt,
   }
   return definedOnly(members) as RowOf<E>
+}
+
+function replayText(replay: Replay | null): string {
+  return replay === null ? '' : JSON.stringify(replay)
 }
 
 /** A whole endpoint has a whole row. */
