@@ -82,8 +82,7 @@ export class AppRun {
     const readTo = Math.max(...ready.map(({ runner }) => runner.readTo))
     if (ready.length === 0 || this.#isStopped) return false
     const front = ready.filter(({ runner }) => runner.readTo === readTo)
-    for (const run of ready)
-      if (!front.includes(run)) this.#readFor(run, () => this.#catchUp(run))
+    for (const run of ready) if (!front.includes(run)) this.#readFor(run, () => this.#catchUp(run))
     return this.#offerPage(front, readTo)
   }
 
