@@ -100,6 +100,13 @@ export interface Operation<
   readonly socket: boolean | 'only'
   /** False: calls count against the limits of the caller, not against that of the application. */
   readonly countsForApp: boolean
+  /** A call may wait for an event. The wait ends when the caller has gone or the server stops. */
+  readonly waits: boolean
+  /**
+   * A list in `data`, whose entries are the lines of the answer for callers that accept
+   * `application/x-ndjson`; the last line has the other members. null: answers are JSON only.
+   */
+  readonly lines: string | null
   /** Texts that are stored once per entry of a list, which multiplies their cost; null: none. */
   readonly copied: readonly string[] | null
   /**
@@ -143,6 +150,8 @@ interface Definition<
   readonly takesFile?: Operation['takesFile']
   readonly socket?: Operation['socket']
   readonly countsForApp?: boolean
+  readonly waits?: boolean
+  readonly lines?: string
   readonly copied?: Operation['copied']
   readonly violationsOf?: Operation['violationsOf']
   readonly errorOf?: Operation['errorOf']
@@ -175,6 +184,8 @@ export function operation<
     takesFile: null,
     socket: true,
     countsForApp: true,
+    waits: false,
+    lines: null,
     copied: null,
     violationsOf: null,
     errorOf: null,

@@ -359,6 +359,7 @@ function successOf(operation: Operation, schemas: Record<string, JsonSchema>): O
           required: ['code', 'data', 'message'],
         },
       },
+      ...(operation.lines === null ? {} : { 'application/x-ndjson': { schema: {} } }),
     },
   }
 }

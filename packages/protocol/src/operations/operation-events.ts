@@ -246,5 +246,6 @@ export const eventsByOperation: Readonly<Record<string, OperationEvents>> = {
   'operator.webhook.list': read,
   'operator.webhook.attempts': read,
   'events.read': read,
+  'operator.events.read': read,
   'events.consumer.list': read,
 }

@@ -39,6 +39,7 @@ import { profileHandlers } from '../api/users/profile.js'
 import { registrationHandlers } from '../api/users/registration.js'
 import { settingsHandlers } from '../api/users/settings.js'
 import { webhookHandlers } from '../api/webhooks/endpoints.js'
+import { eventLogHandlers } from '../api/webhooks/log.js'
 import type { Handler } from '../pipeline/call.js'
 import type { Services } from './services.js'
 
@@ -47,6 +48,7 @@ export function createHandlers({
   apps,
   contacts,
   devices,
+  eventLog,
   files,
   groups,
   integrity,
@@ -61,6 +63,7 @@ export function createHandlers({
 }: Services): readonly Handler[] {
   return [
     ...webhookHandlers(webhooks),
+    eventLogHandlers({ apps: apps.apps, ...eventLog }),
     tokenHandlers(login),
     registrationHandlers(users),
     profileHandlers(users),

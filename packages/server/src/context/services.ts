@@ -11,6 +11,7 @@ import type { Domain } from './domain.js'
 import { createApps } from './domains/apps.js'
 import { createContacts } from './domains/contacts.js'
 import { createDeviceService, createDevices } from './domains/devices.js'
+import { createEventLog } from './domains/event-log.js'
 import { createFileCredentials, createFiles } from './domains/files.js'
 import { createGroups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
@@ -114,6 +115,7 @@ export function createDomains(
     certificates: pushCertificates,
   })
   const presence = createPresence(infrastructure)
+  const eventLog = createEventLog(infrastructure, { apps })
   const webhooks = createWebhooks(infrastructure, { config, apps, secretBox })
   const secret = createSecrets(infrastructure, {
     columns: [
@@ -135,6 +137,7 @@ export function createDomains(
     apps: createdApps,
     contacts,
     devices,
+    eventLog,
     files,
     groups,
     integrity,

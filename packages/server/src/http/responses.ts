@@ -45,15 +45,16 @@ export class Responses {
     this.#batcher = new ResponseBatcher(options.edge.connections)
   }
 
-  /** Writes the answer of an operation. */
+  /** Writes the answer of an operation. @param contentType of a success */
   reply(
     request: IncomingMessage,
     response: ServerResponse,
     reply: Reply<string> | DownloadReply<OpenedFile>,
     requestId: string,
+    contentType = jsonContentType,
   ): void {
     if (reply.kind === 'payload') {
-      const headers = ['content-type', jsonContentType, ...this.cors.headers(request)]
+      const headers = ['content-type', contentType, ...this.cors.headers(request)]
       this.write(request, response, { status: 200, headers, body: reply.encoded }, requestId)
     } else if (reply.kind === 'file') this.#file(request, response, reply, requestId)
     else this.failure(request, response, reply.error, { requestId })

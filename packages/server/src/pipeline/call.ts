@@ -37,6 +37,8 @@ interface CallSource extends ParameterSource {
   readonly baseUrl: string
   /** The session of the gateway in which the call came; absent on other transports. */
   readonly session?: Session
+  /** Aborted when the caller has gone; for operations that wait. */
+  readonly gone?: AbortSignal
 }
 
 /**
@@ -137,6 +139,17 @@ export function handleConnection<P, D, X, R extends CallerRule>(
   run: (
     params: P,
     context: CallContext<R> & { readonly connection: ClientConnection },
+  ) => Promise<Payload<D, X>>,
+): Handler {
+  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
+}
+
+/** Binds the code that answers an operation that waits. It answers at once when the signal is aborted. */
+export function handleWaiting<P, D, X, R extends CallerRule>(
+  operation: Operation<P, D, X, R>,
+  run: (
+    params: P,
+    context: CallContext<R> & { readonly signal: AbortSignal },
   ) => Promise<Payload<D, X>>,
 ): Handler {
   return { operation: operation as Operation, run: run as unknown as Handler['run'] }

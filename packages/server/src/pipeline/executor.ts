@@ -1,6 +1,7 @@
 import { AppError, type CallerRule, errorCatalogue, type Operation } from '@hermod/protocol'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import { Slots } from '../lib/concurrency/slots.js'
+import { stringifyJson } from '../lib/json.js'
 import { type MaybePromise, thenMaybe } from '../lib/maybe-promise.js'
 import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { type Allowance, unlimited } from './allowance.js'
@@ -50,6 +51,19 @@ export type WritePayload<Encoded> = (
 /** The envelope as JSON text. */
 export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payload)
 
+/**
+ * Returns the writer of a success as NDJSON.
+ * @param member the list in `data` whose entries become lines; a last line has the other members
+ */
+export function asLines(member: string): WritePayload<string> {
+  return ({ data }) => {
+    const { [member]: entries, ...rest } = data as Readonly<Record<string, unknown>>
+    return [...(entries as readonly unknown[]), rest]
+      .map((line) => `${stringifyJson(line)}\n`)
+      .join('')
+  }
+}
+
 /** The value itself, for callers in this process. */
 export const asValue: WritePayload<Payload> = (payload) => payload
 
@@ -95,6 +109,8 @@ export class Executor {
     maxWaiting: waitingLookUps,
     full: () => new AppError('unavailable', 'too many large look-ups'),
   })
+  /** The calls in progress of operations that wait. */
+  readonly #waits = new Set<AbortController>()
   #isDraining = false
   #running = 0
   #whenIdle: (() => void) | null = null
@@ -128,6 +144,7 @@ export class Executor {
     let allowance = unlimited
     let refundable = 0
     let slots: Slots | null = null
+    let wait: AbortController | null = null
     let reply: Reply<Encoded>
     let code = 200
     const end = () => {
@@ -159,6 +176,11 @@ export class Executor {
       }
       const context = contextOf(call, principal, allowance)
       if (extension?.context) Object.assign(context, extension.context)
+      if (operation.waits) {
+        wait = this.#beginWait()
+        const signals = call.gone ? [wait.signal, call.gone] : [wait.signal]
+        Object.assign(context, { signal: AbortSignal.any(signals) })
+      }
       const answer = await this.#run(compiled, params, context)
       const text = encoded(answer, compiled, write)
       reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
@@ -170,15 +192,17 @@ export class Executor {
       allowance.charge(-refundable)
     }
     slots?.leave()
+    if (wait !== null) this.#waits.delete(wait)
     this.#options.observer.finished(call, operation, code, timing.startedAt)
     if (reply.kind === 'payload' && extension?.keepOpen) extension.keepOpen(allowance, end)
     else end()
     return reply
   }
 
-  /** Refuses new calls with 503 and resolves when all calls in progress have ended. */
+  /** Refuses new calls with 503, ends all waits and resolves when all calls in progress have ended. */
   async drain(): Promise<void> {
     this.#isDraining = true
+    for (const wait of this.#waits) wait.abort()
     if (this.#running === 0) return
     await new Promise<void>((resolve) => {
       this.#whenIdle = resolve
@@ -229,6 +253,13 @@ export class Executor {
     const tokens = bodyCost(bytes)
     if (!copied) this.#options.limits.bodyArrived(call, principal, tokens)
     allowance.chargeBody(tokens)
+  }
+
+  #beginWait(): AbortController {
+    const wait = new AbortController()
+    if (this.#isDraining) wait.abort()
+    else this.#waits.add(wait)
+    return wait
   }
 
   async #enterLarge(): Promise<Slots> {

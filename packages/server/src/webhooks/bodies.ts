@@ -1,24 +1,9 @@
 /** Bodies of requests to endpoints. */
 import { contentType, meaningsOf } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import { type CursorScope, encodeCursor, placeAfter } from '../domain/events/event-cursor.js'
+import { eventBody } from '../domain/events/event-body.js'
 import type { LoggedEvent } from '../domain/events/logged-event.js'
 import { stringifyJson } from '../lib/json.js'
-
-/** Returns an event as receivers and readers of the log get it. */
-export function eventBody(event: LoggedEvent, epoch: string) {
-  const { id, kind, createdAt, payload, appId, key } = event
-  const scope: CursorScope = { epoch, appId }
-  return {
-    id,
-    type: kind,
-    timestamp: createdAt,
-    app_id: appId,
-    cursor: encodeCursor(scope, placeAfter(event)),
-    key,
-    data: payload,
-  }
-}
 
 /** Returns the body of the format `standard`: an event, or a list of events. */
 export function standardBody(

@@ -8,7 +8,7 @@ import {
 } from '../lib/outbound/outbound-client.js'
 import { callbackBody, standardBody } from './bodies.js'
 import type { SendResult, SendTarget, WebhookSender } from './sender.js'
-import { signatureHeaders } from './signature.js'
+import { signatureHeaders } from '../lib/secrets/webhook-signature.js'
 
 export interface HttpSenderOptions {
   readonly client: Pick<OutboundClient, 'post'>

@@ -1,5 +1,6 @@
 /** Cursors of the log of events, as callers keep them. */
 import { AppError } from '@hermod/protocol'
+import type { LoggedEvent } from './logged-event.js'
 
 /** A place in the log of an application. */
 export interface LogPlace {
@@ -19,8 +20,12 @@ export interface CursorScope {
 export const logStart: LogPlace = { position: 0, place: 0 }
 
 /** Returns the place after an event. */
-export function placeAfter({ position, place }: LogPlace): LogPlace {
-  return { position: position - 1, place }
+export function placeAfter({
+  position,
+  place,
+  isLast = false,
+}: Pick<LoggedEvent, 'position' | 'place' | 'isLast'>): LogPlace {
+  return isLast ? { position, place: 0 } : { position: position - 1, place }
 }
 
 /** Returns a place as the opaque text of the contract. */

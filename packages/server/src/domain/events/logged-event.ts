@@ -13,6 +13,8 @@ export interface LoggedEvent {
   readonly position: number
   /** The number of the event within its row, from 1. */
   readonly place: number
+  /** True: no event of its row follows it. Absent where that is not known. */
+  readonly isLast?: boolean
   /** Tells the messages of one row apart: the msg_id; "" = the only event of the row. */
   readonly name: string
   /** See eventKey of the protocol. */

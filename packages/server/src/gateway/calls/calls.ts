@@ -70,8 +70,9 @@ export class CallRunner {
     if (calls.running === 0 && calls.waiting.length === 0) connection.calls = null
   }
 
-  /** The connection closes: its waiting calls are not run, and answered so. */
+  /** The connection closes: its waiting calls are not run, and answered so; calls that wait for an event end. */
   refuseWaiting(connection: Connection): void {
+    connection.calls?.end()
     const error = new AppError('unavailable', 'the connection closes')
     for (const { frame } of connection.calls?.waiting.splice(0) ?? []) {
       this.#waitingBytes -= frame.bytes
@@ -128,6 +129,7 @@ export class CallRunner {
   #callOf(connection: Connection, frame: ReceivedCall, operation: Operation): Call {
     const { source, session, userAgent } = connection
     const { body } = operation
+    const gone = operation.waits ? connection.calls?.gone : undefined
     return {
       requestId: this.options.nextRequestId(),
       address: source.address,
@@ -141,6 +143,7 @@ export class CallRunner {
       },
       credentials: callCredentials(connection, frame),
       ...(session === null ? {} : { session }),
+      ...(gone === undefined ? {} : { gone }),
     }
   }
 }

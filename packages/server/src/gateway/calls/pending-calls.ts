@@ -11,4 +11,16 @@ export interface ReadyCall {
 export class PendingCalls {
   running = 0
   readonly waiting: ReadyCall[] = []
+  #gone: AbortController | undefined
+
+  /** Aborted when the connection closes. */
+  get gone(): AbortSignal {
+    this.#gone ??= new AbortController()
+    return this.#gone.signal
+  }
+
+  /** The connection closes. */
+  end(): void {
+    this.#gone?.abort()
+  }
 }

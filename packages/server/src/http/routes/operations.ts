@@ -12,7 +12,7 @@ import {
   type SignedFileRequest,
   type Upload,
 } from '../../pipeline/call.js'
-import { asEnvelope, type Executor } from '../../pipeline/executor.js'
+import { asEnvelope, asLines, type Executor } from '../../pipeline/executor.js'
 import { type DownloadReply, FileCalls } from '../../pipeline/file-calls.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
@@ -48,10 +48,13 @@ export function operationRoutes(options: OperationRoutesOptions): RouteFamily {
 function routeOf(options: OperationRoutesOptions, operation: Operation): Route {
   const { executor } = options
   if (operation.takesFile) return uploadRoute(options, operation, operation.takesFile.maxBytes)
-  if (!movesFiles(operation))
-    return operationRoute(options, operation, (_, call) =>
-      executor.execute(operation, call, asEnvelope),
+  if (!movesFiles(operation)) {
+    const { lines } = operation
+    const writeLines = lines === null ? asEnvelope : asLines(lines)
+    return operationRoute(options, operation, (request, call) =>
+      executor.execute(operation, call, wantsLines(request, operation) ? writeLines : asEnvelope),
     )
+  }
   const files = new FileCalls(executor)
   return operationRoute(
     options,
@@ -164,9 +167,24 @@ function answerer(
             credentials: credentialsOf(request, operation, query),
           }
         : { requestId, address, userAgent, baseUrl, query, body, principal }
-    const reply = await execute(request, call)
-    responses.reply(request, response, reply, requestId)
+    const reply = await execute(request, operation.waits ? withGone(call, response) : call)
+    const contentType = wantsLines(request, operation) ? linesContentType : undefined
+    responses.reply(request, response, reply, requestId, contentType)
   }
+}
+
+const linesContentType = 'application/x-ndjson'
+const acceptsLines = /(?:^|,)\s*application\/x-ndjson\s*(?:[;,]|$)/i
+
+/** Tests whether the answer is lines, see `lines` of the operation. */
+function wantsLines({ headers }: IncomingMessage, { lines }: Operation): boolean {
+  return lines !== null && acceptsLines.test(headers.accept ?? '')
+}
+
+function withGone(call: Call, response: ServerResponse): Call {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  return { ...call, gone: gone.signal }
 }
 
 /** Reads the credentials of a call from its headers, and from its query where the operation takes them there. */

@@ -1,4 +1,5 @@
 import { contactFixtures, messageFixtures, pushFixtures } from './walk-fixtures-contacts.js'
+import { eventFixtures } from './walk-fixtures-events.js'
 import { fileFixtures, groupFixtures } from './walk-fixtures-groups.js'
 import { operatorFixtures } from './walk-fixtures-operator.js'
 import { userFixtures } from './walk-fixtures-users.js'
@@ -12,4 +13,5 @@ export const fixtures = [
   ...groupFixtures,
   ...fileFixtures,
   ...operatorFixtures,
+  ...eventFixtures,
 ]

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { newSecret, secretFault, signatureHeaders } from './signature.js'
+import { newSecret, secretFault, signatureHeaders } from './webhook-signature.js'
 
 const content = () => ({
   id: 'evt_app_1',

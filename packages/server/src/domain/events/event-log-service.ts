@@ -1,0 +1,110 @@
+import { pause } from '../../lib/concurrency/pause.js'
+import type { ConsumerService, ConsumerSummary } from './consumer-service.js'
+import { decodeCursor, encodeCursor, type LogPlace } from './event-cursor.js'
+import type { EventWaits } from './event-waits.js'
+import type { LogFilter, LogPage, LogReader } from './log-reader.js'
+
+/** The place where a call begins to read. */
+export type LogStart =
+  | { readonly kind: 'cursor'; readonly cursor: string }
+  | { readonly kind: 'oldest' }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'consumer'; readonly name: string }
+
+export interface ReadRequest extends LogFilter {
+  readonly start: LogStart
+  /** The time to wait for an event while there is none. */
+  readonly waitMs: number
+}
+
+/** A page as callers read on from it. */
+export interface EventLogPage extends Omit<LogPage, 'next'> {
+  readonly cursor: string
+}
+
+/** A reader is woken by every commit; one that gets nothing of it reads again after this time. */
+const quietMs = 100
+
+/** The log of events of applications, for their readers. */
+export class EventLogService {
+  constructor(
+    private readonly options: {
+      readonly reader: LogReader
+      readonly waits: EventWaits
+      readonly consumers: ConsumerService
+      /** The epoch of the database. */
+      readonly epoch: () => string
+    },
+  ) {}
+
+  /** The epoch of the cursors. */
+  get epoch(): string {
+    return this.options.epoch()
+  }
+
+  /**
+   * Reads a page; waits for an event when there is none.
+   *
+   * @param signal ends the wait; the page is empty then
+   * @throws AppError event_cursor_invalid, event_consumer_limit_reached, too_many_event_readers
+   */
+  async read(
+    appId: string,
+    { start, waitMs, ...filter }: ReadRequest,
+    signal: AbortSignal,
+  ): Promise<EventLogPage> {
+    using wait = waitMs > 0 ? this.options.waits.enter(appId) : null
+    const endsAt = performance.now() + waitMs
+    let from = await this.#placeOf(appId, start)
+    for (let reads = 1; ; reads++) {
+      wait?.arm()
+      const { next, ...page } = await this.options.reader.read(appId, from, filter)
+      const isEmpty = page.events.length === 0 && page.missed === null && !page.hasMore
+      const leftMs = endsAt - performance.now()
+      if (!isEmpty || wait === null || leftMs <= 0 || signal.aborted)
+        return { ...page, cursor: this.#cursor(appId, next) }
+      from = next
+      if (reads > 1) await pause(Math.min(quietMs, leftMs), signal)
+      await wait.woken(leftMs, signal)
+    }
+  }
+
+  /**
+   * Moves a consumer to a cursor; one before its place changes nothing.
+   *
+   * @throws AppError event_cursor_invalid, event_consumer_not_found
+   */
+  async acknowledge(appId: string, name: string, cursor: string): Promise<void> {
+    const place = decodeCursor(cursor, { appId, epoch: this.epoch })
+    await this.options.consumers.acknowledge({ appId, name }, place)
+  }
+
+  /** Lists consumers by name, with their cursors. */
+  async listConsumers(appId: string): Promise<(ConsumerSummary & { readonly cursor: string })[]> {
+    const consumers = await this.options.consumers.list(appId)
+    return consumers.map((each) => ({ ...each, cursor: this.#cursor(appId, each.consumer) }))
+  }
+
+  /** @throws AppError event_consumer_not_found */
+  deleteConsumer(appId: string, name: string): Promise<void> {
+    return this.options.consumers.delete({ appId, name })
+  }
+
+  async #placeOf(appId: string, start: LogStart): Promise<LogPlace> {
+    const { reader, consumers } = this.options
+    switch (start.kind) {
+      case 'oldest':
+        return reader.oldest(appId)
+      case 'end':
+        return { position: await reader.head(appId), place: 0 }
+      case 'consumer':
+        return consumers.place({ appId, name: start.name })
+      case 'cursor':
+        return decodeCursor(start.cursor, { appId, epoch: this.epoch })
+    }
+  }
+
+  #cursor(appId: string, place: LogPlace): string {
+    return encodeCursor({ appId, epoch: this.epoch }, place)
+  }
+}

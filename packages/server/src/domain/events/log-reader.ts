@@ -1,0 +1,189 @@
+import { AppError } from '@hermod/protocol'
+import type { EventKind } from '@hermod/protocol/events'
+import type { Database } from '../../db/database.js'
+import { stringifyJson } from '../../lib/json.js'
+import type { OutboxReader, OutboxRow } from '../../outbox/outbox-reader.js'
+import { maxPageBytes } from '../paging.js'
+import { type LogPlace, placeAfter } from './event-cursor.js'
+import type { LoggedEvent } from './logged-event.js'
+import type { LoggedEvents } from './logged-events.js'
+
+/** Choice of the events of a page. */
+export interface LogFilter {
+  /** Empty: all. */
+  readonly kinds: ReadonlySet<EventKind>
+  /** "" = all. */
+  readonly key: string
+  readonly limit: number
+}
+
+/** Rows that were deleted before they were read. */
+export interface MissedRows {
+  readonly first: number
+  readonly last: number
+  /** The time of the first row after them, milliseconds since 1970; 0: none. */
+  readonly until: number
+}
+
+/** A part of the log. */
+export interface LogPage {
+  readonly events: readonly LoggedEvent[]
+  /** The place after everything that the page has or leaves out. */
+  readonly next: LogPlace
+  readonly hasMore: boolean
+  /** They come before the events. */
+  readonly missed: MissedRows | null
+}
+
+const maxRows = 10_000
+const rowsPerRead = 500
+/** Messages that are read at once: a bound on memory. */
+const messagesPerRead = 100
+/** Bytes of an event around its payload, at most. */
+const frameBytes = 512
+
+/** Reads pages of the log. */
+export class LogReader {
+  constructor(
+    private readonly options: {
+      readonly database: Database
+      readonly outbox: Pick<OutboxReader, 'head' | 'listAfter' | 'listOldest'>
+      readonly events: Pick<LoggedEvents, 'count' | 'mayHaveKey' | 'ofRow'>
+    },
+  ) {}
+
+  /** Returns the place before the oldest row that is kept. */
+  async oldest(appId: string): Promise<LogPlace> {
+    const { database, outbox } = this.options
+    // The head is read first: rows that it does not count come after it.
+    const head = await this.head(appId)
+    const [row] = await database.read((db) => outbox.listOldest(db, appId, 1))
+    return { position: row ? row.position - 1 : head, place: 0 }
+  }
+
+  /** Returns the position of the last row; 0: none. */
+  async head(appId: string): Promise<number> {
+    const { database, outbox } = this.options
+    return database.read((db) => outbox.head(db, appId))
+  }
+
+  /** @throws AppError event_cursor_invalid for a place after the end of the log */
+  async requireReached(appId: string, { position, place }: LogPlace): Promise<number> {
+    const head = await this.head(appId)
+    const lastRow = place === 0 ? position : position + 1
+    if (lastRow <= head) return head
+    throw new AppError(
+      'event_cursor_invalid',
+      'it is after the end of the log: an older state of the database was restored without a new epoch; read from the start',
+    )
+  }
+
+  /**
+   * Looks at 10,000 rows at most.
+   *
+   * @throws AppError event_cursor_invalid for a place after the end of the log
+   */
+  async read(appId: string, from: LogPlace, filter: LogFilter): Promise<LogPage> {
+    const page = new PageBuilder(from, filter)
+    for (let rowsLeft = maxRows; rowsLeft > 0; ) {
+      const count = Math.min(rowsPerRead, rowsLeft)
+      let rows = await this.#listAfter(appId, page.next.position, count)
+      if (rows.length === 0 && page.next === from) {
+        const head = await this.requireReached(appId, from)
+        if (head > from.position) rows = await this.#listAfter(appId, from.position, count)
+        if (head > from.position && rows.length === 0) page.skipTo(head + 1, 0)
+      }
+      const [first] = rows
+      if (!first) return page.end(false)
+      if (first.position > page.next.position + 1) {
+        // Rows were deleted during the call; the next one reports them.
+        if (page.next !== from) return page.end(true)
+        page.skipTo(first.position, first.createdAt)
+      }
+      if (!(await this.#addRows(appId, rows, page))) return page.end(true)
+      if (rows.length < count) return page.end(false)
+      rowsLeft -= rows.length
+    }
+    return page.end((await this.head(appId)) > page.next.position)
+  }
+
+  async #listAfter(appId: string, position: number, limit: number): Promise<OutboxRow[]> {
+    const { database, outbox } = this.options
+    return database.read((db) => outbox.listAfter(db, appId, position, limit))
+  }
+
+  /** @returns false when the page is full */
+  async #addRows(appId: string, rows: readonly OutboxRow[], page: PageBuilder): Promise<boolean> {
+    for (const group of this.#groups(rows, page.filter)) {
+      const read = await Promise.all(
+        group.map(({ row, isWanted }) => (isWanted ? this.options.events.ofRow(appId, row) : [])),
+      )
+      for (const [index, { row }] of group.entries())
+        if (!page.add(row.position, read[index] ?? [])) return false
+    }
+    return true
+  }
+
+  /** Divides rows so that few messages are read at once. */
+  *#groups(rows: readonly OutboxRow[], { kinds, key }: LogFilter) {
+    const { events } = this.options
+    let group: { readonly row: OutboxRow; readonly isWanted: boolean }[] = []
+    let messages = 0
+    for (const row of rows) {
+      const isWanted =
+        (kinds.size === 0 || kinds.has(row.kind)) && (key === '' || events.mayHaveKey(row, key))
+      const count = isWanted ? events.count(row) : 0
+      if (messages > 0 && messages + count > messagesPerRead) {
+        yield group
+        group = []
+        messages = 0
+      }
+      group.push({ row, isWanted })
+      messages += count
+    }
+    if (group.length > 0) yield group
+  }
+}
+
+/** Collects the events of a page until it is full. */
+class PageBuilder {
+  next: LogPlace
+  readonly #events: LoggedEvent[] = []
+  #bytes = 0
+  #missed: MissedRows | null = null
+
+  constructor(
+    from: LogPlace,
+    readonly filter: LogFilter,
+  ) {
+    this.next = from
+  }
+
+  /** The rows before a position are gone. @param until the time of that row; 0: there is none */
+  skipTo(position: number, until: number): void {
+    this.#missed = { first: this.next.position + 1, last: position - 1, until }
+    this.next = { position: position - 1, place: 0 }
+  }
+
+  /** Adds the events of the next row. @returns false when the page is full before its end */
+  add(position: number, events: readonly LoggedEvent[]): boolean {
+    const { kinds, key, limit } = this.filter
+    const { place: readPlace } = this.next
+    for (const event of events) {
+      if (event.place <= readPlace) continue
+      if (kinds.size > 0 && !kinds.has(event.kind as EventKind)) continue
+      if (key !== '' && event.key !== key) continue
+      if (this.#events.length === limit) return false
+      this.#bytes += Buffer.byteLength(stringifyJson(event.payload)) + frameBytes
+      if (this.#bytes > maxPageBytes && this.#events.length > 0) return false
+      this.#events.push(event)
+      this.next = placeAfter(event)
+    }
+    this.next = { position, place: 0 }
+    return true
+  }
+
+  end(hasMore: boolean): LogPage {
+    return { events: this.#events, next: this.next, hasMore, missed: this.#missed }
+  }
+}
