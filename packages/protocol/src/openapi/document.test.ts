@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lookUp, nodesOf } from '../../test/document-nodes.js'
 import { errorCatalogue } from '../errors.js'
+import { committedKinds } from '../events/index.js'
 import { operations, sendMessage } from '../operations/index.js'
 import * as resources from '../resources/index.js'
 import { type OpenApiOperation, openApiDocument } from './document.js'
@@ -32,6 +33,30 @@ describe('the OpenAPI document', () => {
     )
     expect(methods.map(({ name }) => name).sort()).toEqual(expected.sort())
     expect(new Set(methods.map(({ operation }) => operation.operationId)).size).toBe(methods.length)
+  })
+
+  it('describes the request of every kind of event with its signature, the envelope and the payload', () => {
+    const kinds = [...committedKinds, 'events.missed', 'webhook.test']
+    expect(Object.keys(served.webhooks).sort()).toEqual(kinds.sort())
+    const { post: blocked } = served.webhooks['contact.blocked'] ?? {}
+    expect(blocked?.parameters.map(({ name }) => name)).toEqual([
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
+    ])
+    const schema = blocked?.requestBody.content['application/json']?.schema
+    expect(schema?.required).toEqual(['id', 'type', 'timestamp', 'app_id', 'cursor', 'key', 'data'])
+    expect(schema?.properties).toMatchObject({
+      id: { type: 'string' },
+      type: { const: 'contact.blocked' },
+      timestamp: { format: 'int64' },
+      data: { type: 'object', required: ['actor_id', 'user_ids'] },
+    })
+    const ids = [
+      ...methods.map(({ operation }) => operation.operationId),
+      ...Object.values(served.webhooks).map(({ post }) => post.operationId),
+    ]
+    expect(new Set(ids).size).toBe(ids.length)
   })
 
   it('is plain JSON: nothing is lost or changed when it is served', () => {

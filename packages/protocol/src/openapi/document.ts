@@ -7,6 +7,7 @@ import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
 import { object, optional, string, type TProperties } from '../schema.js'
+import { describeWebhooks, type OpenApiWebhook } from './webhooks.js'
 
 /** A query parameter, or a header under the components. */
 export interface OpenApiParameter {
@@ -78,6 +79,8 @@ export interface OpenApiDocument {
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  /** The requests to endpoints of webhooks, by kind of event. */
+  readonly webhooks: Readonly<Record<string, { readonly post: OpenApiWebhook }>>
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>
     readonly parameters: Readonly<Record<string, OpenApiParameter>>
@@ -128,6 +131,7 @@ export function openApiDocument({
     servers: [{ url: serverUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: describeWebhooks(schemas),
     components: {
       schemas,
       parameters: headerParameters,

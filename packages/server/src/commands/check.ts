@@ -20,11 +20,16 @@ export function addCheckCommand(program: Command, context: CommandContext): void
   })
 }
 
+const repair = 'keep a copy of the data and restore a sound backup, or report the fault'
+/** The advice on faults that leave the data sound, by check. */
+const upkeep: Readonly<Record<string, string>> = {
+  push_certificate_expiry: 'set new push certificates',
+  webhook_disabled: 'enable the webhooks, or delete them',
+}
+
 function checkSummary({ checked, faults, truncated }: CheckReport): string {
   const count = `${truncated ? 'more than ' : ''}${faults.length}`
-  const isExpiry = faults.every(({ check }) => check === 'push_certificate_expiry')
-  const advice = isExpiry
-    ? 'set new push certificates'
-    : 'keep a copy of the data and restore a sound backup, or report the fault'
+  const all = new Set(faults.map(({ check }) => upkeep[check] ?? repair))
+  const advice = all.has(repair) ? repair : [...all].join(', ')
   return `${checked} facts checked, ${count} wrong; ${advice}`
 }

@@ -57,6 +57,8 @@ for (const backend of testBackends()) {
     /** Of the group. */
     let thirdMessage: number
     let dave: number
+    /** A disabled endpoint of webhooks. */
+    let endpoint: number
     let erin: number
     let frank: number
 
@@ -99,6 +101,12 @@ for (const backend of testBackends()) {
       await apply(from(carol), bob)
       await fillGroup()
       await fillBroadcasts()
+      // Nothing is sent to it.
+      const url = 'http://localhost:9/hook'
+      const made = await admin.succeed('POST', '/app/webhook/create', { body: { url } })
+      endpoint = made.data.endpoint_id
+      const disabled = { endpoint_id: endpoint, state: 'disabled' }
+      await admin.succeed('POST', '/app/webhook/update', { body: disabled })
     })
 
     /** The system has told everybody, and Bob has read it. */
@@ -926,6 +934,38 @@ for (const backend of testBackends()) {
           repair: [`delete from user_conversations where low_id = ${group}`],
           check: 'list_conversation',
           subject: `${alice}`,
+        },
+        {
+          name: 'an endpoint that is beyond the outbox',
+          plant: [`update webhook_endpoints set position = position + 1000000`],
+          repair: [`update webhook_endpoints set position = position - 1000000`],
+          check: 'webhook_position',
+          subject: `${endpoint}`,
+        },
+        {
+          name: 'an endpoint that was disabled because it fails',
+          plant: [`update webhook_endpoints set state_reason = 'failing'`],
+          repair: [`update webhook_endpoints set state_reason = 'caller'`],
+          check: 'webhook_disabled',
+          subject: `${endpoint}`,
+        },
+        {
+          name: 'a waiting event of no endpoint',
+          plant: [
+            "insert into webhook_events values ('test', 5, 1, 1, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '')",
+          ],
+          repair: ['delete from webhook_events'],
+          check: 'webhook_event_owner',
+          subject: '5',
+        },
+        {
+          name: 'an attempt of no endpoint',
+          plant: [
+            "insert into webhook_attempts values ('test', 5, 1, 0, 'evt', 'user.removed', 'app', 1, 1, 'refused', 400, 1, '', '', 0)",
+          ],
+          repair: ['delete from webhook_attempts'],
+          check: 'webhook_attempt_owner',
+          subject: '5',
         },
         {
           name: 'a group whose conversation ends later than its log',

@@ -8,6 +8,7 @@ import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log, sameConversation } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
 import { outboxLogChecks } from './outbox-log-checks.js'
+import { webhookChecks } from './webhook-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 
@@ -201,6 +202,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...groupChecks,
   ...outboxChecks,
   ...outboxLogChecks,
+  ...webhookChecks,
   ...fileChecks,
 ]
 

@@ -2,7 +2,9 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Selectable } from '../../../db/kysely.js'
 import type { WebhookAttemptsTable } from '../../../db/schema.js'
+import { chunksOf } from '../../../lib/chunks.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
+import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
 import { type Attempt, keptAttempts } from './attempt.js'
 
 /** Choice of attempts. */
@@ -15,13 +17,19 @@ export interface AttemptFilter {
   readonly limit: number
 }
 
+/** Rows of one statement. */
+const rowsPerInsert = 100
+
 /** Requests to endpoints with their answers. */
 export class AttemptStore {
   constructor(private readonly database: Database) {}
 
+  /** Stores attempts; those of deleted endpoints are left out. */
   async insert(attempts: readonly Attempt[]): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await tx.insertInto('webhook_attempts').values(attempts.map(toRow)).execute()
+      const rows = (await ofExistingEndpoints(tx, attempts)).map(toRow)
+      for (const part of chunksOf(rows, rowsPerInsert))
+        await tx.insertInto('webhook_attempts').values(part).execute()
     })
   }
 

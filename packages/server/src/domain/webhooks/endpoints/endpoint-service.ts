@@ -172,9 +172,10 @@ export class EndpointService {
     await apps.get(key.appId)
     await database.transaction(async (tx) => {
       await this.#lock(tx, key)
+      // First, so that a request that ends now adds nothing.
+      await store.delete(tx, key)
       await waiting.deleteAll(tx, key)
       await attempts.deleteAll(tx, key)
-      await store.delete(tx, key)
     })
   }
 

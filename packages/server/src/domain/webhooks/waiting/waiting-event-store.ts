@@ -4,6 +4,7 @@ import type { WebhookEventsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { loggedId } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
+import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
 import type { EventPlace, FailedAttempt, StoredEvent, WaitingPlace } from './waiting-event.js'
 
 /** Numbers of the stored events of an endpoint. */
@@ -19,10 +20,10 @@ const rowsPerInsert = 100
 export class WaitingEventStore {
   constructor(private readonly database: Database) {}
 
-  /** Stores events; one that is stored already stays as it is. */
+  /** Stores events; one that is stored already stays as it is. Those of deleted endpoints are left out. */
   async add(events: readonly StoredEvent[], attempt: FailedAttempt): Promise<void> {
     await this.database.transaction(async (tx) => {
-      for (const part of chunksOf([...events], rowsPerInsert))
+      for (const part of chunksOf(await ofExistingEndpoints(tx, events), rowsPerInsert))
         await tx
           .insertInto('webhook_events')
           .values(part.map((event) => toRow(event, attempt)))
