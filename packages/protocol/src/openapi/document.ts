@@ -1,36 +1,15 @@
 /** The OpenAPI 3.1 document of the API, derived from the operations alone. */
-import { maxBodyBytes } from '../limits/body-limit.js'
+
 import { callerRules } from '../callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
 import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
+import { maxBodyBytes } from '../limits/body-limit.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
 import { object, optional, string, type TProperties } from '../schema.js'
+import type { Content, OpenApiParameter, OpenApiReference, OpenApiResponse } from './parts.js'
 import { describeWebhooks, type OpenApiWebhook } from './webhooks.js'
-
-/** A query parameter, or a header under the components. */
-export interface OpenApiParameter {
-  readonly name: string
-  readonly in: 'query' | 'header'
-  readonly required?: boolean
-  readonly description?: string
-  readonly schema: JsonSchema
-}
-
-/** A pointer into the components, such as `#/components/schemas/Group`. */
-export interface OpenApiReference {
-  readonly $ref: string
-}
-
-type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>
-
-/** An answer, by media type. */
-export interface OpenApiResponse {
-  readonly description: string
-  readonly headers?: Readonly<Record<string, unknown>>
-  readonly content?: Content
-}
 
 /**
  * One method of an operation; members that begin with x-hermod are for our own pages and commands.

@@ -3,4 +3,5 @@
  * so that browsers need not load it.
  */
 export * from './document.js'
+export * from './parts.js'
 export * from './reference.js'

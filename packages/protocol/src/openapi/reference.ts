@@ -10,7 +10,8 @@ import {
   resolveSchema,
   type Schemas,
 } from '../json-schema.js'
-import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from './document.js'
+import type { OpenApiDocument, OpenApiOperation } from './document.js'
+import type { OpenApiParameter } from './parts.js'
 
 /** A parameter or a field of an answer. */
 export interface ReferenceField {

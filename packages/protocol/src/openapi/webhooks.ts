@@ -3,7 +3,7 @@ import { eventSchemas } from '../events/index.js'
 import { type JsonSchema, mapValues, plainSchema } from '../json-schema.js'
 import { LoggedEvent, MissedEvents } from '../resources/webhooks/webhooks.js'
 import { int64, object, type TSchema } from '../schema.js'
-import type { OpenApiParameter, OpenApiResponse } from './document.js'
+import type { Content, OpenApiParameter, OpenApiResponse } from './parts.js'
 
 /** A request to an endpoint. */
 export interface OpenApiWebhook {
@@ -14,7 +14,7 @@ export interface OpenApiWebhook {
   readonly parameters: readonly OpenApiParameter[]
   readonly requestBody: {
     readonly required: true
-    readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>
+    readonly content: Content
   }
   readonly responses: Readonly<Record<string, OpenApiResponse>>
 }

@@ -44,6 +44,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   conversations: 'kept',
   database_identity: 'names nobody',
   devices: 'erased',
+  event_consumers: 'names nobody',
   // Without their texts, for three days.
   outbox: 'ends',
   outbox_heads: 'names nobody',
@@ -102,6 +103,11 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   // Revoked, so that their holders hear why they stopped working.
   user_tokens: 'ends',
   users: 'emptied',
+  // The last requests, with answers of the receivers.
+  webhook_attempts: 'names nobody',
+  webhook_endpoints: 'names nobody',
+  // Without their texts, until they are delivered.
+  webhook_events: 'ends',
 }
 const erasedTables = Object.keys(fate).filter((table) => fate[table] === 'erased')
 /** The columns of the erased tables that say whose a row is. */
@@ -266,6 +272,14 @@ for (const backend of anyBackend()) {
       await inGroup(await aGroup(bob), '/group/block', user)
     }
 
+    /** Events of the outbox as dead letters of an endpoint. */
+    async function copyToWaitingEvents(): Promise<void> {
+      await query(`insert into webhook_events
+        (app_id, endpoint_id, position, place, name, event_key, kind, payload, created_at, state, attempts, next_at, last_status, last_error)
+        select app_id, 1, position, 1, '', 'app', kind, payload, created_at, 'dead', 5, 0, 400, ''
+        from outbox where kind not like 'message.%'`)
+    }
+
     it('has a fate for the rows of every table', async () => {
       expect(await tables()).toEqual(Object.keys(fate).sort())
     })
@@ -273,6 +287,7 @@ for (const backend of anyBackend()) {
     it('leaves nothing but the ID and what belongs to others', async () => {
       const marker = `alice_${alice.id.toString(36)}`
       await fill(alice, marker)
+      await copyToWaitingEvents()
       const before = await Promise.all(
         erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]),
       )
@@ -298,14 +313,18 @@ for (const backend of anyBackend()) {
         'group_files',
         'messages',
         'outbox',
+        'webhook_events',
       ])
-      const said = await query(
-        `select distinct kind from outbox where payload like '%${marker}%' order by kind`,
-      )
-      expect(said.map(({ kind }) => kind)).toEqual([
-        'group.announcement_updated',
-        'group.file_uploaded',
-      ])
+      for (const table of ['outbox', 'webhook_events']) {
+        const said = await query(
+          `select distinct kind from ${table} where payload like '%${marker}%' order by kind`,
+        )
+        expect(said.map(({ kind }) => kind)).toEqual([
+          'group.announcement_updated',
+          'group.file_uploaded',
+        ])
+      }
+      await query('delete from webhook_events')
       for (const [table, end] of Object.entries(fate)) {
         if (end !== 'names nobody') continue
         const rows = await query(`select * from ${table}`)

@@ -87,7 +87,7 @@ export function createUsers(
   }: UsersOptions,
 ): Domain<UserServices> {
   const names = { reservedPrefixes }
-  const textErasures = new TextErasureService({ outbox, jobs })
+  const textErasures = new TextErasureService({ outbox, copies: stores.waitingEvents, jobs })
   const contactRemovals = new ContactRemovalService({
     database,
     contacts: stores.contacts,

@@ -9,6 +9,8 @@ import { personalTextKinds, redacted } from './event-texts.js'
 
 export interface TextErasureServiceOptions {
   readonly outbox: Outbox
+  /** Copies of events outside of the outbox. */
+  readonly copies: Pick<Outbox, 'rewrite'>
   readonly jobs: JobQueue
 }
 
@@ -35,9 +37,13 @@ export class TextErasureService {
   async erase(appId: string, users: readonly Int64[], signal: AbortSignal): Promise<void> {
     const userIds = new Set(users)
     const erase = (event: Event) => redacted(event, userIds)
-    await this.options.outbox.rewrite(appId, personalTextKinds, erase, signal)
-    signal.throwIfAborted()
-    for (const userId of userIds) await this.options.outbox.eraseUser({ appId, userId }, signal)
+    const { outbox, copies } = this.options
+    // The outbox first: copies are made from it.
+    for (const events of [outbox, copies]) {
+      await events.rewrite(appId, personalTextKinds, erase, signal)
+      signal.throwIfAborted()
+    }
+    for (const userId of userIds) await outbox.eraseUser({ appId, userId }, signal)
     signal.throwIfAborted()
   }
 }

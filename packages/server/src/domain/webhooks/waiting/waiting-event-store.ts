@@ -1,7 +1,9 @@
+import type { ActorEventKind, Event, EventPayloads } from '@hermod/protocol/events'
 import type { Database, Queryable, StatementTx, Tx } from '../../../db/database.js'
-import type { Selectable } from '../../../db/kysely.js'
+import { type Selectable, sql } from '../../../db/kysely.js'
 import type { WebhookEventsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
+import { stringifyJson } from '../../../lib/json.js'
 import { loggedId } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
@@ -15,6 +17,10 @@ export interface WaitingCounts {
 
 /** Rows of one statement. */
 const rowsPerInsert = 100
+/** Rows of one transaction that changes payloads. */
+const rowsPerRewrite = 1_000
+
+type RowPlace = Pick<Selectable<WebhookEventsTable>, 'endpoint_id' | 'position' | 'place'>
 
 /** Events of endpoints that wait for another attempt, or are dead. */
 export class WaitingEventStore {
@@ -144,6 +150,60 @@ export class WaitingEventStore {
       .$if(key !== '', (query) => query.where('event_key', '=', key))
       .executeTakeFirst()
     return Number(numUpdatedRows)
+  }
+
+  /**
+   * Changes the payloads of the stored events of some kinds.
+   * @param change returns the new payload, or null to leave the event as it is
+   * @param signal ends it early
+   */
+  async rewrite(
+    appId: string,
+    kinds: readonly ActorEventKind[],
+    change: (event: Event) => EventPayloads[ActorEventKind] | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let after: RowPlace = { endpoint_id: 0, position: 0, place: 0 }
+    while (!signal.aborted) {
+      const rows = await this.#listOfKinds(appId, kinds, after)
+      const last = rows.at(-1)
+      if (!last) return
+      after = last
+      const changes = rows.flatMap(({ kind, payload, ...place }) => {
+        const changed = change({ appId, kind, payload: JSON.parse(payload) } as Event)
+        return changed === null ? [] : [{ place, payload: stringifyJson(changed) }]
+      })
+      await this.database.transaction(async (tx) => {
+        for (const { place, payload } of changes)
+          await tx
+            .updateTable('webhook_events')
+            .set({ payload })
+            .where('app_id', '=', appId)
+            .where('endpoint_id', '=', place.endpoint_id)
+            .where('position', '=', place.position)
+            .where('place', '=', place.place)
+            .execute()
+      })
+    }
+  }
+
+  #listOfKinds(appId: string, kinds: readonly ActorEventKind[], after: RowPlace) {
+    const { endpoint_id, position, place } = after
+    return this.database.read((db) =>
+      db
+        .selectFrom('webhook_events')
+        .select(['endpoint_id', 'position', 'place', 'kind', 'payload'])
+        .where('app_id', '=', appId)
+        .where('kind', 'in', kinds)
+        .where(
+          sql<boolean>`(endpoint_id, position, place) > (${endpoint_id}, ${position}, ${place})`,
+        )
+        .orderBy('endpoint_id')
+        .orderBy('position')
+        .orderBy('place')
+        .limit(rowsPerRewrite)
+        .execute(),
+    )
   }
 
   async deleteAll(tx: Tx, { appId, endpointId }: EndpointKey): Promise<void> {
