@@ -36,6 +36,13 @@ if (!findPython(['websockets', 'aiohttp']) && process.env.HERMOD_TEST_BACKENDS !
     "left out: WebSocket clients in Python, because their modules are not installed (Debian's python3-websockets and python3-aiohttp are enough)",
   )
 }
+if (process.env.HERMOD_TEST_FULL === 'on')
+  for (const [name, command] of [
+    ['Go', 'go'],
+    ['Java', 'java'],
+  ])
+    if (spawnSync(command, ['-version'], { stdio: 'ignore' }).error)
+      console.log(`left out: the webhook receiver in ${name}, because ${command} is not installed`)
 
 const folder = mkdtempSync(join(tmpdir(), 'hermod-test-'))
 const report = join(folder, 'report.json')
