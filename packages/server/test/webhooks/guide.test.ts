@@ -180,3 +180,44 @@ describe('the receivers of the guide', () => {
     }, 150_000)
   }
 })
+
+describe('the loop of the guide that reads the log', () => {
+  it('prints each message once, also those that were sent while it was away', async () => {
+    const { url, appId, adminToken } = server
+    const program = (programs.get('events.mjs') ?? '').replace("'hermod'", `'${appId}'`)
+    writeFileSync(join(folder.path, 'events.mjs'), program)
+    const start = () => {
+      const command = [process.execPath, 'events.mjs', url, adminToken] as const
+      const child = new Child([...command], { cwd: folder.path })
+      children.push(child)
+      return child
+    }
+    const consumer = async () => {
+      const list = await server.api.admin().succeed('GET', '/events/consumer/list')
+      return list.data[0]
+    }
+    const first = start()
+    await waitFor(async () => (await consumer()) !== undefined, {
+      what: 'a consumer',
+      timeoutMs: 20_000,
+    })
+    await say('at once')
+    await waitFor(
+      async () => first.output().includes('at once') && (await consumer()).behind === 0,
+      {
+        what: 'the message and its acknowledgement',
+        timeoutMs: 20_000,
+      },
+    )
+    first.killTree()
+    await first.exited
+    for (const text of ['away one', 'away two']) await say(text)
+    const second = start()
+    await waitFor(() => second.output().includes('away two'), {
+      what: 'the missed messages',
+      timeoutMs: 20_000,
+    })
+    const texts = second.output().match(/(?<=message\.stored ).*$/gm)
+    expect(texts).toEqual(['away one', 'away two'])
+  })
+})
