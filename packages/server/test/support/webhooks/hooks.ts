@@ -29,14 +29,19 @@ export class Hook implements AsyncDisposable {
     readonly id: number,
   ) {}
 
-  /** Makes an endpoint for new messages. @param settings further settings of the endpoint */
+  /**
+   * Makes an endpoint for new messages of a user.
+   * @param settings further settings of the endpoint
+   */
   static async open(
     server: InProcessServer,
+    user: Pick<Session, 'id'>,
     answer?: (event: ReceivedEvent) => ReceiverAnswer | undefined,
     settings: Readonly<Record<string, unknown>> = {},
   ): Promise<Hook> {
     const receiver = await startReceiver(answer)
-    const body = { url: receiver.url, secret, kinds: ['message.stored'], ...settings }
+    const ofUser = { kinds: ['message.stored'], receivers: [user.id] }
+    const body = { url: receiver.url, secret, ...ofUser, ...settings }
     const { data } = await server.api.admin().succeed('POST', '/app/webhook/create', { body })
     return new Hook(server, receiver, data.endpoint_id)
   }
@@ -48,11 +53,6 @@ export class Hook implements AsyncDisposable {
 
   async until(isReached: (hook: this) => boolean, what: string): Promise<void> {
     await waitFor(() => isReached(this), { what, timeoutMs: patienceMs })
-  }
-
-  /** Waits until requests have come, whatever they were answered with. */
-  async requested(count: number): Promise<void> {
-    await this.until(({ receiver }) => receiver.requests >= count, `${count} requests`)
   }
 
   async state(): Promise<Json> {
