@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../domain/events/logged-event.js'
 import { ForbiddenAddressError, type OutboundRequest } from '../lib/outbound/outbound-client.js'
+import { newSecret } from '../lib/secrets/webhook-signature.js'
 import { HttpSender, outcomeOf } from './http-sender.js'
 import type { SendTarget } from './sender.js'
-import { newSecret } from '../lib/secrets/webhook-signature.js'
 
 const message = {
   conversation: { low_id: 7, high_id: 9, is_group: false },

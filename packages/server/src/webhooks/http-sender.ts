@@ -6,9 +6,9 @@ import {
   type OutboundAnswer,
   type OutboundClient,
 } from '../lib/outbound/outbound-client.js'
+import { signatureHeaders } from '../lib/secrets/webhook-signature.js'
 import { callbackBody, standardBody } from './bodies.js'
 import type { SendResult, SendTarget, WebhookSender } from './sender.js'
-import { signatureHeaders } from '../lib/secrets/webhook-signature.js'
 
 export interface HttpSenderOptions {
   readonly client: Pick<OutboundClient, 'post'>

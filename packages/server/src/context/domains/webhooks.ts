@@ -73,6 +73,7 @@ export function createWebhooks(
     urlFault: (url) => urlFault(url, outbound),
     secretFault,
     newSecret,
+    changed: () => dispatcher.changed(),
   })
   const attemptLog = new AttemptLog({ database, store: attempts, ids })
   const disable = async (endpoint: Endpoint, reason: 'gone' | 'failing') => {
@@ -84,7 +85,7 @@ export function createWebhooks(
       outbox.append(tx, actorEvent('webhook.disabled', about, details))
     })
   }
-  const dispatcher = new Dispatcher({
+  const dispatcher: Dispatcher = new Dispatcher({
     database,
     endpoints: webhookEndpoints,
     waiting: waitingEvents,
@@ -116,6 +117,7 @@ export function createWebhooks(
         outbox: stores.outbox,
         apps,
         clock,
+        changed: () => dispatcher.changed(),
       }),
     },
     followers: [

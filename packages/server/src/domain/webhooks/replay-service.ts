@@ -39,6 +39,8 @@ export class ReplayService {
       readonly outbox: OutboxReader
       readonly apps: Pick<AppService, 'get' | 'lockForUpdate'>
       readonly clock: Clock
+      /** An endpoint has changed; other nodes notice it within a second. */
+      readonly changed: () => void
     },
   ) {}
 
@@ -55,7 +57,7 @@ export class ReplayService {
       throw new AppError('invalid_parameter', 'to must be after from')
     await apps.get(key.appId)
     const range = await this.#range(key.appId, request)
-    return database.transaction(async (tx) => {
+    const result = await database.transaction(async (tx): Promise<ReplayResult> => {
       await apps.lockForUpdate(tx, key.appId)
       const endpoint = await endpoints.find(tx, key)
       if (endpoint === null) throw new AppError('webhook_not_found')
@@ -74,6 +76,8 @@ export class ReplayService {
         ? { dead, fromPosition: 0, toPosition: 0 }
         : { dead, fromPosition: range.first, toPosition: until }
     })
+    this.options.changed()
+    return result
   }
 
   /** Returns the positions of a time; 0 and 0 for none. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import { chunksOf } from '../../lib/chunks.js'
 import { Lease } from '../../lib/concurrency/lease.js'
 import { Slots } from '../../lib/concurrency/slots.js'
-import { chunksOf } from '../../lib/chunks.js'
 import { groupBy } from '../../lib/group-by.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
 import type { Leases } from '../../outbox/relay.js'
@@ -78,6 +78,11 @@ export class Dispatcher {
   /** Sends what was appended for an app. */
   wake(appId: string): void {
     this.#shardOf(appId).apps.get(appId)?.run()
+  }
+
+  /** Looks for changed endpoints at once. */
+  changed(): void {
+    void (this.#polling ?? Promise.resolve()).then(() => this.poll())
   }
 
   /** Looks for changed endpoints, leases and events that no wake announced, and stores progress. */

@@ -1,8 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type {
-  EndpointProgress,
-  EndpointStore,
-} from '../../domain/webhooks/endpoints/endpoint-store.js'
 import type { Database } from '../../db/database.js'
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
 import type { LoggedEvents } from '../../domain/events/logged-events.js'
@@ -13,6 +9,10 @@ import type {
   EndpointHealth,
   Replay,
 } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import type {
+  EndpointProgress,
+  EndpointStore,
+} from '../../domain/webhooks/endpoints/endpoint-store.js'
 import {
   joined,
   type StoredEvent,

@@ -62,6 +62,8 @@ export interface EndpointServiceOptions {
   /** Returns the reason why a text is no secret, to follow its name; null: it is one. */
   readonly secretFault: (secret: string, format: Endpoint['format']) => string | null
   readonly newSecret: () => string
+  /** An endpoint has changed; other nodes notice it within a second. */
+  readonly changed: () => void
 }
 
 const defaults: Omit<EndpointSettings, 'url'> = {
@@ -116,6 +118,7 @@ export class EndpointService {
         updatedAt: now,
       })
     })
+    this.options.changed()
     return { ...(await this.#summary(key)), secret: signing }
   }
 
@@ -150,6 +153,7 @@ export class EndpointService {
       })
       if (isEnabled) await waiting.makeDue(tx, key)
     })
+    this.options.changed()
     return { ...(await this.#summary(key)), secret: given }
   }
 
@@ -177,6 +181,7 @@ export class EndpointService {
       await waiting.deleteAll(tx, key)
       await attempts.deleteAll(tx, key)
     })
+    this.options.changed()
   }
 
   /**
