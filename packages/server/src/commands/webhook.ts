@@ -26,6 +26,7 @@ import {
 } from './runtime/command.js'
 import { fileNote, readInput, withoutLineBreak } from './runtime/files.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
+import { addWebhookListenCommand } from './webhook-listen.js'
 
 type Kinds = NonNullable<ParamsOf<typeof createWebhookByOperator>['kinds']>
 
@@ -97,6 +98,8 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
       'as hermod webhook list shows it',
       parseId,
     )
+
+  addWebhookListenCommand(webhook, context)
 
   withSettings(
     ofApp(

@@ -167,7 +167,7 @@ function answerer(
             credentials: credentialsOf(request, operation, query),
           }
         : { requestId, address, userAgent, baseUrl, query, body, principal }
-    const reply = await execute(request, operation.waits ? withGone(call, response) : call)
+    const reply = await execute(request, operation.waits ? withGone(call, request, response) : call)
     const contentType = wantsLines(request, operation) ? linesContentType : undefined
     responses.reply(request, response, reply, requestId, contentType)
   }
@@ -181,9 +181,15 @@ function wantsLines({ headers }: IncomingMessage, { lines }: Operation): boolean
   return lines !== null && acceptsLines.test(headers.accept ?? '')
 }
 
-function withGone(call: Call, response: ServerResponse): Call {
+/** A client that closes its side of the connection gets the answer at once; most such clients have gone. */
+function withGone(call: Call, { socket }: IncomingMessage, response: ServerResponse): Call {
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  const abort = () => gone.abort()
+  socket.once('end', abort)
+  response.once('close', () => {
+    socket.off('end', abort)
+    abort()
+  })
   return { ...call, gone: gone.signal }
 }
 
