@@ -121,9 +121,8 @@ export class Dispatcher {
     const { database, endpoints } = this.options
     const version = await database.read((db) => endpoints.version(db))
     if (version === this.#version) return
-    const all = await database.read((db) => endpoints.listAll(db))
-    const enabled = all.filter(({ isEnabled }) => isEnabled)
-    this.#endpoints = groupBy(enabled, ({ appId }) => appId)
+    const served = await database.read((db) => endpoints.listServed(db))
+    this.#endpoints = groupBy(served, ({ appId }) => appId)
     this.#version = version
   }
 

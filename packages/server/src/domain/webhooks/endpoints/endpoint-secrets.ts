@@ -44,12 +44,20 @@ export class EndpointSecretBox {
     return previous !== undefined && now < previous_until ? [secret, previous] : [secret]
   }
 
-  /** Returns the secrets after a change. */
-  changed(endpoint: Endpoint, secret: string, now: number): EndpointSecrets {
-    const before = this.open(endpoint)?.secret
-    return before === undefined || before === secret
+  /**
+   * Returns the secrets after a change.
+   * @param canSign tests whether a secret suits the new format
+   */
+  changed(
+    endpoint: Endpoint,
+    secret: string,
+    { now, canSign }: { readonly now: number; readonly canSign: (secret: string) => boolean },
+  ): EndpointSecrets {
+    const before = this.open(endpoint)
+    if (before?.secret === secret) return before
+    return before === null || !canSign(before.secret)
       ? { secret }
-      : { secret, previous: before, previous_until: now + previousMs }
+      : { secret, previous: before.secret, previous_until: now + previousMs }
   }
 
   /** The stored secrets of all endpoints. */

@@ -131,19 +131,24 @@ export class EndpointService {
     key: EndpointKey,
     { state, secret, newSecret, ...settings }: EndpointChange,
   ): Promise<ChangedEndpoint> {
-    const { database, store, waiting, secrets, apps, clock } = this.options
+    const { database, store, waiting, secrets, apps, clock, secretFault } = this.options
     await apps.get(key.appId)
+    if (secret !== undefined && newSecret)
+      throw new AppError('invalid_parameter', 'secret and new_secret cannot both be given')
     const given = secret ?? (newSecret ? this.options.newSecret() : '')
     await database.transaction(async (tx) => {
       const before = await this.#lock(tx, key)
       const after = { ...before, ...definedOnly(settings) }
       // The secret must suit a new format too.
       this.#check(after, given === '' ? (secrets.open(before)?.secret ?? null) : given)
+      const canSign = (each: string) => secretFault(each, after.format) === null
       const isEnabled = state === undefined ? before.isEnabled : state === 'enabled'
       const now = clock.now()
       await store.update(tx, key, {
         ...definedOnly(settings),
-        ...(given !== '' && { sealed: secrets.seal(key, secrets.changed(before, given, now)) }),
+        ...(given !== '' && {
+          sealed: secrets.seal(key, secrets.changed(before, given, { now, canSign })),
+        }),
         isEnabled,
         stateReason: isEnabled ? '' : before.isEnabled ? 'caller' : before.stateReason,
         // The endpoint and its waiting events are tried at once.

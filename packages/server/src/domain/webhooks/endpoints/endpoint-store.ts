@@ -1,3 +1,4 @@
+import { appStatus } from '@hermod/protocol'
 import type { Queryable, StatementTx, Tx } from '../../../db/database.js'
 import { type Selectable, sql } from '../../../db/kysely.js'
 import type { WebhookEndpointsTable } from '../../../db/schema.js'
@@ -55,16 +56,32 @@ export class EndpointStore {
     return row?.position ?? null
   }
 
-  /** The time of the newest change of any endpoint, and the number of endpoints, by which changes are noticed. */
+  /** Lists the enabled endpoints of applications that are not disabled. */
+  async listServed(db: Queryable): Promise<Endpoint[]> {
+    const rows = await db
+      .selectFrom('webhook_endpoints as e')
+      .innerJoin('apps as a', 'a.app_id', 'e.app_id')
+      .selectAll('e')
+      .where('a.status', '=', appStatus.normal)
+      .where('e.state', '=', 'enabled')
+      .orderBy('e.app_id')
+      .orderBy('e.endpoint_id')
+      .execute()
+    return rows.map(toEndpoint)
+  }
+
+  /** The newest change of any endpoint and the number of endpoints, without disabled applications, by which changes are noticed. */
   async version(db: Queryable): Promise<string> {
     const { count, updated, sum } = await db
-      .selectFrom('webhook_endpoints')
+      .selectFrom('webhook_endpoints as e')
+      .innerJoin('apps as a', 'a.app_id', 'e.app_id')
       .select((eb) => [
         eb.fn.countAll().as('count'),
-        eb.fn.max('updated_at').as('updated'),
+        eb.fn.max('e.updated_at').as('updated'),
         // The clock of a node may be behind the newest change of another one.
-        sql<number>`sum(updated_at % 1000003)`.as('sum'),
+        sql<number>`sum(e.updated_at % 1000003)`.as('sum'),
       ])
+      .where('a.status', '=', appStatus.normal)
       .executeTakeFirstOrThrow()
     return `${count}/${updated}/${sum}`
   }
