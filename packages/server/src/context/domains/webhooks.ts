@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { actorEvent } from '@hermod/protocol/events'
 import type { ServerConfig } from '../../config/config.js'
 import { options as configOptions } from '../../config/options.js'
 import type { AppService } from '../../domain/apps/app-service.js'
@@ -9,15 +10,15 @@ import { EndpointSecretBox } from '../../domain/webhooks/endpoints/endpoint-secr
 import { EndpointService } from '../../domain/webhooks/endpoints/endpoint-service.js'
 import { ReplayService } from '../../domain/webhooks/replay-service.js'
 import { TestService } from '../../domain/webhooks/test-service.js'
+import { DeadLetterPurge } from '../../domain/webhooks/waiting/dead-letter-purge.js'
 import { minuteMs } from '../../lib/clock.js'
 import { parseAddressRange } from '../../lib/outbound/address.js'
 import { OutboundClient, urlFault } from '../../lib/outbound/outbound-client.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
-import { actorEvent } from '@hermod/protocol/events'
+import { newSecret, secretFault } from '../../lib/secrets/webhook-signature.js'
 import { AttemptLog } from '../../webhooks/dispatcher/attempt-log.js'
 import { Dispatcher } from '../../webhooks/dispatcher/dispatcher.js'
 import { HttpSender } from '../../webhooks/http-sender.js'
-import { newSecret, secretFault } from '../../lib/secrets/webhook-signature.js'
 import { dispatchObserver } from '../adapters/webhooks.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
@@ -104,6 +105,12 @@ export function createWebhooks(
     clock,
     observer: dispatchObserver(log, metrics),
   })
+  const deadLetters = new DeadLetterPurge({
+    database,
+    endpoints: webhookEndpoints,
+    waiting: waitingEvents,
+    clock,
+  })
   return {
     services: {
       webhooks: endpoints,
@@ -132,5 +139,12 @@ export function createWebhooks(
       },
     ],
     logHolders: [(db, appId) => webhookEndpoints.lowestPosition(db, appId)],
+    maintenanceTasks: [
+      {
+        name: 'old dead letters',
+        intervalMs: 10 * minuteMs,
+        run: (signal) => deadLetters.run(signal),
+      },
+    ],
   }
 }

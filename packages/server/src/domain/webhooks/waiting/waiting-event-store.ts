@@ -114,6 +114,36 @@ export class WaitingEventStore {
       .executeTakeFirst()
   }
 
+  /**
+   * Deletes the oldest dead events of an endpoint, if they were committed before a time.
+   * @returns their number
+   */
+  async deleteDead(
+    tx: Tx,
+    { appId, endpointId }: EndpointKey,
+    { before, limit }: { readonly before: number; readonly limit: number },
+  ): Promise<number> {
+    const oldest = await tx
+      .selectFrom('webhook_events')
+      .select(['position', 'created_at'])
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .where('state', '=', 'dead')
+      .orderBy('position')
+      .limit(limit)
+      .execute()
+    const last = oldest.filter(({ created_at }) => created_at < before).at(-1)
+    if (!last) return 0
+    const { numDeletedRows } = await tx
+      .deleteFrom('webhook_events')
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .where('state', '=', 'dead')
+      .where('position', '<=', last.position)
+      .executeTakeFirst()
+    return Number(numDeletedRows)
+  }
+
   /** Numbers of waiting and dead events by endpoint. */
   async counts(db: Queryable, appId: string): Promise<ReadonlyMap<number, WaitingCounts>> {
     const rows = await db
