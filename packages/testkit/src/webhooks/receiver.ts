@@ -49,6 +49,8 @@ export interface RawAnswer {
 
 export type ReceiverAnswer = StatusAnswer | RawAnswer | 'silence'
 
+type Answering = ReceiverAnswer | undefined
+
 const hugeBytes = 10_000_000
 
 /** Answers of receivers that are wrong, or do not work. */
@@ -78,7 +80,7 @@ export interface ReceiverOptions {
   /** Called with each accepted request before it is answered. */
   readonly record?: (request: ReceivedRequest) => void
   /** Returns the answer of a request; undefined: 204. */
-  readonly answer?: (request: ReceivedRequest) => ReceiverAnswer | undefined
+  readonly answer?: (request: ReceivedRequest) => Answering | Promise<Answering>
 }
 
 /** A receiver of webhooks on the loopback address, which verifies every request. */
@@ -90,7 +92,7 @@ export class WebhookReceiver implements AsyncDisposable {
   /** Reasons of requests that were not valid. */
   readonly invalid: string[] = []
   /** See {@link ReceiverOptions.answer}; it can change at any time. */
-  answer: (request: ReceivedRequest) => ReceiverAnswer | undefined
+  answer: (request: ReceivedRequest) => Answering | Promise<Answering>
   readonly #server: Server
 
   private constructor(private readonly options: ReceiverOptions) {
@@ -136,7 +138,7 @@ export class WebhookReceiver implements AsyncDisposable {
       return
     }
     this.requests++
-    const answer = this.answer(request) ?? accepted
+    const answer = (await this.answer(request)) ?? accepted
     if (answer === 'silence') return
     if ('bytes' in answer) {
       outgoing.socket?.end(answer.bytes)

@@ -185,6 +185,7 @@ function missedEvent(
       from_position: after + 1,
       to_position: last,
       positions: last - after,
+      from: 0,
       to,
     },
   }

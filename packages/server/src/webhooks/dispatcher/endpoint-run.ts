@@ -20,6 +20,7 @@ import {
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-event-store.js'
 import type { Clock } from '../../lib/clock.js'
+import type { OutboxStore } from '../../outbox/outbox-store.js'
 import type { SendResult, WebhookSender } from '../sender.js'
 import { EndpointRunner, type RunnerState } from './endpoint-runner.js'
 import type { MemoryBudget } from './memory-budget.js'
@@ -40,6 +41,7 @@ export interface EndpointRunOptions {
   readonly endpoints: EndpointStore
   readonly waiting: WaitingEventStore
   readonly events: LoggedEvents
+  readonly outbox: Pick<OutboxStore, 'listAfter'>
   readonly sender: WebhookSender
   /** Returns the secrets that sign, the newest first; [] when no key opens them. */
   readonly secretsOf: (endpoint: Endpoint) => readonly string[]
@@ -65,7 +67,7 @@ export interface EventPage {
 
 /** A replay goes on while fewer events wait. */
 const maxReplayed = 2_000
-/** Messages that have been in memory for longer are read again before they are sent. */
+/** Events that have been in memory for longer are read again before they are sent or stored. */
 const freshMs = 2_000
 
 /** One endpoint on this node: its runner with the database and the sender. */
@@ -195,11 +197,11 @@ export class EndpointRun {
       random: Math.random,
       budget: this.options.budget,
       send: (some, attempt) => this.#send(some, attempt),
-      add: (some, attempt) =>
-        waiting.add(
-          some.map((event) => this.#toStored(event)),
-          attempt,
-        ),
+      add: async (some, attempt) => {
+        const current = some.map(async (event) => (await this.#current(event)) ?? event)
+        const stored = (await Promise.all(current)).map((event) => this.#toStored(event))
+        await waiting.add(stored, attempt)
+      },
       read: async (place) => {
         const stored = await database.read((db) => waiting.find(db, endpoint, place))
         if (stored === null) return null
@@ -254,18 +256,33 @@ export class EndpointRun {
     return result
   }
 
-  /** Reads events again that have been in memory for long. Messages that are gone by now are left out. */
+  /** Messages that are gone by now are left out. */
   async #fresh(some: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
-    const { events, clock } = this.options
-    const oldest = clock.now() - freshMs
-    const isOld = (event: LoggedEvent) => (this.#readAt.get(event) ?? oldest) < oldest
-    if (!some.some(isOld)) return some
-    const read = some.map(async (event) => {
-      if (!isOld(event)) return event
-      const payload = await events.ofStored(event.appId, event.kind, events.toStored(event))
-      return payload && { ...event, payload }
-    })
-    return (await Promise.all(read)).filter((event) => event !== null)
+    if (!some.some((event) => this.#isOld(event))) return some
+    const read = await Promise.all(some.map((event) => this.#current(event)))
+    return read.filter((event) => event !== null)
+  }
+
+  #isOld(event: LoggedEvent): boolean {
+    const oldest = this.options.clock.now() - freshMs
+    return (this.#readAt.get(event) ?? oldest) < oldest
+  }
+
+  /**
+   * Reads an event again that has been in memory for long: the texts of a deleted user may be erased.
+   * @returns null when its message is gone
+   */
+  async #current(event: LoggedEvent): Promise<LoggedEvent | null> {
+    if (!this.#isOld(event)) return event
+    const { database, events, outbox } = this.options
+    const { appId, kind, position, place } = event
+    if (kind !== 'message.stored') {
+      const [row] = await database.read((db) => outbox.listAfter(db, appId, position - 1, 1))
+      if (row?.position === position)
+        return (await events.ofRow(appId, row)).find((each) => each.place === place) ?? null
+    }
+    const payload = await events.ofStored(appId, kind, events.toStored(event))
+    return payload && { ...event, payload }
   }
 }
 
