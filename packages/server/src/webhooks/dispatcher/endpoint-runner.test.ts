@@ -52,6 +52,8 @@ class World {
   failures: unknown[] = []
   disabled = ''
   isStoreBroken = false
+  #isStalled = false
+  readonly #stalled: (() => void)[] = []
   position = 0
   health = newHealth
   runner: EndpointRunner
@@ -85,22 +87,22 @@ class World {
         budget: this.options.budget ?? new MemoryBudget(1e9),
         send: (events, attempt) => this.#send(events, attempt),
         add: async (events, attempt) => {
-          this.#useStore(runner)
+          await this.#useStore(runner)
           for (const event of events)
             if (!this.rows.has(event.id)) this.rows.set(event.id, { event, ...attempt })
         },
         read: async (place) => {
-          this.#useStore(runner)
+          await this.#useStore(runner)
           const row = this.#rowAt(place)
           return row && !this.gone.has(row.event.id) ? row.event : null
         },
         update: async (place, attempt) => {
-          this.#useStore(runner)
+          await this.#useStore(runner)
           const row = this.#rowAt(place)
           if (row) this.rows.set(row.event.id, { ...row, ...attempt })
         },
         remove: async (place) => {
-          this.#useStore(runner)
+          await this.#useStore(runner)
           const row = this.#rowAt(place)
           if (row) this.rows.delete(row.event.id)
         },
@@ -115,7 +117,23 @@ class World {
     return runner
   }
 
-  #useStore(runner: EndpointRunner): void {
+  /** True: operations of the store wait for {@link release}. */
+  async stall(isStalled: boolean): Promise<void> {
+    this.#isStalled = isStalled
+    if (isStalled) return
+    for (const go of this.#stalled.splice(0)) go()
+    await settled()
+  }
+
+  /** Lets one operation of the store go on. */
+  async release(index: number): Promise<void> {
+    const [go] = this.#stalled.splice(index % Math.max(1, this.#stalled.length), 1)
+    go?.()
+    await settled()
+  }
+
+  async #useStore(runner: EndpointRunner): Promise<void> {
+    if (this.#isStalled) await new Promise<void>((go) => this.#stalled.push(go))
     if (this.isStoreBroken || runner !== this.runner) throw new Error('the store fails')
   }
 
@@ -192,6 +210,7 @@ class World {
   /** Reads, sends and waits until nothing is left to do; the receiver takes everything. */
   async finish(): Promise<void> {
     this.isStoreBroken = false
+    await this.stall(false)
     for (let round = 0; round < 400; round++) {
       await this.read()
       await this.answerAll(() => 'delivered')
@@ -305,6 +324,27 @@ describe('an event that is refused', () => {
     world.gone.add('evt_app_1_1')
     await world.pass(minute)
     expect(world.pending.map(idsOf)).toEqual([['evt_app_2_1']])
+  })
+})
+
+describe('events that join waiting ones', () => {
+  it('block their key while they are stored, also when the first one is delivered meanwhile', async () => {
+    const world = new World()
+    world.append('a', 'a')
+    await world.read(1)
+    await world.answer('refused')
+    await world.pass(minute)
+    await world.stall(true)
+    await world.read(1)
+    await world.answer('delivered')
+    // The removal of the first event ends before the second one is stored.
+    await world.release(1)
+    world.append('a')
+    await world.read()
+    expect(world.pending).toEqual([])
+    await world.stall(false)
+    await world.answerAll(() => 'delivered')
+    expect(world.delivered).toEqual(['evt_app_1_1', 'evt_app_2_1', 'evt_app_3_1'])
   })
 })
 
@@ -531,6 +571,14 @@ describe('a runner', () => {
       weight: 1,
       arbitrary: fc.record({ do: fc.constant('break' as const), isBroken: fc.boolean() }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('stall' as const), isStalled: fc.boolean() }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('release' as const), index: fc.nat(5) }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('recall' as const), index: fc.nat(30) }) },
   )
 
@@ -561,6 +609,12 @@ describe('a runner', () => {
           break
         case 'break':
           world.isStoreBroken = each.isBroken
+          break
+        case 'stall':
+          await world.stall(each.isStalled)
+          break
+        case 'release':
+          await world.release(each.index)
           break
         case 'recall': {
           const id = world.log[each.index]?.id
@@ -597,7 +651,7 @@ describe('a runner', () => {
           expect(world.disabled).toBe('')
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 500 },
     )
   })
 })

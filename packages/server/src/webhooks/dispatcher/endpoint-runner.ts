@@ -72,6 +72,8 @@ export class EndpointRunner {
   readonly #handled = new Map<string, EventPlace>()
   #pruneAt = maxEvents
   #joining: LoggedEvent[] = []
+  /** Keys of the joining events, those that are being stored included, with their numbers. */
+  readonly #joiningKeys = new Map<string, number>()
   #isJoining = false
   #readTo: number
   #inFlight = 0
@@ -146,7 +148,7 @@ export class EndpointRunner {
       if (this.#handled.has(idOf(event))) continue
       this.#outstanding.set(idOf(event), event)
       this.#hold(sizeOf(event))
-      if (this.#lanes.isBlocked(event.key)) this.#joining.push(event)
+      if (this.#lanes.isBlocked(event.key) || this.#joiningKeys.has(event.key)) this.#join([event])
       else this.#lanes.push(event)
     }
     this.#readTo = readTo
@@ -314,6 +316,7 @@ export class EndpointRunner {
     this.#readTo = this.position
     this.#outstanding.clear()
     this.#hold(-this.#bytes)
+    this.#countJoining(this.#joining, -1)
     this.#joining = []
     this.#lanes.clear()
     this.#isFull = false
@@ -366,6 +369,15 @@ export class EndpointRunner {
 
   #join(events: readonly LoggedEvent[]): void {
     this.#joining.push(...events)
+    this.#countJoining(events, 1)
+  }
+
+  #countJoining(events: readonly LoggedEvent[], change: 1 | -1): void {
+    for (const { key } of events) {
+      const count = (this.#joiningKeys.get(key) ?? 0) + change
+      if (count === 0) this.#joiningKeys.delete(key)
+      else this.#joiningKeys.set(key, count)
+    }
   }
 
   /** Stores events whose keys are blocked, a part at a time. */
@@ -384,6 +396,7 @@ export class EndpointRunner {
       return
     } finally {
       this.#isJoining = false
+      this.#countJoining(events, -1)
     }
     this.#run()
   }
