@@ -23,6 +23,7 @@ import { measurePush, type PushFigures } from './push/push.js'
 import { measureRealtime, type RealtimeFigures } from './realtime/realtime.js'
 import { describeMachine } from './report/machine.js'
 import { formatReport, type GroupFill, type Report } from './report/report.js'
+import { measureWebhooks, type WebhookFigures } from './webhooks/webhooks.js'
 
 async function run(options: BenchOptions): Promise<Report> {
   const machine = describeMachine()
@@ -37,6 +38,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const files: FileRow[] = []
   const realtime: RealtimeFigures[] = []
   const client: ClientFigures[] = []
+  const webhooks: WebhookFigures[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -68,6 +70,10 @@ async function run(options: BenchOptions): Promise<Report> {
       const own = builds[0] as Build
       client.push(await measureClient(storage, own, { ...options, ...options.client }, tell))
     }
+    if (options.webhooks) {
+      const own = builds[0] as Build
+      webhooks.push(await measureWebhooks(storage, own, { ...options, ...options.webhooks }, tell))
+    }
     if (options.files)
       files.push(...(await measureFiles(storage, builds[0] as Build, options, tell)))
   }
@@ -81,6 +87,7 @@ async function run(options: BenchOptions): Promise<Report> {
     files,
     realtime,
     client,
+    webhooks,
     effort: { seconds: options.seconds, rounds: options.rounds, starts: options.starts },
     startups,
     rows,
@@ -140,8 +147,8 @@ async function main(): Promise<number> {
   }
   const report = await run(options)
   process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
-  const { rows, compared, growth, push, files } = report
-  return [...rows, ...compared, ...growth, ...push.crowds, ...files].some(
+  const { rows, compared, growth, push, files, webhooks } = report
+  return [...rows, ...compared, ...growth, ...push.crowds, ...files, ...webhooks].some(
     ({ errors }) => errors > 0,
   )
     ? 1

@@ -7,12 +7,14 @@ import type { PushOptions } from './push/push.js'
 import type { RealtimeOptions } from './realtime/realtime.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
 import { type Scenario, setOf } from './scenarios/scenario.js'
+import type { WebhookOptions } from './webhooks/webhooks.js'
 
 const growthSet = 'growth'
 const pushSet = 'push'
 const filesSet = 'files'
 const realtimeSet = 'realtime'
 const clientSet = 'client'
+const webhookSet = 'webhooks'
 const sets = [...new Set(scenarios.map(setOf))]
 
 export const usage = `Usage: npm run bench -- [options]
@@ -23,8 +25,8 @@ export const usage = `Usage: npm run bench -- [options]
                     ${growthSet}, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet}, ${realtimeSet},
-                    ${clientSet}; several with commas; default: all but ${growthSet}, ${pushSet},
-                    ${filesSet}, ${realtimeSet} and ${clientSet}
+                    ${clientSet}, ${webhookSet}; several with commas; default: all but ${growthSet},
+                    ${pushSet}, ${filesSet}, ${realtimeSet}, ${clientSet} and ${webhookSet}
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -38,6 +40,7 @@ export const usage = `Usage: npm run bench -- [options]
   --devices N       connected devices of ${realtimeSet}, default 5000
   --conversations N conversations of a user of ${clientSet}, default 5000
   --messages N      messages that ${clientSet} applies, default 10000
+  --events N        events that a receiver of ${webhookSet} missed, default 100000
   --json            the report as JSON
 `
 
@@ -56,6 +59,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
   readonly realtime: RealtimeOptions | null
   /** Null: not requested. */
   readonly client: ClientEffort | null
+  /** Null: not requested. */
+  readonly webhooks: WebhookOptions | null
   /** Uploads and downloads are requested. */
   readonly files: boolean
   /** Checkout of another build to compare with. */
@@ -69,6 +74,8 @@ const growthUsersMin = 100
 const devicesMin = 200
 /** The number that the screen of another user has. */
 const conversationsMin = 100
+/** Some seconds of sending. */
+const webhookEventsMin = 1_000
 
 const pushParts = ['channels', 'crowd']
 
@@ -98,6 +105,9 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     push: names(scenario).includes(pushSet) ? pushOptions(values) : null,
     realtime: names(scenario).includes(realtimeSet) ? realtimeOptions(values) : null,
     client: names(scenario).includes(clientSet) ? clientOptions(values) : null,
+    webhooks: names(scenario).includes(webhookSet)
+      ? { events: atLeast('--events', values.events, webhookEventsMin) }
+      : null,
     files: names(scenario).includes(filesSet),
     against: against ?? null,
     json,
@@ -120,6 +130,7 @@ function parse(args: readonly string[]) {
         devices: { type: 'string', default: '5000' },
         conversations: { type: 'string', default: '5000' },
         messages: { type: 'string', default: '10000' },
+        events: { type: 'string', default: '100000' },
         against: { type: 'string' },
         'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
         'growth-users': { type: 'string', default: '10000' },
@@ -176,7 +187,7 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = ['all', growthSet, pushSet, filesSet, realtimeSet, clientSet, ...sets]
+  const known = ['all', growthSet, pushSet, filesSet, realtimeSet, clientSet, webhookSet, ...sets]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

@@ -1,8 +1,8 @@
 /** Realtime: what thousands of connected devices cost, beside a bare WebSocket server. */
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { resolve } from 'node:path'
 import { freePort } from '@hermod/testkit'
 import { load } from '../load/processes.js'
 import { type Build, portOf, type Storage, type StoredServer } from '../measure/build.js'

@@ -8,6 +8,7 @@ import type { GroupFillFigures } from '../population/population.js'
 import type { PushFigures } from '../push/push.js'
 import type { RealtimeFigures } from '../realtime/realtime.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
+import type { WebhookFigures } from '../webhooks/webhooks.js'
 import { clientTables } from './client-report.js'
 import { filesTable } from './files-report.js'
 import {
@@ -24,6 +25,7 @@ import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
 import { pushTables } from './push-report.js'
 import { realtimeTables } from './realtime-report.js'
+import { webhookTables } from './webhooks-report.js'
 
 export interface Report {
   readonly machine: Machine
@@ -38,6 +40,7 @@ export interface Report {
   readonly files: readonly FileRow[]
   readonly realtime: readonly RealtimeFigures[]
   readonly client: readonly ClientFigures[]
+  readonly webhooks: readonly WebhookFigures[]
   /** Skipped parts, with reasons. */
   readonly notes: readonly string[]
 }
@@ -59,6 +62,7 @@ export function formatReport({
   files,
   realtime,
   client,
+  webhooks,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -80,6 +84,7 @@ export function formatReport({
     filesTable(files),
     realtimeTables(realtime),
     clientTables(client),
+    webhookTables(webhooks),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')
