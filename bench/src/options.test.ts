@@ -50,6 +50,12 @@ test('the client is measured only when it is named', () => {
   })
 })
 
+test('webhooks are measured only when they are named', () => {
+  expect(parseOptions([])?.webhooks).toBeNull()
+  const named = ['--scenario', 'webhooks', '--events', '5000']
+  expect(parseOptions(named)).toMatchObject({ chosen: [], webhooks: { events: 5_000 } })
+})
+
 test('pushes are measured only when they are named, in two parts', () => {
   expect(parseOptions([])?.push).toBeNull()
   const both = { devices: 20_000, crowdSize: 1_000_000 }

@@ -220,10 +220,9 @@ async function measureIdle({ storage, receiver, seconds, tell }: Place, build: B
   const operator = api.as(operatorToken)
   for (let made = 0; made < idleApps; made++) {
     const { data } = await operator.succeed('POST', '/operator/v1/app/create')
-    for (let index = 0; index < idleEndpoints; index++)
-      await operator.succeed('POST', '/operator/v1/webhook/create', {
-        body: { app_id: data.app_id, url: receiver.url('/idle') },
-      })
+    const body = { app_id: data.app_id, url: receiver.url('/idle') }
+    const make = () => operator.succeed('POST', '/operator/v1/webhook/create', { body })
+    await Promise.all(Array.from({ length: idleEndpoints }, make))
   }
   return { withoutCores, withCores: await cores() }
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import { chunksOf } from '../../lib/chunks.js'
 import { Lease } from '../../lib/concurrency/lease.js'
@@ -219,7 +219,6 @@ export class Dispatcher {
   }
 
   #shardOf(appId: string): Shard {
-    const index = createHash('sha256').update(appId).digest().readUInt16BE(0) % shardCount
-    return this.#shards[index] as Shard
+    return this.#shards[crc32(appId) % shardCount] as Shard
   }
 }
