@@ -422,6 +422,25 @@ describe('hermod check', () => {
     expect(scripted.code).toBe(1)
     expect(JSON.parse(scripted.out)).toEqual(data)
   })
+
+  it.each([
+    [['push_certificate_expiry'], 'set new push certificates'],
+    [['webhook_disabled'], 'enable the webhooks, or delete them'],
+    [
+      ['push_certificate_expiry', 'webhook_disabled'],
+      'set new push certificates, enable the webhooks, or delete them',
+    ],
+    [
+      ['webhook_disabled', 'unread'],
+      'keep a copy of the data and restore a sound backup, or report the fault',
+    ],
+  ])('the advice suits the faults: %s', async (checks, advice) => {
+    const faults = checks.map((check) => ({ check, app_id: 'demo', subject: '1', detail: '' }))
+    const data = { checked: 12, faults, truncated: false }
+    const { code, err } = await run('check', { answer: { data } })
+    expect(code).toBe(1)
+    expect(err).toBe(`hermod: 12 facts checked, ${faults.length} wrong; ${advice}\n`)
+  })
 })
 
 describe('hermod demo', () => {

@@ -14,7 +14,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { InProcessServer } from '../support/in-process-server.js'
-import { integrityFaults } from '../support/messaging/messaging.js'
+import { integrityFaults, sendText } from '../support/messaging/messaging.js'
 
 const hourMs = 3_600_000
 /** Nothing is sent to it. */
@@ -490,4 +490,33 @@ for (const backend of testBackends())
       await waitFor(() => kindsAt('/app').includes('user.frozen'), patience)
       await operate('webhook/delete', { app_id, endpoint_id })
     })
+
+    if (isFirst)
+      it('requests have the members that the OpenAPI document requires', async () => {
+        const { endpoint_id } = await create({ url: `${receiver.url}/all`, kinds: [] })
+        const user = await server.api.register()
+        await admin.succeed('POST', '/user/profile', {
+          userId: user.id,
+          body: { nick_name: 'Ann' },
+        })
+        await sendText(server.api.admin({ userId: user.id }), user.id, 'note to self')
+        await post('test', { endpoint_id })
+        const kinds = ['user.info_updated', 'message.stored', 'webhook.test']
+        await waitFor(() => kinds.every((kind) => kindsAt('/all').includes(kind)), patience)
+        const document: Json = JSON.parse((await server.api.call('GET', '/openapi.json')).text)
+        const requests = receiver.accepted.filter(({ path }) => path === '/all')
+        for (const { headers, events } of requests)
+          for (const event of events) {
+            const { post: described } = document.webhooks[event.type]
+            const { properties, required } =
+              described.requestBody.content['application/json'].schema
+            expect(Object.keys(event).sort(), event.type).toEqual([...required].sort())
+            expect(event.type).toBe(properties.type.const)
+            expect(Object.keys(event.data)).toEqual(
+              expect.arrayContaining(properties.data.required ?? []),
+            )
+            const names = described.parameters.map(({ name }: Json) => name)
+            expect(Object.keys(headers)).toEqual(expect.arrayContaining(names))
+          }
+      })
   })
