@@ -524,3 +524,18 @@ describe('hermod push-simulator', () => {
     expect(err).toContain('from 0 to 65528')
   })
 })
+
+describe('hermod webhook listen', () => {
+  const listen = 'webhook listen --app demo --forward'
+
+  it.each([
+    [`${listen} ftp://localhost/hook`, 2, 'It must be an http or https URL.'],
+    [`${listen} http://localhost/hook --secret whsec_YQ==`, 2, 'base64 of 24 to 64 bytes'],
+    [`${listen} http://localhost/hook`, 1, 'start it with hermod serve'],
+  ])('%s ends with code %i', async (line, expected, words) => {
+    const { code, err, calls } = await run(line)
+    expect(err).toContain(words)
+    expect(code).toBe(expected)
+    expect(calls).toEqual([])
+  })
+})

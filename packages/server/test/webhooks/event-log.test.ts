@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { EventPage } from '@hermod/protocol'
-import { type Answer, anyBackend, testBackends, waitFor } from '@hermod/testkit'
+import { type Answer, anyBackend, GatewayClient, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { InProcessServer } from '../support/in-process-server.js'
@@ -301,6 +301,33 @@ for (const backend of anyBackend()) {
         ...patience,
       })
       for (const { call } of calls) call.destroy()
+    })
+
+    it('calls over the socket wait too, until an event comes or the connection closes', async () => {
+      const own = await EventApp.create(server)
+      const userId = await own.newUser()
+      const { appId, token } = own
+      const client = await GatewayClient.connect(server.url)
+      await client.open({ appId, accessToken: token, userId })
+      const query = { after: 'now', wait: 30, kinds: 'user.info_updated' }
+      /** Ten calls that wait: an eleventh was refused. @returns the codes of all answers */
+      const tenCalls = async () => {
+        const calls = Array.from({ length: 11 }, () => client.call('events.read', query))
+        const codes = Promise.all(calls.map(async (call) => (await call).code))
+        codes.catch(() => {})
+        expect((await Promise.race(calls)).code).toBe(answerCode.too_many_event_readers)
+        return { codes }
+      }
+      const answered = await tenCalls()
+      await own.rename(userId)
+      expect((await answered.codes).filter((code) => code === answerCode.ok)).toHaveLength(10)
+      const cut = await tenCalls()
+      client[Symbol.dispose]()
+      await expect(cut.codes).rejects.toThrow()
+      await waitFor(async () => (await own.read({ after: '', wait: 1 })).code === answerCode.ok, {
+        what: 'another call may wait',
+        ...patience,
+      })
     })
 
     it('a stop of the service answers the calls that wait', async () => {
