@@ -3,12 +3,16 @@ import { type Api, type Backend, freePort, type ServerProcess, startServer } fro
 import { openSql, type Sql } from '../database/sql.js'
 import type { Random } from '../random.js'
 
-/** Nodes that share a database have the same tokens. */
+/** Nodes that share a database have the same tokens and the same key. */
 const tokens = {
   adminToken: `hma_${'a'.repeat(48)}`,
   operatorToken: `hmo_${'b'.repeat(48)}`,
 }
-const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
+const env = {
+  HERMOD_CHECK_ANSWERS: 'on',
+  HERMOD_OUTBOUND_ALLOW: '127.0.0.1',
+  HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}`,
+}
 
 export class HookNodes implements AsyncDisposable {
   readonly #nodes: ServerProcess[] = []
