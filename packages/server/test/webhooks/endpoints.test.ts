@@ -361,11 +361,11 @@ for (const backend of testBackends())
       expect(await list()).toMatchObject([{ endpoint_id, description: '' }])
     })
 
-    it('attempts: lists the newest first, the failed ones, those of an event, and pages', async () => {
+    it('attempts: lists the newest first, the failed ones, those of an event, and pages; only operators see bodies of answers', async () => {
       const { endpoint_id } = await create({ url: receiver.url })
       const made: Json[] = []
       for (const status of [204, 500, 410, 404]) {
-        receiver.answer = () => ({ status, body: `answer ${status}` })
+        receiver.answer = () => ({ status, body: status === 204 ? '' : `answer ${status}` })
         made.unshift(await post('test', { endpoint_id }))
       }
       expect(made.map(({ outcome }) => outcome)).toEqual([
@@ -374,7 +374,16 @@ for (const backend of testBackends())
         'unavailable',
         'delivered',
       ])
-      expect(made[0]).toMatchObject({ status: 404, answer: 'answer 404', events: 1, attempt: 1 })
+      expect(made[0]).toMatchObject({ status: 404, answer: '', events: 1, attempt: 1 })
+      const operator = server.api.as(server.operatorToken)
+      const ofApp = { query: { app_id: server.appId, endpoint_id } }
+      const shown = await operator.succeed('GET', '/operator/v1/webhook/attempts', ofApp)
+      expect(shown.data.attempts.map(({ answer }: Json) => answer)).toEqual([
+        'answer 404',
+        'answer 410',
+        'answer 500',
+        '',
+      ])
       expect((await attempts({ endpoint_id })).attempts).toEqual(made)
       expect((await attempts({ endpoint_id, failed: true })).attempts).toEqual(made.slice(0, 3))
       const { event_id } = made[2]

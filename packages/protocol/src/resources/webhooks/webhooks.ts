@@ -77,7 +77,7 @@ export const WebhookAttempt = resource(
     status: int32({ description: 'HTTP status; 0: no answer' }),
     duration_ms: int32({ description: 'time until the answer or the failure, ms' }),
     error: text('why there is no answer; "": there is one'),
-    answer: text('first KiB of the body of the answer'),
+    answer: text('first KiB of the body of the answer, for operators; "" for Admin tokens'),
     next_at: instant('when the next attempt is; 0: none'),
   },
 )

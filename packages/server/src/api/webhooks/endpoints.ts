@@ -49,7 +49,7 @@ export function webhookHandlers(services: WebhookServices): Handler[] {
     whenDone(webhooks.delete({ appId, endpointId }))
   const list = async (appId: string) => data((await webhooks.list(appId)).map(toResource))
   const test = async (appId: string, { endpoint_id: endpointId }: { endpoint_id: Int64 }) =>
-    data(toAttempt(await webhookTests.test({ appId, endpointId })))
+    webhookTests.test({ appId, endpointId })
   const attempts = async (
     appId: string,
     { endpoint_id: endpointId, ...params }: ParamsOf<typeof listWebhookAttempts>,
@@ -57,7 +57,7 @@ export function webhookHandlers(services: WebhookServices): Handler[] {
     const { failed = false, event_id: eventId = '', cursor, limit } = params
     const page = { cursor, limit, failed, eventId }
     const found = await webhookAttempts.list({ appId, endpointId }, page)
-    return data({ attempts: found.attempts.map(toAttempt), next_cursor: found.nextCursor })
+    return { attempts: found.attempts.map(toAttempt), next_cursor: found.nextCursor }
   }
   const replay = async (
     appId: string,
@@ -81,10 +81,19 @@ export function webhookHandlers(services: WebhookServices): Handler[] {
     handle(deleteWebhookByOperator, ({ app_id, ...params }) => remove(app_id, params)),
     handle(listWebhooks, (_, { principal }) => list(principal.appId)),
     handle(listWebhooksByOperator, ({ app_id }) => list(app_id)),
-    handle(testWebhook, (params, { principal }) => test(principal.appId, params)),
-    handle(testWebhookByOperator, ({ app_id, ...params }) => test(app_id, params)),
-    handle(listWebhookAttempts, (params, { principal }) => attempts(principal.appId, params)),
-    handle(listWebhookAttemptsByOperator, ({ app_id, ...params }) => attempts(app_id, params)),
+    handle(testWebhook, async (params, { principal }) =>
+      data(withoutAnswer(toAttempt(await test(principal.appId, params)))),
+    ),
+    handle(testWebhookByOperator, async ({ app_id, ...params }) =>
+      data(toAttempt(await test(app_id, params))),
+    ),
+    handle(listWebhookAttempts, async (params, { principal }) => {
+      const page = await attempts(principal.appId, params)
+      return data({ ...page, attempts: page.attempts.map(withoutAnswer) })
+    }),
+    handle(listWebhookAttemptsByOperator, async ({ app_id, ...params }) =>
+      data(await attempts(app_id, params)),
+    ),
     handle(replayWebhook, (params, { principal }) => replay(principal.appId, params)),
     handle(replayWebhookByOperator, ({ app_id, ...params }) => replay(app_id, params)),
   ]
@@ -139,6 +148,11 @@ function toResource({ endpoint, counts, behind, hasPreviousSecret }: EndpointSum
     created_at: endpoint.createdAt,
     updated_at: endpoint.updatedAt,
   }
+}
+
+/** Applications do not see bodies: their endpoints may reach addresses that the application cannot. */
+function withoutAnswer(attempt: ReturnType<typeof toAttempt>) {
+  return { ...attempt, answer: '' }
 }
 
 function toAttempt(attempt: Attempt) {
