@@ -85,8 +85,10 @@ export class LogReader {
    */
   async read(appId: string, from: LogPlace, filter: LogFilter): Promise<LogPage> {
     const page = new PageBuilder(from, filter)
+    const isFiltered = filter.kinds.size > 0 || filter.key !== ''
+    const perRead = isFiltered ? rowsPerRead : Math.min(rowsPerRead, filter.limit + 1)
     for (let rowsLeft = maxRows; rowsLeft > 0; ) {
-      const count = Math.min(rowsPerRead, rowsLeft)
+      const count = Math.min(perRead, rowsLeft)
       let rows = await this.#listAfter(appId, page.next.position, count)
       if (rows.length === 0 && page.next === from) {
         const head = await this.requireReached(appId, from)
@@ -125,15 +127,16 @@ export class LogReader {
   }
 
   /** Divides rows so that few messages are read at once. */
-  *#groups(rows: readonly OutboxRow[], { kinds, key }: LogFilter) {
+  *#groups(rows: readonly OutboxRow[], { kinds, key, limit }: LogFilter) {
     const { events } = this.options
+    const maxMessages = Math.min(messagesPerRead, limit + 1)
     let group: { readonly row: OutboxRow; readonly isWanted: boolean }[] = []
     let messages = 0
     for (const row of rows) {
       const isWanted =
         (kinds.size === 0 || kinds.has(row.kind)) && (key === '' || events.mayHaveKey(row, key))
       const count = isWanted ? events.count(row) : 0
-      if (messages > 0 && messages + count > messagesPerRead) {
+      if (messages > 0 && messages + count > maxMessages) {
         yield group
         group = []
         messages = 0
