@@ -84,7 +84,8 @@ for (const backend of testBackends()) {
         expect(ofUser.map(({ data }) => data.content)).toEqual(texts)
       }
       expect(doubled).toBe(0)
-      expect(most).toBe(16)
+      expect(most).toBeGreaterThan(4)
+      expect(most).toBeLessThanOrEqual(16)
     })
 
     it('a refused event: its conversation waits, others go on; after five attempts it is dead, and a replay sends it with its old ID', async () => {
@@ -105,6 +106,17 @@ for (const backend of testBackends()) {
       expect(hook.contents).toEqual(['first', 'of another', 'later'])
       const bad = hook.requests.filter((request) => content(request) === 'bad')
       expect(bad).toHaveLength(5)
+      await hook.until(
+        async () => (await hook.attempts({ failed: 'true' })).length === 5,
+        'five failed attempts',
+      )
+      const failed = await hook.attempts({ failed: 'true' })
+      expect(failed.map(({ attempt }) => attempt)).toEqual([5, 4, 3, 2, 1])
+      for (const { attempt, at, next_at, status, outcome } of failed) {
+        expect({ status, outcome }).toEqual({ status: 422, outcome: 'refused' })
+        if (attempt === 5) expect(next_at).toBe(0)
+        else expect(next_at).toBeGreaterThan(at)
+      }
       const ids = new Set(bad.map(({ headers }) => headers['webhook-id']))
       expect(ids.size).toBe(1)
 
@@ -321,6 +333,26 @@ for (const backend of testBackends()) {
           table,
         ).toEqual([])
     })
+
+    longer?.(
+      'a stop: ends within seconds, and a request that is answered in time is not repeated',
+      async () => {
+        const [slow, silent] = [await place.hook(onlyMessages), await place.hook(onlyMessages)]
+        slow.answer = () => ({ status: 200, delayMs: 300 })
+        silent.answer = () => 'silence'
+        await send('in flight')
+        await slow.tried(1)
+        await silent.tried(1)
+        const startedAt = performance.now()
+        await place.server.stop()
+        expect(performance.now() - startedAt).toBeLessThan(10_000)
+        silent.answer = () => undefined
+        await place.server.startAgain()
+        await silent.got(1)
+        await slow.becomes(({ behind }) => behind === 0, 'the head')
+        expect([slow.requests.length, silent.requests.length]).toEqual([1, 2])
+      },
+    )
 
     longer?.(
       'a restart: what waits keeps its time and its order, what is new follows',

@@ -24,6 +24,7 @@ export interface DispatcherOptions
 }
 
 const shardCount = 16
+const defaultLeaseMs = 10_000
 const maxCatchUps = 8
 /** Bytes of the events in memory. Above them an endpoint reads on when it has none left. */
 const maxMemoryBytes = 128 * 1024 * 1024
@@ -34,6 +35,8 @@ const savedTogether = 100
 interface Shard {
   readonly lease: Lease
   readonly apps: Map<string, AppRun>
+  /** Another node has the lease; it is asked for again from then on, on the clock of the process. */
+  askFrom: number
 }
 
 /**
@@ -55,11 +58,12 @@ export class Dispatcher {
   #isStopped = false
 
   constructor(private readonly options: DispatcherOptions) {
-    const { leases, node, leaseMs = 10_000 } = options
+    const { leases, node, leaseMs = defaultLeaseMs } = options
     this.#shards = Array.from({ length: shardCount }, (_, index) => {
       const name = `webhooks/${index}`
       return {
         apps: new Map(),
+        askFrom: 0,
         lease: new Lease({
           ttlMs: leaseMs,
           acquire: (ttlMs) => leases.acquire(name, node, ttlMs),
@@ -126,8 +130,9 @@ export class Dispatcher {
     this.#version = version
   }
 
-  async #pollShard({ lease, apps }: Shard, wanted: readonly string[]): Promise<void> {
-    const isHeld = wanted.length > 0 && (await lease.take())
+  async #pollShard(shard: Shard, wanted: readonly string[]): Promise<void> {
+    const { lease, apps } = shard
+    const isHeld = wanted.length > 0 && (await this.#takeLease(shard))
     for (const [appId, app] of apps)
       if (!isHeld || !wanted.includes(appId)) {
         apps.delete(appId)
@@ -146,6 +151,13 @@ export class Dispatcher {
         this.options.observer.failed(appId, error)
       }
     }
+  }
+
+  async #takeLease(shard: Shard): Promise<boolean> {
+    if (performance.now() < shard.askFrom) return false
+    const isHeld = await shard.lease.take()
+    if (!isHeld) shard.askFrom = performance.now() + (this.options.leaseMs ?? defaultLeaseMs) / 4
+    return isHeld
   }
 
   /** Starts endpoints that are new or changed, and stops those that are gone. */

@@ -22,7 +22,7 @@ import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-ev
 import type { Clock } from '../../lib/clock.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
 import type { SendResult, WebhookSender } from '../sender.js'
-import { EndpointRunner, type RunnerState } from './endpoint-runner.js'
+import { EndpointRunner, type RunnerState, type Sent } from './endpoint-runner.js'
 import type { MemoryBudget } from './memory-budget.js'
 
 /** Reports of the dispatcher, for the log and metrics. */
@@ -197,6 +197,7 @@ export class EndpointRun {
       random: Math.random,
       budget: this.options.budget,
       send: (some, attempt) => this.#send(some, attempt),
+      sent: (sent, nextAt) => this.#note(sent, nextAt),
       add: async (some, attempt) => {
         const current = some.map(async (event) => (await this.#current(event)) ?? event)
         const stored = (await Promise.all(current)).map((event) => this.#toStored(event))
@@ -226,34 +227,37 @@ export class EndpointRun {
     return { ...event, endpointId, payload: this.options.events.toStored(event) }
   }
 
-  async #send(events: readonly LoggedEvent[], attempt: number): Promise<SendResult> {
+  async #send(some: readonly LoggedEvent[], attempt: number): Promise<Sent | null> {
     const { endpoint } = this
-    const { sender, secretsOf, clock, attempted, isServed, observer } = this.options
+    const { sender, secretsOf, clock, isServed } = this.options
     if (!isServed(endpoint.appId)) {
       // The runner ends before it can store anything.
       this.runner.stop()
       throw new Error('another node serves the application')
     }
-    const fresh = await this.#fresh(events)
-    if (fresh.length === 0) return leftOut
+    const events = await this.#fresh(some)
+    if (events.length === 0) return null
     const at = clock.now()
     const { url, format, timeoutMs, batchSize } = endpoint
     const secrets = secretsOf(endpoint)
     const target = { url, format, isBatch: batchSize > 1, secrets, timeoutMs }
-    const result = await sender.send(target, fresh, this.#ended.signal)
-    const [first] = fresh
-    if (first && !this.#ended.signal.aborted) {
-      const { appId, endpointId } = endpoint
-      const { id, kind, key } = first
-      observer.sent(endpoint, result, fresh.length)
-      attempted({
-        ...result,
-        ...{ appId, endpointId, at, attempt, nextAt: 0 },
-        events: fresh.length,
-        first: { id, kind, key },
-      })
-    }
-    return result
+    const result = await sender.send(target, events, this.#ended.signal)
+    return { result, events, attempt, at }
+  }
+
+  #note({ result, events, attempt, at }: Sent, nextAt: number): void {
+    const { appId, endpointId } = this.endpoint
+    const { attempted, observer } = this.options
+    const [first] = events
+    if (first === undefined) return
+    const { id, kind, key } = first
+    observer.sent(this.endpoint, result, events.length)
+    attempted({
+      ...result,
+      ...{ appId, endpointId, at, attempt, nextAt },
+      events: events.length,
+      first: { id, kind, key },
+    })
   }
 
   /** Messages that are gone by now are left out. */
@@ -284,16 +288,6 @@ export class EndpointRun {
     const payload = await events.ofStored(appId, kind, events.toStored(event))
     return payload && { ...event, payload }
   }
-}
-
-/** The result for events that are gone. */
-const leftOut: SendResult = {
-  outcome: 'delivered',
-  status: 0,
-  durationMs: 0,
-  error: '',
-  answer: '',
-  retryAfterMs: null,
 }
 
 function placeOf({

@@ -21,6 +21,9 @@ interface Request {
   readonly settle: (outcome: Outcome, retryAfterMs?: number) => void
 }
 
+/** Next attempts that were reported, by the ID of the first event. */
+type NextAttempts = readonly (readonly [id: string | undefined, nextAt: number])[]
+
 interface WorldOptions {
   readonly concurrency?: number
   readonly batchSize?: number
@@ -50,6 +53,7 @@ class World {
   readonly delivered: string[] = []
   pending: Request[] = []
   failures: unknown[] = []
+  nextAttempts: NextAttempts = []
   disabled = ''
   isStoreBroken = false
   #isStalled = false
@@ -85,7 +89,13 @@ class World {
         now: () => this.time,
         random: () => 0,
         budget: this.options.budget ?? new MemoryBudget(1e9),
-        send: (events, attempt) => this.#send(events, attempt),
+        send: async (events, attempt) => {
+          const at = this.time
+          return { result: await this.#send(events, attempt), events, attempt, at }
+        },
+        sent: ({ events: [first] }, nextAt) => {
+          this.nextAttempts = [...this.nextAttempts, [first?.id, nextAt]]
+        },
         add: async (events, attempt) => {
           await this.#useStore(runner)
           for (const event of events)
@@ -316,6 +326,18 @@ describe('an event that is refused', () => {
     expect([...world.rows.values()].map(({ event }) => event.key)).toEqual(['c'])
   })
 
+  it('is reported with the time of its next attempt', async () => {
+    const world = new World()
+    world.append('a', 'b')
+    await world.read()
+    await world.answer('refused')
+    await world.answer('delivered')
+    expect(world.nextAttempts).toEqual([
+      ['evt_app_1_1', world.time + 10_000],
+      ['evt_app_2_1', 0],
+    ])
+  })
+
   it('is left out when it is gone at the next attempt', async () => {
     const world = new World()
     world.append('a', 'a')
@@ -406,6 +428,15 @@ describe('an endpoint that is down', () => {
     await world.read()
     await world.answer('unavailable', 0, 42_000)
     expect(world.runner.health.retryAt).toBe(world.time + 42_000)
+  })
+
+  it('waits a second at least, also when Retry-After is 0', async () => {
+    const world = new World()
+    world.append('a')
+    await world.read()
+    await world.answer('unavailable', 0, 0)
+    expect(world.runner.health.retryAt).toBe(world.time + 1_000)
+    expect(world.nextAttempts).toEqual([['evt_app_1_1', world.time + 1_000]])
   })
 
   it('is disabled by 410, and after three days of nothing but failures', async () => {

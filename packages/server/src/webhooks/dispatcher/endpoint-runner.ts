@@ -23,6 +23,17 @@ export interface RunnerState {
   readonly dead: readonly EventPlace[]
 }
 
+/** A request with its result. */
+export interface Sent {
+  readonly result: SendResult
+  /** Those that were sent; others are gone. */
+  readonly events: readonly LoggedEvent[]
+  /** Number of the attempt for the first event, from 1. */
+  readonly attempt: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
 export interface RunnerOptions {
   readonly concurrency: number
   readonly batchSize: number
@@ -31,8 +42,13 @@ export interface RunnerOptions {
   readonly random: Random
   /** The events in memory of all endpoints of this node. */
   readonly budget: MemoryBudget
-  /** Sends one request. Rejects only for bugs and when the runner stops. */
-  send(events: readonly LoggedEvent[], attempt: number): Promise<SendResult>
+  /**
+   * Sends one request. Rejects for failures of the database, and when the runner stops.
+   * @returns null when none of the events is left to send
+   */
+  send(events: readonly LoggedEvent[], attempt: number): Promise<Sent | null>
+  /** Notes a request. @param nextAt time of the next attempt, milliseconds since 1970; 0: none */
+  sent(sent: Sent, nextAt: number): void
   /** Stores events that wait, or are dead; one that is stored already stays as it is. */
   add(events: readonly LoggedEvent[], attempt: FailedAttempt): Promise<void>
   /** Reads the content of a waiting event; null: it is gone, such as a recalled message. */
@@ -55,6 +71,8 @@ const maxBytes = 8 * 1024 * 1024
 const maxRequestBytes = 1024 * 1024
 /** Pause after a failure of the database. */
 const pauseMs = 1_000
+/** Shortest pause of an endpoint that is down, whatever Retry-After states. */
+const minPauseMs = 1_000
 /** Requests that must fail in a row before the endpoint counts as down, if so many keys are active. */
 const failingLanes = 3
 
@@ -237,15 +255,24 @@ export class EndpointRunner {
 
   async #sendEvents(events: readonly LoggedEvent[]): Promise<void> {
     const generation = this.#generation
-    const result = await this.options.send(events, 1)
+    const sent = await this.options.send(events, 1)
     if (this.#isStopped) return
-    if (result.outcome === 'delivered') for (const event of events) this.#handle(event)
+    const outcome = sent?.result.outcome ?? 'delivered'
+    if (outcome === 'delivered') for (const event of events) this.#handle(event)
+    if (sent === null) return
+    const { result } = sent
     // The events of an older request are read again.
     const isOld = generation !== this.#generation
-    if (isOld || !this.#note(result) || result.outcome === 'delivered') return
+    const isUp = isOld || this.#note(result)
+    if (isOld || !isUp || outcome === 'delivered')
+      return this.options.sent(sent, outcome === 'delivered' ? 0 : this.#nextTryAt)
     const [first] = events
-    if (first === undefined || events.length > 1) return this.#lanes.putBack(events)
+    if (first === undefined || events.length > 1) {
+      this.options.sent(sent, this.options.now())
+      return this.#lanes.putBack(events)
+    }
     const attempt = this.#failedAttempt(result, 1)
+    this.options.sent(sent, attempt.nextAt)
     await this.options.add([first], attempt)
     this.#handle(first)
     if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(first, attempt)))
@@ -254,19 +281,26 @@ export class EndpointRunner {
   async #sendWaiting(waiting: WaitingPlace): Promise<void> {
     const event = await this.options.read(waiting)
     const attempts = waiting.attempts + 1
-    const result = event === null ? null : await this.options.send([event], attempts)
+    const sent = event === null ? null : await this.options.send([event], attempts)
     if (this.#isStopped) return
-    const isUp = result === null || this.#note(result)
-    if (result === null || result.outcome === 'delivered') {
+    const isUp = sent === null || this.#note(sent.result)
+    if (sent === null || sent.result.outcome === 'delivered') {
+      if (sent !== null) this.options.sent(sent, 0)
       await this.options.remove(waiting)
       return this.#lanes.stopWaiting(waiting)
     }
     // An endpoint that is down says nothing about the event.
-    if (!isUp) return
-    const attempt = this.#failedAttempt(result, attempts)
+    if (!isUp) return this.options.sent(sent, this.#nextTryAt)
+    const attempt = this.#failedAttempt(sent.result, attempts)
+    this.options.sent(sent, attempt.nextAt)
     await this.options.update(waiting, attempt)
     this.#lanes.stopWaiting(waiting)
     if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(waiting, attempt)))
+  }
+
+  /** The end of the back-off; 0 for an endpoint that is disabled. */
+  get #nextTryAt(): number {
+    return this.#isStopped ? 0 : this.#health.retryAt
   }
 
   /** Notes a result. @returns false when it makes the endpoint down or disabled */
@@ -298,7 +332,8 @@ export class EndpointRunner {
     const failures = retryAfterMs === null ? this.#health.failures + 1 : this.#health.failures || 1
     const isDoubtful = this.#failuresInRow < failingLanes
     const delay = endpointDelay(failures, { isDoubtful, random: this.options.random })
-    this.#health = { ...this.#health, failures, retryAt: now + (retryAfterMs ?? delay) }
+    const pause = Math.max(retryAfterMs ?? delay, minPauseMs)
+    this.#health = { ...this.#health, failures, retryAt: now + pause }
     this.#failuresInRow = 0
     this.#forget()
   }

@@ -167,7 +167,14 @@ export class DispatchNode implements AsyncDisposable {
   }
 
   async addEndpoints(endpoints: readonly Endpoint[]): Promise<readonly Endpoint[]> {
+    const apps = [...new Set(endpoints.map(({ appId }) => appId))]
     await this.database.transaction(async (tx) => {
+      for (const app_id of apps)
+        await tx
+          .insertInto('apps')
+          .values({ app_id, ...appRow })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
       for (const endpoint of endpoints) await this.endpoints.insert(tx, endpoint)
     })
     return endpoints
@@ -206,6 +213,16 @@ export class DispatchNode implements AsyncDisposable {
     await this.dispatcher.stop()
     await this.log[Symbol.asyncDispose]()
   }
+}
+
+const appRow = {
+  name: '',
+  status: 0,
+  open_registration: 0,
+  registration_secret: '',
+  file_link_key: '',
+  settings: '{}',
+  created_at: 0,
 }
 
 let lastId = 1_000
