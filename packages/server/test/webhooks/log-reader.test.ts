@@ -4,7 +4,7 @@ import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type LogPlace, logStart, placeAfter } from '../../dist/domain/events/event-cursor.js'
-import { type LogFilter, type LogPage, LogReader } from '../../dist/domain/events/log-reader.js'
+import { type LogFilter, type EventSlice, LogReader } from '../../dist/domain/events/log-reader.js'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
@@ -59,7 +59,7 @@ class Reader {
   ) {}
 
   /** @param processed the events of the page after which the reader stops and begins anew */
-  async read(limit: number, processed = Number.POSITIVE_INFINITY): Promise<LogPage> {
+  async read(limit: number, processed = Number.POSITIVE_INFINITY): Promise<EventSlice> {
     const page = await this.reader.read(appId, this.place, { ...this.filter, limit })
     expect(page.events.length).toBeLessThanOrEqual(limit)
     if (page.missed) this.missed.push(page.missed)

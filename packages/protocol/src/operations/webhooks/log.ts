@@ -104,7 +104,7 @@ export const acknowledgeEvents = operation({
   errors: ['event_cursor_invalid', 'event_consumer_not_found'],
 })
 
-/** With their cursors. */
+/** Entries include the cursor of each consumer. */
 export const listEventConsumers = operation({
   ...ofLog,
   id: 'events.consumer.list',

@@ -2,7 +2,7 @@ import { pause } from '../../lib/concurrency/pause.js'
 import type { ConsumerService, ConsumerSummary } from './consumer-service.js'
 import { decodeCursor, encodeCursor, type LogPlace } from './event-cursor.js'
 import type { EventWaits } from './event-waits.js'
-import type { LogFilter, LogPage, LogReader } from './log-reader.js'
+import type { LogFilter, EventSlice, LogReader } from './log-reader.js'
 
 /** The place where a call begins to read. */
 export type LogStart =
@@ -18,7 +18,7 @@ export interface ReadRequest extends LogFilter {
 }
 
 /** A page as callers read on from it. */
-export interface EventLogPage extends Omit<LogPage, 'next'> {
+export interface EventLogPage extends Omit<EventSlice, 'next'> {
   readonly cursor: string
 }
 

@@ -26,7 +26,7 @@ export interface MissedRows {
 }
 
 /** A part of the log. */
-export interface LogPage {
+export interface EventSlice {
   readonly events: readonly LoggedEvent[]
   /** The place after everything that the page has or leaves out. */
   readonly next: LogPlace
@@ -83,7 +83,7 @@ export class LogReader {
    *
    * @throws AppError event_cursor_invalid for a place after the end of the log
    */
-  async read(appId: string, from: LogPlace, filter: LogFilter): Promise<LogPage> {
+  async read(appId: string, from: LogPlace, filter: LogFilter): Promise<EventSlice> {
     const page = new PageBuilder(from, filter)
     const isFiltered = filter.kinds.size > 0 || filter.key !== ''
     const perRead = isFiltered ? rowsPerRead : Math.min(rowsPerRead, filter.limit + 1)
@@ -186,7 +186,7 @@ class PageBuilder {
     return true
   }
 
-  end(hasMore: boolean): LogPage {
+  end(hasMore: boolean): EventSlice {
     return { events: this.#events, next: this.next, hasMore, missed: this.#missed }
   }
 }
