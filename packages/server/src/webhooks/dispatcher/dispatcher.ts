@@ -26,6 +26,7 @@ export interface DispatcherOptions
 const shardCount = 16
 const defaultLeaseMs = 10_000
 const maxCatchUps = 8
+const changedMs = 100
 /** Bytes of the events in memory. Above them an endpoint reads on when it has none left. */
 const maxMemoryBytes = 128 * 1024 * 1024
 /** Endpoints of one transaction that stores progress. */
@@ -52,8 +53,11 @@ export class Dispatcher {
   })
   readonly #budget = new MemoryBudget(maxMemoryBytes)
   #endpoints: ReadonlyMap<string, readonly Endpoint[]> = new Map()
+  /** The applications with endpoints, by shard. */
+  #apps: ReadonlyMap<Shard, readonly string[]> = new Map()
   #version = ''
   #timer: NodeJS.Timeout | undefined
+  #changed: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
   #isStopped = false
 
@@ -84,9 +88,12 @@ export class Dispatcher {
     this.#shardOf(appId).apps.get(appId)?.run()
   }
 
-  /** Looks for changed endpoints at once. */
+  /** Looks for changed endpoints soon: once for all that change together, since a look reads all of them. */
   changed(): void {
-    void (this.#polling ?? Promise.resolve()).then(() => this.poll())
+    this.#changed ??= setTimeout(() => {
+      this.#changed = undefined
+      void (this.#polling ?? Promise.resolve()).then(() => this.poll())
+    }, changedMs).unref()
   }
 
   /** Looks for changed endpoints, leases and events that no wake announced, and stores progress. */
@@ -101,6 +108,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#timer)
+    clearTimeout(this.#changed)
     await this.#polling
     const runs = this.#shards.flatMap(({ apps }) => [...apps.values()])
     await Promise.all(runs.map((run) => run.stop(this.options.graceMs)))
@@ -112,8 +120,8 @@ export class Dispatcher {
     if (this.#isStopped) return
     try {
       await this.#loadEndpoints()
-      const byShard = groupBy([...this.#endpoints.keys()], (appId) => this.#shardOf(appId))
-      for (const shard of this.#shards) await this.#pollShard(shard, byShard.get(shard) ?? [])
+      for (const shard of this.#shards)
+        await this.#pollShard(shard, this.#apps.get(shard) ?? [])
       await this.#runApps()
     } catch (error) {
       this.options.observer.failed('', error)
@@ -127,6 +135,7 @@ export class Dispatcher {
     if (version === this.#version) return
     const served = await database.read((db) => endpoints.listServed(db))
     this.#endpoints = groupBy(served, ({ appId }) => appId)
+    this.#apps = groupBy([...this.#endpoints.keys()], (appId) => this.#shardOf(appId))
     this.#version = version
   }
 
@@ -217,8 +226,8 @@ export class Dispatcher {
     const { database, endpoints, observer } = this.options
     const changed = runs.flatMap((run) => {
       const { progress, endpoint } = run
-      const isServed = this.#shardOf(endpoint.appId).lease.isHeld
-      return progress !== null && isServed ? [{ run, progress, key: endpoint }] : []
+      if (progress === null || !this.#shardOf(endpoint.appId).lease.isHeld) return []
+      return [{ run, progress, key: endpoint }]
     })
     for (const part of chunksOf(changed, savedTogether))
       try {
