@@ -120,8 +120,7 @@ export class Dispatcher {
     if (this.#isStopped) return
     try {
       await this.#loadEndpoints()
-      for (const shard of this.#shards)
-        await this.#pollShard(shard, this.#apps.get(shard) ?? [])
+      for (const shard of this.#shards) await this.#pollShard(shard, this.#apps.get(shard) ?? [])
       await this.#runApps()
     } catch (error) {
       this.options.observer.failed('', error)
