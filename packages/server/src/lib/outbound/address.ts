@@ -27,10 +27,10 @@ export function parseAddressRange(text: string): AddressRange {
 export function forbiddenRange(address: string, allowed: readonly AddressRange[]): string | null {
   if (!ipaddr.isValid(address)) return 'no address'
   const parsed = ipaddr.parse(address)
-  const targets = carriedBy(parsed)
-  if ([parsed, ...targets].some((target) => isIn(target, allowed))) return null
-  const ranges = (targets.length === 0 ? [parsed] : targets).map((target) => target.range())
-  return ranges.find((range) => range !== 'unicast') ?? null
+  if (isIn(parsed, allowed)) return null
+  const carried = carriedBy(parsed)
+  const targets = (carried.length === 0 ? [parsed] : carried).filter((each) => !isIn(each, allowed))
+  return targets.map((each) => each.range()).find((range) => range !== 'unicast') ?? null
 }
 
 /** Tests whether two texts are the same address; an IPv4 address equals its form in IPv6. */

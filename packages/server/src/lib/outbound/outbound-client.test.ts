@@ -218,6 +218,14 @@ describe('allowed addresses', () => {
       expect((await attempt(`http://${host}/`, { allowed })).isForbidden).toBe(true)
   })
 
+  it('a Teredo address with an allowed server and a client that is not stays forbidden', async () => {
+    const allowed = ['10.1.0.0/16'].map(parseAddressRange)
+    const client = (ipv4: string) => `[2001:0:a01:203::${ipv4}]`
+    expect((await attempt(`http://${client('f7f7:f7f7')}/`, { allowed })).isForbidden).toBe(false)
+    // The bits of 127.0.0.1, inverted.
+    expect((await attempt(`http://${client('80ff:fffe')}/`, { allowed })).isForbidden).toBe(true)
+  })
+
   it('the next address of a name is tried when one does not answer', async () => {
     const resolve = async () => ['8.8.8.8', '2606:4700::1111']
     const { connections } = await attempt('http://hooks.example.com/', { resolve })

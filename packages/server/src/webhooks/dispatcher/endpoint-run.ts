@@ -16,7 +16,7 @@ import type {
 import {
   joined,
   type StoredEvent,
-  type WaitingPlace,
+  waitingPlace,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-event-store.js'
 import type { Clock } from '../../lib/clock.js'
@@ -165,7 +165,7 @@ export class EndpointRun {
       )
       // Another replay has replaced this one; the next look at the endpoint begins it.
       this.#replay = isMoved ? after : null
-      this.runner.adopt(events.map((event) => ({ ...placeOf(event), attempts: 0, nextAt: 0 })))
+      this.runner.adopt(events.map((event) => waitingPlace(event, joined)))
     }
   }
 
@@ -288,12 +288,4 @@ export class EndpointRun {
     const payload = await events.ofStored(appId, kind, events.toStored(event))
     return payload && { ...event, payload }
   }
-}
-
-function placeOf({
-  key,
-  position,
-  place,
-}: LoggedEvent): Pick<WaitingPlace, 'key' | 'position' | 'place'> {
-  return { key, position, place }
 }

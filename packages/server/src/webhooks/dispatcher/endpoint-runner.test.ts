@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../domain/events/logged-event.js'
 import { newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
-import type { EventPlace, FailedAttempt } from '../../domain/webhooks/waiting/waiting-event.js'
+import {
+  type EventPlace,
+  type FailedAttempt,
+  joined,
+  waitingPlace,
+} from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
 import { EndpointRunner } from './endpoint-runner.js'
 import { MemoryBudget } from './memory-budget.js'
@@ -200,6 +205,13 @@ class World {
     await settled()
   }
 
+  /** Makes an event wait again. */
+  replay(id: string): void {
+    const event = this.log.find((each) => each.id === id) as LoggedEvent
+    this.rows.set(id, { event, ...joined })
+    this.runner.adopt([waitingPlace(event, joined)])
+  }
+
   save(): void {
     this.position = this.runner.position
     this.health = this.runner.health
@@ -367,6 +379,22 @@ describe('events that join waiting ones', () => {
     await world.stall(false)
     await world.answerAll(() => 'delivered')
     expect(world.delivered).toEqual(['evt_app_1_1', 'evt_app_2_1', 'evt_app_3_1'])
+  })
+
+  it('come after those of a batch that fails while a replay begins', async () => {
+    const world = new World({ batchSize: 10 })
+    world.append('a')
+    await world.read()
+    await world.answer('delivered')
+    world.append('a', 'a')
+    await world.read()
+    world.replay('evt_app_1_1')
+    await world.answer('refused')
+    world.append('a')
+    await world.read()
+    await world.answerAll(() => 'delivered')
+    const ids = [1, 1, 2, 3, 4].map((position) => `evt_app_${position}_1`)
+    expect(world.delivered).toEqual(ids)
   })
 })
 

@@ -6,6 +6,7 @@ import {
   joined,
   maxWaiting,
   type WaitingPlace,
+  waitingPlace,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
 import { Lanes, type Load } from './lanes.js'
@@ -269,13 +270,23 @@ export class EndpointRunner {
     const [first] = events
     if (first === undefined || events.length > 1) {
       this.options.sent(sent, this.options.now())
-      return this.#lanes.putBack(events)
+      // Later events of a key that a replay has blocked wait in the database; these come before them.
+      const isBlocked = ({ key }: LoggedEvent) => this.#lanes.isBlocked(key)
+      this.#lanes.putBack(events.filter((event) => !isBlocked(event)))
+      return this.#keepWaiting(events.filter(isBlocked), joined)
     }
     const attempt = this.#failedAttempt(result, 1)
     this.options.sent(sent, attempt.nextAt)
-    await this.options.add([first], attempt)
-    this.#handle(first)
-    if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(first, attempt)))
+    await this.#keepWaiting([first], attempt)
+  }
+
+  /** Stores events that wait, or are dead. */
+  async #keepWaiting(events: readonly LoggedEvent[], attempt: FailedAttempt): Promise<void> {
+    if (events.length > 0) await this.options.add(events, attempt)
+    for (const event of events) {
+      this.#handle(event)
+      if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(event, attempt)))
+    }
   }
 
   async #sendWaiting(waiting: WaitingPlace): Promise<void> {
@@ -421,11 +432,7 @@ export class EndpointRunner {
     this.#isJoining = true
     const events = this.#joining.splice(0, lowWater)
     try {
-      await this.options.add(events, joined)
-      for (const event of events) {
-        this.#handle(event)
-        this.#join(this.#lanes.wait(waitingPlace(event, joined)))
-      }
+      await this.#keepWaiting(events, joined)
     } catch (error) {
       if (!this.#isStopped) this.#pause(error)
       return
@@ -435,13 +442,6 @@ export class EndpointRunner {
     }
     this.#run()
   }
-}
-
-function waitingPlace(
-  { key, position, place }: EventPlace & { readonly key: string },
-  { attempts, nextAt }: FailedAttempt,
-): WaitingPlace {
-  return { key, position, place, attempts, nextAt }
 }
 
 function idOf({ position, place }: EventPlace): string {

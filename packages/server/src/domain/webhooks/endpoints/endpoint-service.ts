@@ -164,14 +164,16 @@ export class EndpointService {
 
   /**
    * Disables an endpoint that does not work.
-   * @returns false when it is disabled or deleted already
+   *
+   * @param failed the endpoint as it was when it failed
+   * @returns false when it is disabled or deleted already, or was changed since, such as its URL
    */
-  async disable(tx: Tx, key: EndpointKey, reason: 'gone' | 'failing'): Promise<boolean> {
+  async disable(tx: Tx, failed: Endpoint, reason: 'gone' | 'failing'): Promise<boolean> {
     const { store, clock } = this.options
-    const before = await store.find(tx, key)
-    if (!before?.isEnabled) return false
+    const before = await this.#lockIfExists(tx, failed)
+    if (!before?.isEnabled || before.updatedAt !== failed.updatedAt) return false
     const updatedAt = Math.max(clock.now(), before.updatedAt + 1)
-    await store.update(tx, key, { isEnabled: false, stateReason: reason, updatedAt })
+    await store.update(tx, failed, { isEnabled: false, stateReason: reason, updatedAt })
     return true
   }
 
@@ -235,11 +237,15 @@ export class EndpointService {
 
   /** @throws AppError webhook_not_found */
   async #lock(tx: Tx, key: EndpointKey): Promise<Endpoint> {
-    const { store, apps } = this.options
-    await apps.lockForUpdate(tx, key.appId)
-    const endpoint = await store.find(tx, key)
+    const endpoint = await this.#lockIfExists(tx, key)
     if (endpoint === null) throw new AppError('webhook_not_found')
     return endpoint
+  }
+
+  async #lockIfExists(tx: Tx, key: EndpointKey): Promise<Endpoint | null> {
+    const { store, apps } = this.options
+    await apps.lockForUpdate(tx, key.appId)
+    return store.find(tx, key)
   }
 
   /** @throws AppError invalid_parameter with all faults */

@@ -39,3 +39,11 @@ export interface StoredEvent extends EndpointKey, Omit<LoggedEvent, 'appId' | 'p
 
 /** An endpoint with more waiting events gets no others. */
 export const maxWaiting = 10_000
+
+/** Returns the place of an event that waits after an attempt. */
+export function waitingPlace(
+  { key, position, place }: EventPlace & { readonly key: string },
+  { attempts, nextAt }: FailedAttempt,
+): WaitingPlace {
+  return { key, position, place, attempts, nextAt }
+}
