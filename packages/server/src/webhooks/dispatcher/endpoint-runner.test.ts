@@ -205,7 +205,7 @@ class World {
     await settled()
   }
 
-  /** Makes an event wait again. */
+  /** Makes an event before the stored position wait again. */
   replay(id: string): void {
     const event = this.log.find((each) => each.id === id) as LoggedEvent
     this.rows.set(id, { event, ...joined })
@@ -391,7 +391,15 @@ describe('events that join waiting ones', () => {
     world.replay('evt_app_1_1')
     await world.answer('refused')
     world.append('a')
+    await world.stall(true)
     await world.read()
+    await world.release(0)
+    await world.answer('delivered')
+    // The replayed event is removed, and the next one sent, before the store does anything else.
+    await world.release(1)
+    await world.release(1)
+    await world.answer('delivered')
+    await world.stall(false)
     await world.answerAll(() => 'delivered')
     const ids = [1, 1, 2, 3, 4].map((position) => `evt_app_${position}_1`)
     expect(world.delivered).toEqual(ids)
@@ -639,6 +647,7 @@ describe('a runner', () => {
       arbitrary: fc.record({ do: fc.constant('release' as const), index: fc.nat(5) }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('recall' as const), index: fc.nat(30) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('replay' as const), index: fc.nat(30) }) },
   )
 
   type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
@@ -679,6 +688,11 @@ describe('a runner', () => {
           const id = world.log[each.index]?.id
           if (id !== undefined && world.rows.has(id) && !world.rows.get(id)?.isDead)
             world.gone.add(id)
+          break
+        }
+        case 'replay': {
+          const event = world.log.slice(0, world.position)[each.index]
+          if (event !== undefined && !world.rows.has(event.id)) world.replay(event.id)
         }
       }
   }
