@@ -78,11 +78,11 @@ export function createWebhooks(
   })
   const attemptLog = new AttemptLog({ database, store: attempts, ids })
   const disable = async (endpoint: Endpoint, reason: 'gone' | 'failing') => {
-    const { appId, endpointId, url } = endpoint
+    const { appId, endpointId } = endpoint
     await database.transaction(async (tx) => {
       if (!(await endpoints.disable(tx, endpoint, reason))) return
       const about = { appId, actorId: 0, userIds: [] }
-      const details = { endpoint_id: endpointId, url, reason }
+      const details = { endpoint_id: endpointId, reason }
       outbox.append(tx, actorEvent('webhook.disabled', about, details))
     })
   }
