@@ -246,7 +246,9 @@ describe('allowed addresses', () => {
     )
     await vi.waitFor(() => expect(asked).toEqual(['a.example.com', 'b.example.com']))
     answers.shift()?.()
-    await vi.waitFor(() => expect(asked).toEqual(['a.example.com', 'b.example.com', 'c.example.com']))
+    await vi.waitFor(() =>
+      expect(asked).toEqual(['a.example.com', 'b.example.com', 'c.example.com']),
+    )
     for (const answer of answers) answer()
     await Promise.all(requests)
     expect(connections).toEqual(Array(4).fill('8.8.8.8'))
