@@ -12,8 +12,9 @@ import { ReplayService } from '../../domain/webhooks/replay-service.js'
 import { TestService } from '../../domain/webhooks/test-service.js'
 import { DeadLetterPurge } from '../../domain/webhooks/waiting/dead-letter-purge.js'
 import { minuteMs } from '../../lib/clock.js'
+import { Slots } from '../../lib/concurrency/slots.js'
 import { parseAddressRange } from '../../lib/outbound/address.js'
-import { OutboundClient, urlFault } from '../../lib/outbound/outbound-client.js'
+import { OutboundClient, systemAddresses, urlFault } from '../../lib/outbound/outbound-client.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import { newSecret, secretFault } from '../../lib/secrets/webhook-signature.js'
 import { AttemptLog } from '../../webhooks/dispatcher/attempt-log.js'
@@ -42,6 +43,12 @@ const embeddedLeaseMs = 10 * minuteMs
 /** Time in which requests to endpoints may end when the service stops; then they are ended and repeated later. */
 const maxGraceMs = 2_000
 
+/**
+ * Names that are looked up at once. A look-up holds one of the few threads for files and passwords, for
+ * many seconds when the name server does not answer.
+ */
+const maxLookUps = 2
+
 export function createWebhooks(
   infrastructure: Infrastructure,
   { config, apps, secretBox }: CreateWebhooksOptions,
@@ -52,7 +59,15 @@ export function createWebhooks(
     setting: configOptions.outboundAllow.name,
     proxy: config.outbound.proxy,
   }
-  const client = new OutboundClient(outbound)
+  const lookUps = new Slots({
+    parallel: maxLookUps,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    full: () => new Error('too many names are looked up'),
+  })
+  const client = new OutboundClient({
+    ...outbound,
+    resolve: (name) => lookUps.run(() => systemAddresses(name)),
+  })
   const sender = new HttpSender({
     client,
     clock,

@@ -2,7 +2,6 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { Agent, buildConnector, type Dispatcher, ProxyAgent } from 'undici'
-import { Slots } from '../concurrency/slots.js'
 import { type AddressRange, forbiddenRange, isSameAddress } from './address.js'
 
 export interface OutboundOptions {
@@ -45,11 +44,6 @@ const connectTimeoutMs = 10_000
 const keepAliveMs = 10_000
 /** Addresses of one name that are tried. */
 const maxAddresses = 4
-/**
- * Names that are looked up at once. A look-up holds one of the four threads of the process for file
- * and password work, for many seconds when the name server does not answer.
- */
-const maxLookUps = 2
 
 /**
  * Sends POST requests to public addresses only: http and https, without user information and
@@ -60,11 +54,6 @@ export class OutboundClient {
   readonly #dispatcher: Dispatcher
   /** In progress, by name. */
   readonly #lookUps = new Map<string, Promise<readonly string[]>>()
-  readonly #lookUpSlots = new Slots({
-    parallel: maxLookUps,
-    maxWaiting: Number.POSITIVE_INFINITY,
-    full: () => new Error('too many names are looked up'),
-  })
 
   constructor(private readonly options: OutboundOptions) {
     const { proxy } = options
@@ -140,8 +129,7 @@ export class OutboundClient {
   #resolve(name: string): Promise<readonly string[]> {
     const { resolve = systemAddresses } = this.options
     const lookUp =
-      this.#lookUps.get(name) ??
-      this.#lookUpSlots.run(() => resolve(name)).finally(() => this.#lookUps.delete(name))
+      this.#lookUps.get(name) ?? resolve(name).finally(() => this.#lookUps.delete(name))
     this.#lookUps.set(name, lookUp)
     return lookUp
   }
@@ -200,7 +188,8 @@ function unbracketed(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
-async function systemAddresses(name: string): Promise<readonly string[]> {
+/** Returns the addresses of a name as the resolver of the system knows them. */
+export async function systemAddresses(name: string): Promise<readonly string[]> {
   const found = await lookup(name, { all: true, verbatim: true })
   return found.map(({ address }) => address)
 }
