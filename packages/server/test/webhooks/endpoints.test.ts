@@ -407,6 +407,13 @@ for (const backend of testBackends())
         status: 0,
         error: expect.stringContaining('HERMOD_OUTBOUND_ALLOW'),
       })
+      // Only operators see what a name leads to.
+      const rest = 'is no public address (private); HERMOD_OUTBOUND_ALLOW can allow it'
+      await server.sql.run(
+        `update webhook_attempts set error = 'hooks.internal (10.0.0.7) ${rest}' where endpoint_id = ${endpoint_id}`,
+      )
+      const [shown] = (await attempts({ endpoint_id })).attempts
+      expect(shown.error).toBe(`hooks.internal ${rest}`)
     })
 
     it('delete: removes waiting events, dead letters and attempts, those of other endpoints stay', async () => {

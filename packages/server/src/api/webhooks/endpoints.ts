@@ -150,9 +150,15 @@ function toResource({ endpoint, counts, behind, hasPreviousSecret }: EndpointSum
   }
 }
 
-/** Applications do not see bodies: their endpoints may reach addresses that the application cannot. */
+/** The address that a name leads to, in the reason of a refusal. */
+const resolvedAddress = / \([0-9a-f.:]+\)(?= is no public address)/i
+
+/**
+ * Applications see neither bodies nor what private names lead to: their endpoints may reach addresses
+ * that the application cannot.
+ */
 function withoutAnswer(attempt: ReturnType<typeof toAttempt>) {
-  return { ...attempt, answer: '' }
+  return { ...attempt, answer: '', error: attempt.error.replace(resolvedAddress, '') }
 }
 
 function toAttempt(attempt: Attempt) {
