@@ -530,7 +530,12 @@ describe('hermod webhook listen', () => {
 
   it.each([
     [`${listen} ftp://localhost/hook`, 2, 'It must be an http or https URL.'],
-    [`${listen} http://localhost/hook --secret whsec_YQ==`, 2, 'base64 of 24 to 64 bytes'],
+    [`${listen} http://localhost/hook --secret-file missing.txt`, 1, 'missing.txt cannot be read'],
+    [
+      `${listen} http://localhost/hook --secret-file package.json`,
+      1,
+      '--secret-file must be whsec_',
+    ],
     [`${listen} http://localhost/hook`, 1, 'start it with hermod serve'],
   ])('%s ends with code %i', async (line, expected, words) => {
     const { code, err, calls } = await run(line)

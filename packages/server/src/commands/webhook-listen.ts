@@ -10,11 +10,12 @@ import { definedOnly } from '../lib/defined-only.js'
 import { newSecret, secretFault, signatureHeaders } from '../lib/secrets/webhook-signature.js'
 import { CommandFailure, type LocalCalls, openOperatorCalls } from './runtime/call.js'
 import { type AppOptions, type CommandContext, ofApp, operatingCommand } from './runtime/command.js'
+import { fileNote, readInput, withoutLineBreak } from './runtime/files.js'
 import { type OptionNames, withOptionNames } from './runtime/option-names.js'
 
 interface ListenOptions extends AppOptions {
   readonly forward: string
-  readonly secret?: string
+  readonly secretFile?: string
   readonly kinds?: string
   readonly from?: string
 }
@@ -49,7 +50,10 @@ export function addWebhookListenCommand(webhook: Command, context: CommandContex
     ),
   )
     .requiredOption('--forward <url>', 'the receiver, such as http://localhost:3000/hook', httpUrl)
-    .option('--secret <secret>', 'whsec_ and base64; default: a new one, which is printed', signing)
+    .option(
+      '--secret-file <file>',
+      `whsec_ and base64; default: a new secret, which is printed; ${fileNote}`,
+    )
     .option('--kinds <kinds>', 'only these kinds of events, separated by commas')
     .option('--from <cursor>', 'cursor of an event; default: only later events')
     .action((options: ListenOptions) => listen(context, options))
@@ -60,10 +64,12 @@ function httpUrl(text: string): string {
   throw new InvalidArgumentError('It must be an http or https URL.')
 }
 
-function signing(text: string): string {
-  const fault = secretFault(text, 'standard')
-  if (fault === null) return text
-  throw new InvalidArgumentError(`It ${fault}.`)
+/** Returns the secret of a file. */
+async function secretOf(file: string, context: CommandContext): Promise<string> {
+  const secret = withoutLineBreak((await readInput(file, context)).toString())
+  const fault = secretFault(secret, 'standard')
+  if (fault === null) return secret
+  throw new CommandFailure(`the secret of --secret-file ${fault}`)
 }
 
 /** A process without a server would keep the server from starting. */
@@ -75,7 +81,8 @@ const noServer: LocalCalls = async () => {
 
 /** Runs until a signal ends the process; waits for a server that is away. */
 async function listen(context: CommandContext, options: ListenOptions): Promise<never> {
-  const { app, forward, secret = newSecret(), kinds, from = 'now', url } = options
+  const { app, forward, secretFile, kinds, from = 'now', url } = options
+  const secret = secretFile === undefined ? newSecret() : await secretOf(secretFile, context)
   const calls = await openOperatorCalls(context.load(), noServer, url)
   const printer = context.printer(options)
   const read = async (after: string, wait: number): Promise<EventPage> => {
@@ -86,10 +93,11 @@ async function listen(context: CommandContext, options: ListenOptions): Promise<
     throw new CommandFailure(withOptionNames(words, optionNames), code)
   }
   let page = await read(from, 0)
-  printer.print({ app_id: app, forward, secret, cursor: page.cursor }, () =>
+  const shown = secretFile === undefined ? secret : `the secret of ${secretFile}`
+  printer.print({ app_id: app, forward, secret: shown, cursor: page.cursor }, () =>
     [
       `Events of ${app} are posted to ${forward}; Ctrl+C ends.`,
-      `They are signed with ${secret}`,
+      `They are signed with ${shown}`,
       '',
     ].join('\n'),
   )

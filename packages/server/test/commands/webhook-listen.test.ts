@@ -1,5 +1,7 @@
 /** hermod webhook listen beside a service, with a receiver that verifies what it posts. */
-import { anyBackend, Child, isFullRun, waitFor } from '@hermod/testkit'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { anyBackend, Child, isFullRun, TempFolder, waitFor } from '@hermod/testkit'
 import { WebhookReceiver } from '@hermod/testkit/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -93,7 +95,7 @@ for (const backend of anyBackend()) {
     })
 
     if (isFullRun)
-      it('begins at the cursor of --from, signs with --secret and posts the kinds of --kinds only', async () => {
+      it('begins at the cursor of --from, signs with the secret of --secret-file and posts the kinds of --kinds only', async () => {
         const { receiver, state } = await receive()
         await using _ = receiver
         state.secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
@@ -104,11 +106,14 @@ for (const backend of anyBackend()) {
         await server.api.admin({ userId }).succeed('POST', '/message/send', {
           body: { type: 1, content_type: 0, targets: [userId], content: 'hello' },
         })
+        using folder = new TempFolder('listen')
+        const secretFile = join(folder.path, 'secret')
+        writeFileSync(secretFile, `${state.secret}\n`)
         const more = [
           '--from',
           data.cursor,
-          '--secret',
-          state.secret,
+          '--secret-file',
+          secretFile,
           '--kinds',
           'user.info_updated',
         ]
