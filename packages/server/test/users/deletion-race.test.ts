@@ -37,7 +37,7 @@ for (const backend of testBackends('durable')) {
     let first: ServerProcess
     let sql: Sql
     let people: PeoplePool
-    const rounds = isFullRun ? 6 : backend.name === 'sqlite' ? 3 : 2
+    const rounds = isFullRun ? 6 : 2
 
     beforeAll(async () => {
       // Nodes that share a database are given one secret key.
