@@ -1,4 +1,5 @@
 import type { Database } from '../../../db/database.js'
+import { boundedCache } from '../../../lib/limits/bounded-cache.js'
 import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box.js'
 import type { SealedColumn } from '../../secrets/secret-service.js'
 import {
@@ -12,8 +13,14 @@ import type { EndpointStore } from './endpoint-store.js'
 /** A previous secret signs for so long after a change. */
 const previousMs = 24 * 3_600_000
 
-/** The secrets of endpoints, encrypted at rest. */
+/** Opened secrets in memory. */
+const maxOpened = 10_000
+
+/** The secrets of endpoints, encrypted at rest. Each request needs them, so opened ones are kept in memory. */
 export class EndpointSecretBox {
+  /** By place and sealed text. */
+  readonly #opened = boundedCache<string, EndpointSecrets>(maxOpened)
+
   constructor(
     private readonly options: {
       readonly database: Database
@@ -28,8 +35,16 @@ export class EndpointSecretBox {
 
   /** Returns null when no key decrypts the secrets. */
   open(endpoint: Endpoint): EndpointSecrets | null {
+    const place = endpointPlace(endpoint)
+    const name = `${place.row} ${endpoint.sealed}`
+    const known = this.#opened.get(name)
+    if (known) return known
     try {
-      return JSON.parse(this.options.secretBox.open(endpoint.sealed, endpointPlace(endpoint)))
+      const secrets: EndpointSecrets = JSON.parse(
+        this.options.secretBox.open(endpoint.sealed, place),
+      )
+      this.#opened.set(name, secrets)
+      return secrets
     } catch (error) {
       if (error instanceof SealedTextError) return null
       throw error
