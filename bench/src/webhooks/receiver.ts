@@ -9,7 +9,7 @@ import { createHistogram } from 'node:perf_hooks'
 import { text as readText } from 'node:stream/consumers'
 import type { BareRequest } from '../push/bare-run.js'
 
-/** What the receiver does next; the figures of a path begin anew. */
+/** Next behaviour of the receiver; the figures of a path begin anew. */
 export interface ReceiverOrder {
   readonly path: string
   /** Sends the figures when so many events have arrived; omitted: now. */

@@ -218,7 +218,7 @@ export class EndpointRunner {
     return this.#health.retryAt > this.options.now()
   }
 
-  /** Until the first answer after a back-off, a few requests show whether the endpoint is up. */
+  /** Tests whether the endpoint has not answered since a back-off; a few requests then show whether it is up. */
   get #isProbing(): boolean {
     return this.#health.failures > 0
   }

@@ -29,7 +29,7 @@ export interface DeliveryStep {
   /** The gateway's own code and words. */
   readonly code?: string
   readonly reason?: string
-  /** Of an accepted try: changes that the channel made to the content, as phrases. */
+  /** Changes that the channel made to the content of an accepted try, as phrases. */
   readonly changes?: string
   /** Milliseconds since 1970. Of a step `tried`: the next try; of a step `waiting`: the end of the wait. */
   readonly nextAt?: number

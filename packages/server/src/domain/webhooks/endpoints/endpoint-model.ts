@@ -32,7 +32,7 @@ export interface Endpoint extends EndpointKey {
   readonly updatedAt: number
 }
 
-/** How an endpoint does. Times in ms since 1970, 0 = none. */
+/** Health of an endpoint. Times in ms since 1970, 0 = none. */
 export interface EndpointHealth {
   /** First of the failures in a row. */
   readonly failingSince: number
