@@ -122,38 +122,22 @@ export function handle<P, D, X, R extends CallerRule>(
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 
-/** Binds the code that answers an operation of a session, which the pipeline requires for `socket: 'only'`. */
-export function handleInSession<P, D, X, R extends CallerRule>(
-  operation: Operation<P, D, X, R>,
-  run: (
-    params: P,
-    context: CallContext<R> & { readonly session: Session },
-  ) => Promise<Payload<D, X>>,
-): Handler {
-  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
+/** Returns a function like {@link handle} for code whose context has more than that of any call. */
+function handleWith<Added>() {
+  return <P, D, X, R extends CallerRule>(
+    operation: Operation<P, D, X, R>,
+    run: (params: P, context: CallContext<R> & Added) => Promise<Payload<D, X>>,
+  ): Handler => ({ operation: operation as Operation, run: run as unknown as Handler['run'] })
 }
+
+/** Binds the code that answers an operation of a session, which the pipeline requires for `socket: 'only'`. */
+export const handleInSession = handleWith<{ readonly session: Session }>()
 
 /** Binds the code that opens the session of a connection, which the gateway passes in. */
-export function handleConnection<P, D, X, R extends CallerRule>(
-  operation: Operation<P, D, X, R>,
-  run: (
-    params: P,
-    context: CallContext<R> & { readonly connection: ClientConnection },
-  ) => Promise<Payload<D, X>>,
-): Handler {
-  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
-}
+export const handleConnection = handleWith<{ readonly connection: ClientConnection }>()
 
 /** Binds the code that answers an operation that waits. It answers at once when the signal is aborted. */
-export function handleWaiting<P, D, X, R extends CallerRule>(
-  operation: Operation<P, D, X, R>,
-  run: (
-    params: P,
-    context: CallContext<R> & { readonly signal: AbortSignal },
-  ) => Promise<Payload<D, X>>,
-): Handler {
-  return { operation: operation as Operation, run: run as unknown as Handler['run'] }
-}
+export const handleWaiting = handleWith<{ readonly signal: AbortSignal }>()
 
 /** Binds the code that answers a file. */
 export function handleDownload<P, R extends CallerRule>(

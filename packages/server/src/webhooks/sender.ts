@@ -1,6 +1,7 @@
 /** The port of the HTTP sender: some events to an endpoint, and what came of it. */
 import type { webhookFormats, webhookOutcomes } from '@hermod/protocol'
 import type { LoggedEvent } from '../domain/events/logged-event.js'
+import type { Endpoint } from '../domain/webhooks/endpoints/endpoint-model.js'
 
 /** The address of a request, and how it is made. */
 export interface SendTarget {
@@ -11,6 +12,14 @@ export interface SendTarget {
   /** The secrets that sign, the newest first. */
   readonly secrets: readonly string[]
   readonly timeoutMs: number
+}
+
+/** Returns the target of the requests to an endpoint. @param secrets see {@link SendTarget} */
+export function targetOf(
+  { url, format, batchSize, timeoutMs }: Endpoint,
+  secrets: readonly string[],
+): SendTarget {
+  return { url, format, isBatch: batchSize > 1, secrets, timeoutMs }
 }
 
 /** The answer to a request. */

@@ -3,13 +3,16 @@ import { actorEvent, type EventKind } from '@hermod/protocol/events'
 import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type LogPlace, logStart, placeAfter } from '../../dist/domain/events/event-cursor.js'
+import { type LogPlace, placeAfter } from '../../dist/domain/events/event-cursor.js'
 import { type LogFilter, type EventSlice, LogReader } from '../../dist/domain/events/log-reader.js'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { draft, OutboxNode, OutboxPlace } from '../support/database/outbox-node.js'
 import { recallMessage } from '../support/messaging/outbox-messages.js'
+
+/** The place before the first event. */
+const logStart: LogPlace = { position: 0, place: 0 }
 
 const appId = 'app-a'
 const all: LogFilter = { kinds: new Set(), key: '', limit: 1_000 }

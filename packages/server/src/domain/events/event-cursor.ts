@@ -16,9 +16,6 @@ export interface CursorScope {
   readonly appId: string
 }
 
-/** The place before the first event. */
-export const logStart: LogPlace = { position: 0, place: 0 }
-
 /** Returns the place after an event. */
 export function placeAfter({
   position,

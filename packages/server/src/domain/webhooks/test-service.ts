@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
-import type { WebhookSender } from '../../webhooks/sender.js'
+import { targetOf, type WebhookSender } from '../../webhooks/sender.js'
 import type { AppService } from '../apps/app-service.js'
 import type { LoggedEvent } from '../events/logged-event.js'
 import type { Attempt } from './attempts/attempt.js'
@@ -35,14 +35,7 @@ export class TestService {
     const at = clock.now()
     const attemptId = await ids.next()
     const event = testEvent(endpoint, { at, name: String(attemptId) })
-    const { url, format, batchSize, timeoutMs } = endpoint
-    const target = {
-      url,
-      format,
-      isBatch: batchSize > 1,
-      secrets: secrets.signing(endpoint, at),
-      timeoutMs,
-    }
+    const target = targetOf(endpoint, secrets.signing(endpoint, at))
     const result = await sender.send(target, [event], new AbortController().signal)
     const { id, kind, key: eventKey } = event
     const first = { id, kind, key: eventKey }

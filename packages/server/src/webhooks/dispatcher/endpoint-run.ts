@@ -21,7 +21,7 @@ import {
 import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-event-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
-import type { SendResult, WebhookSender } from '../sender.js'
+import { type SendResult, targetOf, type WebhookSender } from '../sender.js'
 import { EndpointRunner, type RunnerState, type Sent } from './endpoint-runner.js'
 import type { MemoryBudget } from './memory-budget.js'
 
@@ -238,9 +238,7 @@ export class EndpointRun {
     const events = await this.#fresh(some)
     if (events.length === 0) return null
     const at = clock.now()
-    const { url, format, timeoutMs, batchSize } = endpoint
-    const secrets = secretsOf(endpoint)
-    const target = { url, format, isBatch: batchSize > 1, secrets, timeoutMs }
+    const target = targetOf(endpoint, secretsOf(endpoint))
     const result = await sender.send(target, events, this.#ended.signal)
     return { result, events, attempt, at }
   }
