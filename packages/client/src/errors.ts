@@ -29,6 +29,8 @@ export const clientErrors = {
   outbox_full: -11,
   /** 1,000 calls wait for their turn. */
   too_many_calls: -12,
+  /** No WebSocket can be opened here; in Node, import `@hermod/client/node`. */
+  no_web_socket: -13,
 } as const
 
 /** The name of a failure of the client. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createClient } from '../index.js'
 import type { ConnectionEnd, UploadRequest } from '../ports/transport.js'
 import { pageWakeups } from './page-wakeups.js'
 import { connectWebSocket } from './web-socket.js'
@@ -78,6 +79,15 @@ describe('the WebSocket of a browser', () => {
     socket.onclose?.({ code: 1000, reason: '' })
     expect(log).toEqual([])
   })
+})
+
+it('connecting where there is no WebSocket, as in Node 20, fails at once by name', async () => {
+  vi.stubGlobal('WebSocket', undefined)
+  const options = { url: 'http://127.0.0.1:1', appId: 'app', userId: 5, token: () => 'token' }
+  const client = createClient(options)
+  await expect(client.connect()).rejects.toMatchObject({ name: 'no_web_socket', retry: false })
+  expect(client.connection.getSnapshot().state).toBe('ended')
+  await client.close()
 })
 
 class FakeRequest {

@@ -216,6 +216,9 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
       case 'tokenFailed':
         this.#link.tokenFailed(input.failure)
         break
+      case 'impossible':
+        if (this.#link.isCurrent(input.connection)) this.#link.impossible(input.failure)
+        break
       case 'opened':
         if (this.#link.isCurrent(input.connection)) this.#link.handshaken()
         break

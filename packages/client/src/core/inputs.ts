@@ -79,6 +79,8 @@ export type Input = { readonly now: number } & (
   | { readonly type: 'token'; readonly token: string }
   /** Without `retry` the app is not asked again until it connects. */
   | { readonly type: 'tokenFailed'; readonly failure: Failure }
+  /** No connection can be opened here, now or later. */
+  | { readonly type: 'impossible'; readonly connection: number; readonly failure: Failure }
   | { readonly type: 'opened'; readonly connection: number }
   | { readonly type: 'frame'; readonly connection: number; readonly text: string }
   | {

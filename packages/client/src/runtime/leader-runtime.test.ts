@@ -244,13 +244,14 @@ describe('the runtime of a leader', () => {
     expect(bench.log.at(-1)).toBe('failed unavailable')
   })
 
-  it('takes an address that cannot be connected to for a connection that has ended', async () => {
+  it('ends with a reason where no WebSocket can be opened, and does not try again', async () => {
     const bench = new Bench({ url: 'no address' })
     bench.leader.connect()
     await settle()
     expect(bench.live.connection).toMatchObject({
-      state: 'offline',
-      failure: { name: 'not_connected' },
+      state: 'ended',
+      end: { name: 'no_web_socket', retry: false },
     })
+    expect(bench.timers).toBe(0)
   })
 })

@@ -226,8 +226,11 @@ class LeaderRuntime implements Leader {
     try {
       this.#connection = this.#ports.connect(gatewayUrl(this.#options.url), listener)
     } catch (error) {
+      // A constructor that throws, or is missing as in Node 20, always will.
+      const message = `no WebSocket can be opened: ${errorText(error)}`
+      const failure = failureOf('no_web_socket', message)
       this.#connection = undefined
-      listener.end({ code: 1006, reason: errorText(error) })
+      this.#input({ type: 'impossible', connection, failure })
     }
   }
 

@@ -106,7 +106,7 @@ describe('the programs of the guide', () => {
     const [alice, bob] = [await newUser('alice', 'alice'), await newUser('bob', 'bob')]
     const text = onThisServer(programs.get('start.mjs') ?? '')
     expect(text.trim().split('\n')).toHaveLength(12)
-    folder.write('start.mjs', text.replace("'@hermod/client'", "'@hermod/client/node'"))
+    folder.write('start.mjs', text)
     const program = run('start.mjs')
     await printed(program, "[ 'Hello Bob' ]")
     await waitFor(async () => (await textsBetween(bob.id, alice.id)).length === 1, {

@@ -155,6 +155,12 @@ export class Link {
     else this.#end(failure)
   }
 
+  /** No connection can be opened, so no later try would help. */
+  impossible(failure: Failure): void {
+    this.#leave()
+    this.#end(failure)
+  }
+
   /** The handshake of the connection is done. */
   handshaken(): void {
     const { appId, userId, deviceGuid, platform, userAgent, sdk } = this.#options
