@@ -23,7 +23,8 @@ describe('messages that are sent to a real server', () => {
   const clients: Client[] = []
 
   beforeAll(async () => {
-    server = await startServer()
+    // Behind a proxy the service may know another address of itself than its clients have.
+    server = await startServer({ env: { HERMOD_PUBLIC_URL: 'http://127.0.0.1:1' } })
   })
   afterAll(async () => {
     for (const client of clients) await client.close()
@@ -49,7 +50,7 @@ describe('messages that are sent to a real server', () => {
     return found[0] as Message
   }
 
-  it('have a file, which the other user can fetch', async () => {
+  it('have a file, which the other user can fetch, though tickets and links name another address', async () => {
     const [alice, bob] = [await newUser(), await newUser()]
     const file = new Blob(['five!'], { type: 'text/plain' })
     const draft = { text: 'a file', file, fileName: 'five.txt', attachment: { note: 'mine' } }

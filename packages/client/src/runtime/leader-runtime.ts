@@ -15,6 +15,7 @@ import type {
   StartLeader,
 } from './leader.js'
 import { sdk, userAgent } from './sdk.js'
+import { uploadAddress } from './upload-address.js'
 
 /** An answer of the store that took longer proves nothing: the page may have been frozen after it. */
 const maxCheckMs = 2_000
@@ -283,7 +284,7 @@ class LeaderRuntime implements Leader {
     }
     let answer: UploadAnswer | undefined
     try {
-      const address = String(new URL(url, this.#options.url))
+      const address = uploadAddress(url, this.#options.url)
       const upload = { ...request, url: address, onProgress: progress, signal }
       answer = await this.#ports.upload(upload)
     } catch {
