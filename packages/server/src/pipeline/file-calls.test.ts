@@ -38,6 +38,7 @@ function setUp({ isInDebt = false } = {}) {
     handlers: [
       handleDownload(download, async () => file),
       handleUpload(upload, async (_, { upload: { length } }) => {
+        if (length === null) throw new AppError('malformed_request', 'the body ended early')
         steps.push(`upload of ${length} bytes`)
         return data(true)
       }),
@@ -57,6 +58,9 @@ function setUp({ isInDebt = false } = {}) {
         ...unlimited,
         requireFileBytes() {
           if (isInDebt) throw new AppError('too_many_requests')
+        },
+        charge(tokens) {
+          if (tokens !== 0) steps.push(`${tokens} token`)
         },
         chargeFileBytes: (bytes) => void steps.push(`charge ${bytes}`),
         end: () => void steps.push('end'),
@@ -115,6 +119,14 @@ describe('an upload', () => {
     const reply = await files.receive(uploadOperation, call, asEnvelope, incoming)
     expect(reply).toMatchObject({ kind: 'payload' })
     expect(steps).toEqual(['upload of 7 bytes', 'end'])
+  })
+
+  it('that was cut costs a further token', async () => {
+    const { files, steps } = setUp()
+    const cut = { ...incoming, length: null }
+    const reply = await files.receive(uploadOperation, call, asEnvelope, cut)
+    expect(reply).toMatchObject(failure('malformed_request'))
+    expect(steps).toEqual(['end', '1 token'])
   })
 })
 

@@ -1,6 +1,7 @@
 import type { AppError, Operation } from '@hermod/protocol'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { FileAnswer } from '../lib/system/file-answer.js'
+import { type Allowance, unlimited } from './allowance.js'
 import type { Call, Reply, Upload } from './call.js'
 import type { Executor, WritePayload } from './executor.js'
 
@@ -13,6 +14,9 @@ export type DownloadReply<Opened> =
   | { readonly kind: 'file'; readonly opened: Opened; ended(bytes: number): void }
   | { readonly kind: 'failure'; readonly error: AppError }
 
+/** The tokens of an upload that was cut, beyond the one of every call: its begin costs more than its bytes. */
+const cutUploadTokens = 1
+
 /**
  * Executes the operations that move files, for transports that can: callers who have moved too many bytes are refused, a handler gets the
  * upload, and a call that answers a file counts until the file is sent.
@@ -21,16 +25,23 @@ export class FileCalls {
   constructor(private readonly executor: Executor) {}
 
   /** @param upload null for an operation on a file that the client has sent elsewhere */
-  receive<Encoded>(
+  async receive<Encoded>(
     operation: Operation,
     call: Call,
     write: WritePayload<Encoded>,
     upload: Upload | null,
   ): Promise<Reply<Encoded>> {
-    return this.executor.execute(operation, call, write, {
-      admit: (allowance) => allowance.requireFileBytes(),
+    let payer: Pick<Allowance, 'charge'> = unlimited
+    const reply = await this.executor.execute(operation, call, write, {
+      admit(allowance) {
+        payer = allowance
+        allowance.requireFileBytes()
+      },
       context: upload === null ? {} : { upload },
     })
+    if (reply.kind === 'failure' && reply.error.errorName === 'malformed_request')
+      payer.charge(cutUploadTokens)
+    return reply
   }
 
   async send<Opened>(

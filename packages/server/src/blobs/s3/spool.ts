@@ -92,26 +92,26 @@ class SpoolFile implements AsyncDisposable {
   /** @returns false when the chunk does not fit into memory */
   #keep(chunk: Buffer): boolean {
     const { memory } = this
-    const before = this.#joined.capacity
+    const before = this.#joined.retained
     const isRoom =
       this.#joined.length + chunk.length <= memoryBytes &&
       memory.bytes + chunk.length <= allMemoryBytes
     if (!isRoom) return false
     this.#joined.append(chunk)
-    memory.bytes += this.#joined.capacity - before
+    memory.bytes += this.#joined.retained - before
     return true
   }
 
   /** Opens the file, with what was in memory. */
   async #open(): Promise<FileHandle> {
     this.#handle = await open(this.path, 'wx')
-    this.memory.bytes -= this.#joined.capacity
+    this.memory.bytes -= this.#joined.retained
     await writeAll(this.#handle, this.#joined.take())
     return this.#handle
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.memory.bytes -= this.#joined.capacity
+    this.memory.bytes -= this.#joined.retained
     if (!this.#handle) return
     await this.#handle.close()
     await rm(this.path, { force: true })

@@ -37,7 +37,7 @@ export function readBody(
           refuse: () => reading.fail(tooManyBodies()),
         })
         arriving.progress()
-        arriving.hold(joined.capacity)
+        arriving.hold(joined.retained)
       },
       end() {
         end()

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { AppError } from '@hermod/protocol'
 
 /** Each part costs as much as a small call, so a body of single bytes would cost as much as a million calls. */
-const maxSmallParts = 2_000
+const maxSmallParts = 100
 const smallPart = 256
 
 /** The reader of a body. */

@@ -1,3 +1,5 @@
+import { compacted, retainedBytes } from './retained-bytes.js'
+
 const firstCapacity = 16_384
 const none = Buffer.alloc(0)
 
@@ -10,8 +12,8 @@ export class JoinedBytes {
   constructor(private readonly maxCapacity: number) {}
 
   /** Bytes of memory. */
-  get capacity(): number {
-    return this.#memory.length
+  get retained(): number {
+    return this.#memory === none ? 0 : retainedBytes(this.#memory)
   }
 
   get length(): number {
@@ -31,7 +33,7 @@ export class JoinedBytes {
 
   /** Returns the bytes and begins with an empty buffer. */
   take(): Buffer {
-    const { bytes } = this
+    const bytes = compacted(this.bytes)
     this.#memory = none
     this.#length = 0
     return bytes

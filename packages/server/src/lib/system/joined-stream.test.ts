@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { JoinedStream } from './joined-stream.js'
+import { retainedBytes } from './retained-bytes.js'
 
 async function chunksOf(stream: JoinedStream): Promise<number[]> {
   const lengths: number[] = []
@@ -18,6 +19,29 @@ describe('a stream of joined chunks', () => {
     stream.append(Buffer.from('last'))
     stream.end()
     expect(await chunks).toEqual([1_000, 4])
+  })
+
+  it('gives a waiting reader the chunks of one read as one, though ticks run between them', async () => {
+    const stream = new JoinedStream(() => {})
+    const chunks = chunksOf(stream)
+    await turn()
+    for (let count = 0; count < 10; count++) {
+      stream.append(Buffer.from('x'))
+      await new Promise<void>((resolve) => process.nextTick(resolve))
+    }
+    stream.end()
+    expect(await chunks).toEqual([10])
+  })
+
+  it('passes on chunks that keep no more memory alive than twice their bytes', async () => {
+    const stream = new JoinedStream(() => {})
+    const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    for (const length of [1, 9_000, 70_000]) {
+      stream.append(Buffer.alloc(length))
+      const { value } = await chunks.next()
+      expect(retainedBytes(value)).toBeLessThan(2 * length + 400)
+    }
+    stream.destroy()
   })
 
   it('asks its writer to pause after the first chunk until it is read, and later when it is full', async () => {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { JoinedBytes } from './joined-bytes.js'
+import { retainedBytes } from './retained-bytes.js'
 
 /** A stream that is not read soon enough holds about this many bytes. */
 const fullBytes = 65_536
@@ -7,6 +8,8 @@ const fullBytes = 65_536
 /** A stream that joins the appended chunks until it is read: it never holds many small chunks, and its reader gets few large ones. */
 export class JoinedStream extends Readable {
   readonly #joined = new JoinedBytes(2 * fullBytes)
+  /** Memory of the chunks that are pushed and not yet read. */
+  #pushed = 0
   #wasRead = false
   #isAwaited = false
   #isEnded = false
@@ -24,7 +27,7 @@ export class JoinedStream extends Readable {
 
   /** Bytes of memory. */
   get held(): number {
-    return this.#joined.capacity + this.readableLength
+    return this.#joined.retained + (this.readableLength === 0 ? 0 : this.#pushed)
   }
 
   append(chunk: Buffer): void {
@@ -52,18 +55,24 @@ export class JoinedStream extends Readable {
     done(error)
   }
 
-  /** Passes on in a later step, since the chunks of one read arrive one after another. */
+  /** Passes on after the poll phase: the chunks of one read arrive one after another, and Node runs the queue of ticks between them. */
   #wake(): void {
     if (!this.#isAwaited) return
     this.#isAwaited = false
-    process.nextTick(() => this.#pass())
+    setImmediate(() => this.#pass())
   }
 
   #pass(): void {
     if (this.destroyed) return
     this.#isAwaited = false
-    if (this.#joined.length > 0) this.push(this.#joined.take())
+    if (this.#joined.length > 0) this.#push(this.#joined.take())
     else if (this.#isEnded) this.push(null)
     this.changed()
+  }
+
+  #push(chunk: Buffer): void {
+    if (this.readableLength === 0) this.#pushed = 0
+    this.#pushed += retainedBytes(chunk)
+    this.push(chunk)
   }
 }
