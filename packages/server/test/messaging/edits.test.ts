@@ -155,6 +155,18 @@ for (const backend of anyBackend()) {
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
       })
 
+      it('keeps names with an escape, whatever names other users have written before', async () => {
+        const [alice, bob] = await couple()
+        const editExt = async (sender: Session, name: string) => {
+          const message = await sendText(sender.api, bob.id, 'x', { ext: '{"before":""}' })
+          const ext = `{"before":"",${JSON.stringify(name)}:[2.0]}`
+          await operate(sender.api, 'append', { peer: bob.id, message, ext })
+          expect((await newest(bob, sender)).ext).toBe(ext)
+        }
+        await editExt(bob, '\\')
+        for (const name of ['"', '\n', '\r', '\n\t', '\u0001']) await editExt(alice, name)
+      })
+
       it('replaces the content when there is some', async () => {
         const [alice, bob] = await couple()
         const message = await sendText(alice.api, bob.id, 'Hello', {

@@ -35,7 +35,7 @@ describe('the spool of an object store', () => {
     large.write(bytes.subarray(0, 200_000))
     small.end('abc')
     large.write(bytes.subarray(200_000))
-    await vi.waitFor(() => expect(files()).toBe(1))
+    await vi.waitFor(() => expect(files()).toBe(1), 20_000)
     large.end('end')
     expect(await Promise.all(spooled)).toEqual([
       Buffer.from('abc'),
@@ -48,7 +48,7 @@ describe('the spool of an object store', () => {
     const bodies = Array.from({ length: 200 }, () => new PassThrough())
     const spooled = bodies.map(spoolOf)
     for (const body of bodies) body.write(Buffer.alloc(250_000))
-    await vi.waitFor(() => expect(files()).toBeGreaterThanOrEqual(200 - 134))
+    await vi.waitFor(() => expect(files()).toBeGreaterThanOrEqual(200 - 134), 20_000)
     for (const body of bodies) body.end()
     const sizes = (await Promise.all(spooled)).map(({ length }) => length)
     expect(new Set(sizes)).toEqual(new Set([250_000]))

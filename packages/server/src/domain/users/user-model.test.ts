@@ -106,6 +106,7 @@ describe('emailViolation', () => {
     'alice@localhost',
     'alice@[192.0.2.7]',
     '\u7528@\u4f8b.example',
+    'alice@xn--fsq.example',
   ])('accepts %j', (email) => {
     expect(emailViolation(email)).toBeNull()
   })
@@ -114,6 +115,11 @@ describe('emailViolation', () => {
     'alice@a/b',
     'alice@%61',
     'alice@xn--a.example',
+    'alice@xn--.example',
+    'alice@example.xn--abc-',
+    'alice@XN--ASDF',
+    'alice@b\u00fccher.xn--0.example',
+    'alice@xn--xn--a--gua.example',
     'a\uff20b@c',
     'alice@a\u200b',
     'a\u0007@b',

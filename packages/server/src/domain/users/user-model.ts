@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 import type { Int64 } from '@hermod/protocol'
 import { actorEvent, type Event } from '@hermod/protocol/events'
 import type { UserSettingsTable } from '../../db/schema.js'
@@ -104,7 +104,16 @@ export function emailKey(email: string): string {
  */
 function domainKey(domain: string): string {
   if (addressLiteral.test(domain)) return domain
-  return emailDomain.test(domain) ? domainToASCII(domain).replace(/\.$/, '') : ''
+  if (!emailDomain.test(domain)) return ''
+  const key = domainToASCII(domain).replace(/\.$/, '')
+  return key.split('.').every(isSoundLabel) ? key : ''
+}
+
+/** Refuses `xn--` labels that are not the ASCII form of a Unicode label. Node 24 lets them pass where Node 20 does not. */
+function isSoundLabel(label: string): boolean {
+  if (!label.startsWith('xn--')) return true
+  const unicode = domainToUnicode(label)
+  return /\P{ASCII}/u.test(unicode) && !unicode.startsWith('xn--')
 }
 
 /**
