@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Answer,
+  type Backend,
   type BackendDatabase,
   Child,
   isFullRun,
@@ -38,199 +39,199 @@ const patienceMs = 30_000
 const backends = testBackends('own')
 afterAll(() => Promise.all(backends.map((backend) => backend.end())))
 
-/** Starts and stops do not depend on the database. */
-for (const backend of isFullRun ? backends : backends.slice(0, 1)) {
-  describe.concurrent(`on ${backend.name}`, () => {
-    describe('the first start', () => {
-      test('first start: is ready on an empty folder and prints app and tokens once', async (test) => {
-        const server = await backend.startServer({ env: nothingGiven, test })
-        const { appId, adminToken, operatorToken } = printedCredentials(server)
-        const admin = { appId, token: adminToken }
-        await server.api.succeed('GET', '/user/list', admin)
-        await server.api.succeed('POST', '/operator/v1/check', { token: operatorToken, body: {} })
-        await server.stop()
-        const again = await server.startAgain({ test })
-        expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
-        await again.api.succeed('GET', '/user/list', admin)
-      })
+/** The database of the tests whose claims do not depend on it. */
+const [backend] = backends as [Backend]
 
-      test.runIf(hasCurl)('first start: prints a curl line that works', async (test) => {
-        const server = await backend.startServer({ env: nothingGiven, test })
-        const line = /^ *(curl .*)$/m.exec(server.output())?.[1] ?? ''
-        const answer = JSON.parse(
-          execFileSync('sh', ['-c', `${line} --silent`], { encoding: 'utf8' }),
-        )
-        expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
-      })
-
-      test('kills during the first start: the next start works and the operator has access', {
-        timeout: 120_000,
-      }, async (test) => {
-        await using database = await backend.createDatabase()
-        using folder = new TempFolder('first-start')
-        const settings = settingsOf(folder, database)
-        const random = new Random(7)
-        for (let kills = 0; kills < (isFullRun ? 5 : 2); kills++) {
-          const child = new Child([process.execPath, hermodScript, 'serve'], {
-            env: hermodEnvironment({ ...settings, HERMOD_PORT: '0' }),
-          })
-          await sleep(random.next() * 700)
-          child.killTree()
-          await child.exited
-        }
-        const server = await startServer({
-          ...serverOptions(folder, database),
-          env: nothingGiven,
-          test,
-        })
-        const { code, out } = await runHermod(
-          ['token', 'create', '--app', 'hermod', '--name', 'rescue', '--json'],
-          settings,
-        )
-        expect(code).toBe(0)
-        await server.api.succeed('GET', '/user/list', {
-          appId: 'hermod',
-          token: JSON.parse(out).token,
-        })
-      })
+describe.concurrent('a process', () => {
+  describe('the first start', () => {
+    test('first start: is ready on an empty folder and prints app and tokens once', async (test) => {
+      const server = await backend.startServer({ env: nothingGiven, test })
+      const { appId, adminToken, operatorToken } = printedCredentials(server)
+      const admin = { appId, token: adminToken }
+      await server.api.succeed('GET', '/user/list', admin)
+      await server.api.succeed('POST', '/operator/v1/check', { token: operatorToken, body: {} })
+      await server.stop()
+      const again = await server.startAgain({ test })
+      expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
+      await again.api.succeed('GET', '/user/list', admin)
     })
 
-    describe('unattended set-up', () => {
-      test('unattended set-up: is ready with the given application and tokens and prints none', async (test) => {
-        const server = await backend.startServer({ env: checked, test })
-        expect(server.output()).not.toMatch(/hm[aou]_|curl/)
-        await server.api.admin().succeed('GET', '/user/list')
-        await server.api.succeed('POST', '/operator/v1/check', {
-          token: server.operatorToken,
-          body: {},
-        })
-      })
-
-      test('unattended set-up again: changes nothing and adds a new token', async (test) => {
-        await using database = await backend.createDatabase()
-        using folder = new TempFolder('unattended')
-        const settings = settingsOf(folder, database)
-        const first = await startServer({ ...serverOptions(folder, database), test })
-        const tokens = () => listTokens(first.appId, settings)
-        const before = await tokens()
-        expect(before).toHaveLength(1)
-        await first.stop()
-        const second = await first.startAgain({ test })
-        expect(await tokens()).toEqual(before)
-        await second.stop()
-        const adminToken = `hma_${'n'.repeat(40)}`
-        const third = await second.startAgain({ adminToken, test })
-        expect(await tokens()).toHaveLength(2)
-        await third.api.admin().succeed('GET', '/user/list')
-        await third.api.as(first.adminToken).succeed('GET', '/user/list')
-      })
-
-      test('only an app_id given: creates and prints an Admin token once', async (test) => {
-        const env = { ...nothingGiven, HERMOD_BOOTSTRAP_APP_ID: 'chosen' }
-        const server = await backend.startServer({ env, test })
-        const token = /hma_\w+/.exec(server.output())?.[0] ?? ''
-        await server.api.succeed('GET', '/user/list', { appId: 'chosen', token })
-        await server.stop()
-        const again = await server.startAgain({ env, test })
-        expect(again.output()).not.toContain('hma_')
-      })
-
-      test('start by hand with an application: creates no other one', async (test) => {
-        const adminToken = `hma_${'c'.repeat(40)}`
-        const env = {
-          ...nothingGiven,
-          HERMOD_BOOTSTRAP_APP_ID: 'chosen',
-          HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
-        }
-        const server = await backend.startServer({ env, test })
-        await server.stop()
-        const again = await server.startAgain({ env: nothingGiven, test })
-        expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
-        await again.api.succeed('GET', '/user/list', { appId: 'chosen', token: adminToken })
-      })
+    test.runIf(hasCurl)('first start: prints a curl line that works', async (test) => {
+      const server = await backend.startServer({ env: nothingGiven, test })
+      const line = /^ *(curl .*)$/m.exec(server.output())?.[1] ?? ''
+      const answer = JSON.parse(
+        execFileSync('sh', ['-c', `${line} --silent`], { encoding: 'utf8' }),
+      )
+      expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
     })
 
-    describe('SIGTERM', () => {
-      test('SIGTERM: accepted sends finish, new ones are refused, exit code 0', async (test) => {
-        await using database = await backend.createDatabase()
-        using folder = new TempFolder('drain')
-        const server = await startServer({ ...serverOptions(folder, database), test })
-        const [from, to] = [await server.api.newSession(), await server.api.newSession()]
-        await using held = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
-        const underWay = await sendsUnderWay(server, from, to)
-        await beginStop(server)
-        const late = await answerOrClosed(send(from, to, 'late'))
-        if (late !== 'closed')
-          expect(late).toMatchObject({
-            status: 503,
-            code: answerCode.unavailable,
-            headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
-          })
-        const probe = await answerOrClosed(server.api.call('GET', '/readyz'))
-        if (probe !== 'closed') expect(probe.status).toBe(503)
-        await held.release()
-        const answers = await Promise.all(underWay.map((each) => each.answer))
-        expect(answers.map((answer) => answer.code)).toEqual(underWay.map(() => 200))
-        expect(await server.exited).toEqual({ code: 0, signal: null })
-        expect(existsSync(join(folder.path, 'control.sock'))).toBe(false)
-        const again = await server.startAgain({ test })
-        const stored = await contents(again, to.id, from.id)
-        expect(stored.sort()).toEqual(underWay.map((each) => each.content).sort())
-      })
-
-      test('SIGTERM twice: ends the process at once', async (test) => {
-        await using database = await backend.createDatabase()
-        using folder = new TempFolder('impatient')
-        const server = await startServer({ ...serverOptions(folder, database), test })
-        const [from, to] = [await server.api.newSession(), await server.api.newSession()]
-        await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
-        const underWay = await sendsUnderWay(server, from, to)
-        await beginStop(server)
-        server.signal('SIGTERM')
-        expect((await server.exited).signal).toBe('SIGTERM')
-        await Promise.allSettled(underWay.map((each) => each.answer))
-      })
-
-      test('SIGTERM: waits for HERMOD_SHUTDOWN_SECONDS at most, exit code 1 when calls were left', async (test) => {
-        await using database = await backend.createDatabase()
-        using folder = new TempFolder('stuck')
-        const server = await startServer({
-          ...serverOptions(folder, database),
-          env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '1' },
-          test,
+    test('kills during the first start: the next start works and the operator has access', {
+      timeout: 120_000,
+    }, async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('first-start')
+      const settings = settingsOf(folder, database)
+      const random = new Random(7)
+      for (let kills = 0; kills < (isFullRun ? 5 : 2); kills++) {
+        const child = new Child([process.execPath, hermodScript, 'serve'], {
+          env: hermodEnvironment({ ...settings, HERMOD_PORT: '0' }),
         })
-        const [from, to] = [await server.api.newSession(), await server.api.newSession()]
-        await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
-        const underWay = await sendsUnderWay(server, from, to)
-        server.signal('SIGTERM')
-        // A thread that waits inside the database cannot be asked to leave, only be killed.
-        expect([
-          { code: 1, signal: null },
-          { code: null, signal: 'SIGKILL' },
-        ]).toContainEqual(await server.exited)
-        expect(server.output()).toContain('calls are still under way')
-        await Promise.allSettled(underWay.map((each) => each.answer))
-      })
-    })
-
-    test('SIGTERM: an unfinished request does not delay the stop', async (test) => {
-      const server = await backend.startServer({
-        env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '10' },
+        await sleep(random.next() * 700)
+        child.killTree()
+        await child.exited
+      }
+      const server = await startServer({
+        ...serverOptions(folder, database),
+        env: nothingGiven,
         test,
       })
-      const { hostname, port } = new URL(server.url)
-      const stalled = connect(Number(port), hostname)
-      stalled.on('error', () => {})
-      stalled.write(
-        `POST /user/register/v2 HTTP/1.1\r\nhost: hermod\r\napp_id: ${server.appId}\r\ncontent-length: 100\r\n\r\n{`,
+      const { code, out } = await runHermod(
+        ['token', 'create', '--app', 'hermod', '--name', 'rescue', '--json'],
+        settings,
       )
-      // Answered after the other bytes have been read.
-      for (let calls = 0; calls < 3; calls++) await server.api.call('GET', '/healthz')
-      expect(await server.stop()).toEqual({ code: 0, signal: null })
-      stalled.destroy()
+      expect(code).toBe(0)
+      await server.api.succeed('GET', '/user/list', {
+        appId: 'hermod',
+        token: JSON.parse(out).token,
+      })
     })
   })
-}
+
+  describe('unattended set-up', () => {
+    test('unattended set-up: is ready with the given application and tokens and prints none', async (test) => {
+      const server = await backend.startServer({ env: checked, test })
+      expect(server.output()).not.toMatch(/hm[aou]_|curl/)
+      await server.api.admin().succeed('GET', '/user/list')
+      await server.api.succeed('POST', '/operator/v1/check', {
+        token: server.operatorToken,
+        body: {},
+      })
+    })
+
+    test('unattended set-up again: changes nothing and adds a new token', async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('unattended')
+      const settings = settingsOf(folder, database)
+      const first = await startServer({ ...serverOptions(folder, database), test })
+      const tokens = () => listTokens(first.appId, settings)
+      const before = await tokens()
+      expect(before).toHaveLength(1)
+      await first.stop()
+      const second = await first.startAgain({ test })
+      expect(await tokens()).toEqual(before)
+      await second.stop()
+      const adminToken = `hma_${'n'.repeat(40)}`
+      const third = await second.startAgain({ adminToken, test })
+      expect(await tokens()).toHaveLength(2)
+      await third.api.admin().succeed('GET', '/user/list')
+      await third.api.as(first.adminToken).succeed('GET', '/user/list')
+    })
+
+    test('only an app_id given: creates and prints an Admin token once', async (test) => {
+      const env = { ...nothingGiven, HERMOD_BOOTSTRAP_APP_ID: 'chosen' }
+      const server = await backend.startServer({ env, test })
+      const token = /hma_\w+/.exec(server.output())?.[0] ?? ''
+      await server.api.succeed('GET', '/user/list', { appId: 'chosen', token })
+      await server.stop()
+      const again = await server.startAgain({ env, test })
+      expect(again.output()).not.toContain('hma_')
+    })
+
+    test('start by hand with an application: creates no other one', async (test) => {
+      const adminToken = `hma_${'c'.repeat(40)}`
+      const env = {
+        ...nothingGiven,
+        HERMOD_BOOTSTRAP_APP_ID: 'chosen',
+        HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
+      }
+      const server = await backend.startServer({ env, test })
+      await server.stop()
+      const again = await server.startAgain({ env: nothingGiven, test })
+      expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
+      await again.api.succeed('GET', '/user/list', { appId: 'chosen', token: adminToken })
+    })
+  })
+
+  describe('SIGTERM', () => {
+    test('SIGTERM: accepted sends finish, new ones are refused, exit code 0', async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('drain')
+      const server = await startServer({ ...serverOptions(folder, database), test })
+      const [from, to] = [await server.api.newSession(), await server.api.newSession()]
+      await using held = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
+      const underWay = await sendsUnderWay(server, from, to)
+      await beginStop(server)
+      const late = await answerOrClosed(send(from, to, 'late'))
+      if (late !== 'closed')
+        expect(late).toMatchObject({
+          status: 503,
+          code: answerCode.unavailable,
+          headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
+        })
+      const probe = await answerOrClosed(server.api.call('GET', '/readyz'))
+      if (probe !== 'closed') expect(probe.status).toBe(503)
+      await held.release()
+      const answers = await Promise.all(underWay.map((each) => each.answer))
+      expect(answers.map((answer) => answer.code)).toEqual(underWay.map(() => 200))
+      expect(await server.exited).toEqual({ code: 0, signal: null })
+      expect(existsSync(join(folder.path, 'control.sock'))).toBe(false)
+      const again = await server.startAgain({ test })
+      const stored = await contents(again, to.id, from.id)
+      expect(stored.sort()).toEqual(underWay.map((each) => each.content).sort())
+    })
+
+    test('SIGTERM twice: ends the process at once', async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('impatient')
+      const server = await startServer({ ...serverOptions(folder, database), test })
+      const [from, to] = [await server.api.newSession(), await server.api.newSession()]
+      await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
+      const underWay = await sendsUnderWay(server, from, to)
+      await beginStop(server)
+      server.signal('SIGTERM')
+      expect((await server.exited).signal).toBe('SIGTERM')
+      await Promise.allSettled(underWay.map((each) => each.answer))
+    })
+
+    test('SIGTERM: waits for HERMOD_SHUTDOWN_SECONDS at most, exit code 1 when calls were left', async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('stuck')
+      const server = await startServer({
+        ...serverOptions(folder, database),
+        env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '1' },
+        test,
+      })
+      const [from, to] = [await server.api.newSession(), await server.api.newSession()]
+      await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
+      const underWay = await sendsUnderWay(server, from, to)
+      server.signal('SIGTERM')
+      // A thread that waits inside the database cannot be asked to leave, only be killed.
+      expect([
+        { code: 1, signal: null },
+        { code: null, signal: 'SIGKILL' },
+      ]).toContainEqual(await server.exited)
+      expect(server.output()).toContain('calls are still under way')
+      await Promise.allSettled(underWay.map((each) => each.answer))
+    })
+  })
+
+  test('SIGTERM: an unfinished request does not delay the stop', async (test) => {
+    const server = await backend.startServer({
+      env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '10' },
+      test,
+    })
+    const { hostname, port } = new URL(server.url)
+    const stalled = connect(Number(port), hostname)
+    stalled.on('error', () => {})
+    stalled.write(
+      `POST /user/register/v2 HTTP/1.1\r\nhost: hermod\r\napp_id: ${server.appId}\r\ncontent-length: 100\r\n\r\n{`,
+    )
+    // Answered after the other bytes have been read.
+    for (let calls = 0; calls < 3; calls++) await server.api.call('GET', '/healthz')
+    expect(await server.stop()).toEqual({ code: 0, signal: null })
+    stalled.destroy()
+  })
+})
 
 // On each database: its failures are logged with their causes.
 for (const backend of backends)
