@@ -1,4 +1,4 @@
-import { int32, int64, optional, type TProperties, Type, text } from '../schema.js'
+import { boolean, int32, int64, optional, type TProperties, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
 const version = int64({
@@ -23,6 +23,26 @@ const count = {
 const crowd = inGroup(count)
 const words = inGroup({ reason: text('What the asking or inviting user wrote; "" = nothing.') })
 const file = inGroup({ file_id: int64(), name: text('The name of the shared file.') })
+
+/**
+ * The properties that group.info_updated names, and the members who get the value. `shown`: all.
+ * `hideable`: owner, admins and the named member, while hide_member_info hides names from others.
+ */
+export const groupProperties = {
+  name: 'shown',
+  avatar: 'shown',
+  description: 'shown',
+  ext: 'shown',
+  hide_member_info: 'shown',
+  history_visible: 'shown',
+  member_invite: 'shown',
+  member_modify: 'shown',
+  read_ack: 'shown',
+  apply_approval: 'shown',
+  ban_expire_time: 'shown',
+  capacity: 'shown',
+  display_name: 'hideable',
+} as const satisfies Record<string, 'shown' | 'hideable'>
 
 /** Payloads of events in a group. */
 export const groupEvents = {
@@ -71,7 +91,18 @@ export const groupEvents = {
     property: text(
       'The field that changed, for example display_name; "" with the value "" once the member that it names is deleted.',
     ),
-    value: Type.Union([Type.String(), Type.Integer(), Type.Boolean()]),
+    value: optional(
+      Type.Union([Type.String(), Type.Integer(), Type.Boolean()], {
+        description:
+          'The new value. Absent for members who may not see it: only the version is for them, and there is nothing to read again.',
+      }),
+    ),
+    is_hidden: optional(
+      boolean({
+        description:
+          'true: hide_member_info hides the value from ordinary members other than the named one. Absent otherwise.',
+      }),
+    ),
   }),
   'group.announcement_updated': inGroup({
     announcement_id: int64(),

@@ -14,6 +14,7 @@ export {
   type EventPayloads,
   eventSchemas,
 } from './event-kinds.js'
+export { groupProperties } from './groups.js'
 export { eventConversation, eventMessage } from './messages.js'
 
 export {

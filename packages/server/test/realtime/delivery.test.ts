@@ -8,7 +8,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
-import { aGroup, expectSuccess, groupCall } from '../support/groups/groups.js'
+import { aGroup, expectSuccess, groupCall, groupEventsOf } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
 import { sendText } from '../support/messaging/messaging.js'
@@ -156,6 +156,42 @@ describe('delivery to connected devices', () => {
     expect(await client.succeed('message.sync', { after: pos })).toMatchObject({
       data: { heads: [{ change: 2, messages: [{ content: 'new text' }] }] },
     })
+  })
+
+  it('a hidden display name reaches owner, admins and the named member, and others get only the version', async () => {
+    const [owner, admin, named, member] = (await users(4)) as [Session, Session, Session, Session]
+    const group = await aGroup(owner, { members: [named, member], admins: [admin] })
+    const hide = (value: boolean) =>
+      groupCall(owner.api, '/group/settings/hide_member_info', group, { value })
+    const rename = async (value: string) =>
+      expectSuccess(await groupCall(named.api, '/group/display_name', group, { value }))
+    const allow = (hide_member_info: boolean) =>
+      server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+        body: { app_id: server.appId, settings: { hide_member_info } },
+      })
+    using a = await connect(owner)
+    using b = await connect(admin)
+    using c = await connect(named)
+    using d = await connect(member)
+    await rename('shown')
+    expectSuccess(await hide(true))
+    await rename('hidden')
+    await allow(false)
+    await rename('allowed').finally(() => allow(true))
+    const all = await eventsOf([a, owner], [b, admin], [c, named], [d, member])
+    const [whole, , , others] = all.map((events) =>
+      events
+        .map(({ data }) => data as Record<string, unknown>)
+        .filter(({ property }) => property === 'display_name'),
+    )
+    const { version } = whole?.[1] ?? {}
+    const about = { actor_id: named.id, user_ids: [named.id], group_id: group }
+    const hidden = { ...about, version, property: 'display_name', is_hidden: true }
+    expect(whole).toMatchObject([{ value: 'shown' }, { value: 'hidden' }, { value: 'allowed' }])
+    expect(all.slice(1, 3)).toEqual([all[0], all[0]])
+    expect(others).toEqual([whole?.[0], hidden, whole?.[2]])
+    const logged = await groupEventsOf(server.sql, group)
+    expect(JSON.stringify(logged)).toContain('hidden')
   })
 
   it('a block reaches the other devices of the blocking user only', async () => {

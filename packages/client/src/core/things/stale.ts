@@ -49,3 +49,17 @@ export function keysOfEvent({ event, data }: EventFrame, me: number): readonly s
   const keys = [`group.${group}`, `members.${group}`, `joinRequests.${group}`]
   return isConcerned ? [...keys, 'groups', 'invitations'] : keys
 }
+
+/**
+ * Returns the group and its version for a change with a value that this member may not see; null:
+ * another event. A read would answer what is known, so only the version is news.
+ */
+export function hiddenChangeOf(
+  { event, data }: EventFrame,
+  me: number,
+): { readonly groupId: number; readonly version: number } | null {
+  const { group_id, version, user_ids, value } = Object(data) as Readonly<Record<string, unknown>>
+  const isHidden = event === 'group.info_updated' && value === undefined
+  if (!isHidden || typeof group_id !== 'number' || typeof version !== 'number') return null
+  return Array.isArray(user_ids) && user_ids.includes(me) ? null : { groupId: group_id, version }
+}

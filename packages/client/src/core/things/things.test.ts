@@ -87,6 +87,19 @@ describe('things', () => {
     expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([false, true])
   })
 
+  it('of a group are read again for a display name that is shown, and not for one that is hidden', () => {
+    const bench = opened(['group.7', 'members.7'])
+    bench.answer(bench.take('group.member_list'), [])
+    bench.answer(bench.take('group.info'), { group_id: 7, version: 3 })
+    const renamed = groupEvent({ property: 'display_name', is_hidden: true })
+    bench.event('group.info_updated', { ...renamed, version: 4 })
+    bench.event('head', { ref: 7, version: 4 })
+    expect(bench.value('group.7')).toEqual({ group_id: 7, version: 4 })
+    expect(bench.isStale('group.7')).toBe(false)
+    bench.event('group.info_updated', { ...renamed, value: 'Al', version: 5 })
+    expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([true, true])
+  })
+
   it('of one kind are read with one call; missing ones are null', () => {
     const bench = opened(['user.1', 'user.2', 'profile', 'user.3'])
     const call = bench.take('contact.find')

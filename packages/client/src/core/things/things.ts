@@ -6,7 +6,7 @@ import type { EventFrame, Part } from '../part.js'
 import type { ThingRecord } from '../records.js'
 import type { ThingsListener } from '../seams.js'
 import { parseKey, type ThingKind } from './kinds.js'
-import { keysOfChange, keysOfEvent } from './stale.js'
+import { hiddenChangeOf, keysOfChange, keysOfEvent } from './stale.js'
 
 const maxReads = 4
 /** Things that one call reads. */
@@ -90,7 +90,9 @@ export class Things implements Part, ThingsListener {
   }
 
   event(frame: EventFrame): void {
-    for (const key of keysOfEvent(frame, this.#context.me)) this.#stale(key)
+    const hidden = hiddenChangeOf(frame, this.#context.me)
+    if (hidden) this.#takeVersion(`group.${hidden.groupId}`, hidden.version)
+    else for (const key of keysOfEvent(frame, this.#context.me)) this.#stale(key)
   }
 
   changed(kind: number, ref: number): void {
@@ -107,6 +109,16 @@ export class Things implements Part, ThingsListener {
     const { value } = this.#records.get(`group.${groupId}`) ?? {}
     const { version: read = -1 } = (value ?? {}) as { readonly version?: number }
     if (version > read) this.#stale(`group.${groupId}`)
+  }
+
+  /** Notes the next version of a group; after a gap the group is stale. */
+  #takeVersion(key: string, version: number): void {
+    const record = this.#records.get(key)
+    const value = Object(record?.value) as { readonly version?: number }
+    if (!record || version <= (value.version ?? 0)) return
+    if (value.version === version - 1 && !this.#reading.has(key))
+      this.#put({ ...record, value: { ...value, version } })
+    else this.#stale(key)
   }
 
   #stale(key: string): void {

@@ -108,14 +108,25 @@ export class Dispatcher {
   /** The event names removed members, so they receive it, and nothing after it. */
   #dispatchGroup(event: DeliveredEvent & GroupEvent): void {
     const { readers } = this.options
-    const { kind, payload } = event
-    const groupId = payload.group_id
+    const groupId = event.payload.group_id
     readers.apply(event)
     const isCrowd = isCrowdEvent(event, readers.memberCount(groupId))
     if (!isCrowd) this.#crowds.flush(groupId)
     const receivers = isCrowd ? this.#named(event) : this.#groupReceivers(event)
-    this.#start(groupLane(groupId), receivers, () => shared(encodeEvent(kind, payload)))
+    this.#start(groupLane(groupId), receivers, () => this.#groupFrames(event))
     if (isCrowd) this.#crowds.add(event, this.options.hold())
+  }
+
+  /** A hidden value is for owner, admins and the members that the event names (rule F9). */
+  #groupFrames({ kind, payload }: DeliveredEvent & GroupEvent): Frames {
+    const whole = encodeEvent(kind, payload)
+    if (kind !== 'group.info_updated' || !payload.is_hidden) return shared(whole)
+    const { value: _, ...others } = payload
+    const admins = this.options.readers.admins(payload.group_id).map(({ userId }) => userId)
+    return {
+      all: encodeEvent(kind, others),
+      own: new Map([...admins, ...payload.user_ids].map((userId) => [userId, whole])),
+    }
   }
 
   #groupReceivers(event: DeliveredEvent & GroupEvent): readonly Session[] {

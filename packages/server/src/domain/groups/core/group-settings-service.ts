@@ -6,6 +6,7 @@ import {
   muteMode,
   pushMode,
 } from '@hermod/protocol'
+import { groupProperties } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { requireName } from '../../names.js'
@@ -17,7 +18,6 @@ import type { GroupEvents } from './group-events.js'
 import {
   banEnd,
   type Group,
-  type GroupKey,
   groupEvent,
   isBanned,
   type MemberKey,
@@ -59,7 +59,7 @@ const properties = {
   apply_approval: { right: 'settings', of: ({ applyApproval }) => applyApproval },
   ban_expire_time: { right: 'settings', of: ({ banExpiresAt }) => banExpiresAt },
   capacity: { right: 'capacity', of: ({ capacity }) => capacity },
-} as const satisfies Record<string, Property>
+} as const satisfies Record<Exclude<keyof typeof groupProperties, 'display_name'>, Property>
 
 type PropertyName = keyof typeof properties
 /** Properties that accept any value of their type. */
@@ -124,9 +124,10 @@ export class GroupSettingsService {
 
   /** @throws AppError invalid_parameter, group_not_found, not_group_member */
   async setDisplayName(caller: UserCaller, groupId: Int64, name: string): Promise<void> {
-    const { access, groups, members, events } = this.options
+    const { access, groups, members } = this.options
     requireName(name, 'value')
-    await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
+    await access.change(caller, groupId, 'own', {}, async (tx, context) => {
+      const { group, member, now } = context
       if (member?.displayName === name) return
       await members.update(tx, group, [caller.userId], { display_name: name })
       await groups.touch(
@@ -135,7 +136,10 @@ export class GroupSettingsService {
         member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'],
         now,
       )
-      events.append(tx, group, propertyEvent(group, caller, [caller.userId], 'display_name', name))
+      await this.#appendChange(tx, context, [caller.userId], {
+        property: 'display_name',
+        value: name,
+      })
     })
   }
 
@@ -180,16 +184,33 @@ export class GroupSettingsService {
 
   async #write(
     tx: Tx,
-    { caller, group, now }: GroupContext,
+    context: GroupContext,
     property: PropertyName,
     value: PropertyValue,
   ): Promise<void> {
-    const { groups, events } = this.options
+    const { group, now } = context
     if (properties[property].of(group) === value) return
     const column = property === 'ban_expire_time' ? 'ban_expires_at' : property
     const stored = typeof value === 'boolean' ? Number(value) : value
-    await groups.update(tx, group, { [column]: stored, updated_at: nextUpdate(group, now) })
-    events.append(tx, group, propertyEvent(group, caller, [], property, value))
+    const changes = { [column]: stored, updated_at: nextUpdate(group, now) }
+    await this.options.groups.update(tx, group, changes)
+    await this.#appendChange(tx, context, [], { property, value })
+  }
+
+  /** The event says whether the value is hidden from ordinary members now (rule F9). */
+  async #appendChange(
+    tx: Tx,
+    { caller, group }: GroupContext,
+    userIds: readonly Int64[],
+    change: { readonly property: keyof typeof groupProperties; readonly value: PropertyValue },
+  ): Promise<void> {
+    const isHidden =
+      groupProperties[change.property] === 'hideable' &&
+      group.flags.hide_member_info &&
+      (await readAppSettings(tx, group.appId)).hide_member_info
+    const details = isHidden ? { ...change, is_hidden: true } : change
+    const event = groupEvent(group, 'info_updated', caller.actorId, userIds, details)
+    this.options.events.append(tx, group, event)
   }
 
   /**
@@ -227,14 +248,4 @@ export class GroupSettingsService {
       }),
     )
   }
-}
-
-function propertyEvent(
-  group: GroupKey,
-  caller: GroupCaller,
-  userIds: readonly Int64[],
-  property: string,
-  value: PropertyValue,
-) {
-  return groupEvent(group, 'info_updated', caller.actorId, userIds, { property, value })
 }
