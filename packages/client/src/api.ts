@@ -182,7 +182,7 @@ export interface ConversationList {
   readonly conversations: readonly ConversationSummary[]
   /** Sum of unread messages. */
   readonly unread: number
-  /** False: the list has not been read completely yet. */
+  /** False: more is to come, since the list has not been read completely yet. */
   readonly isComplete: boolean
 }
 
@@ -193,7 +193,7 @@ export interface MessageList {
   readonly hasOlder: boolean
   /**
    * True also before the first load, which the first subscriber begins, and while a first sync may
-   * still bring the conversation.
+   * still bring the conversation; false once the connection has `ended`.
    */
   readonly isLoading: boolean
   /** The last page could not be read; `loadOlder` tries again. */

@@ -10,7 +10,7 @@ export interface ClientSession extends Session {
   /** Connects, and stays connected until `disconnect`. A repeat does nothing. */
   connect(): void
   disconnect(): void
-  /** Aborted when the client has ended, also by a logout in another tab. */
+  /** Aborted when the client has ended, also by a logout in another tab; its reason is a ClientError. */
   readonly closed: AbortSignal
   /** Ends the client of this tab; what is stored stays. Later commands fail with `closed`. */
   close(): Promise<void>

@@ -6,7 +6,8 @@ import type { Failure } from './inputs.js'
  * - `syncing`: connected, but not everything that was missed is stored yet
  * - `online`: connected and current
  * - `offline`: not connected; another try follows
- * - `ended`: the server does not let this client come back by itself; see `end`
+ * - `ended`: the client does not come back by itself: the server has said so, or the user has logged out;
+ *   see `end`
  */
 export type ConnectionState = 'idle' | 'connecting' | 'syncing' | 'online' | 'offline' | 'ended'
 
@@ -19,7 +20,7 @@ export interface ConnectionStatus {
   readonly failure?: Failure
   /**
    * When ended: the close code, its name in snake case, such as `kicked` or `replaced`, and the reason;
-   * or why the session or the token was refused.
+   * or why the session or the token was refused; or `closed`, when the user has logged out in any tab.
    */
   readonly end?: Failure
 }

@@ -1,9 +1,11 @@
 import type { Batch } from '../core/batch.js'
 import type { CoreEvent } from '../core/effects.js'
-import type { LiveState } from '../core/live-state.js'
+import type { ConnectionStatus, LiveState } from '../core/live-state.js'
 import type { StoredState } from '../ports/store.js'
 import type { StateChange } from '../session.js'
 import { applyToTables, emptyTables, fillTables, type TableMaps } from '../stores/tables.js'
+
+const connecting: ConnectionStatus = { state: 'connecting' }
 
 /** The copy of the store in a tab, and its listeners. A listener that throws stops no other one. */
 export class SessionState {
@@ -11,14 +13,29 @@ export class SessionState {
   readonly #onError: (error: unknown) => void
   readonly #listeners = new Set<(change: StateChange) => void>()
   readonly #eventListeners = new Set<(event: CoreEvent) => void>()
+  /** The last live state of a leader. */
+  #live: LiveState
+  #isWanted = false
 
   constructor(live: LiveState, onError: (error: unknown) => void) {
     this.state = { ...emptyTables(), live }
+    this.#live = live
     this.#onError = onError
   }
 
   get commit(): number {
     return this.state.meta.commit
+  }
+
+  /** True: the app wants a connection in this tab. */
+  get isWanted(): boolean {
+    return this.#isWanted
+  }
+
+  /** A connection that is wanted is shown as `connecting` until a leader says more. */
+  want(isWanted: boolean): void {
+    this.#isWanted = isWanted
+    this.setLive(this.#live)
   }
 
   subscribe(listener: (change: StateChange) => void): () => void {
@@ -45,7 +62,9 @@ export class SessionState {
   }
 
   setLive(live: LiveState): void {
-    this.state.live = live
+    this.#live = live
+    const isWaiting = this.#isWanted && live.connection.state === 'idle'
+    this.state.live = isWaiting ? { ...live, connection: connecting } : live
     this.#tell(this.#listeners, { type: 'live' })
   }
 

@@ -59,6 +59,28 @@ describe('a store that fails', () => {
     expect(leaderOf(page).options.isDurable).toBe(false)
   })
 
+  it('together with the watching of the page, as in a worker: the tab begins in memory too', async () => {
+    const browser = new FakeBrowser()
+    browser.faults = { watch: new ReferenceError('document is not defined') }
+    const page = await browser.open()
+    page.session.connect()
+    expect(await page.send(1)).toBe('send')
+    expect(page.errors).toEqual([browser.faults.watch])
+    expect(page.session.state.live.connection.state).toBe('online')
+  })
+
+  it('and memory too: the session ends, and says why to the app and to every call', async () => {
+    const browser = new FakeBrowser()
+    browser.faults = { leader: new Error('no core here') }
+    const page = await browser.open({ storage: 'memory' })
+    expect(page.errors).toEqual([browser.faults.leader])
+    await expect(page.send(1)).rejects.toMatchObject({ name: 'closed' })
+    expect(page.session.state.live.connection).toMatchObject({
+      state: 'ended',
+      end: { message: expect.stringContaining('no core here') },
+    })
+  })
+
   it('while a follower reads it: that tab continues alone, the leader stays', async () => {
     const browser = new FakeBrowser()
     const [one, two] = [await browser.open(), await browser.open()]
@@ -135,7 +157,10 @@ describe('the end', () => {
     for (const page of pages) {
       expect(page.session.closed.aborted).toBe(true)
       expect(things(page)).toEqual([])
-      expect(page.session.state.live.connection.state).toBe('idle')
+      expect(page.session.state.live.connection).toMatchObject({
+        state: 'ended',
+        end: { name: 'closed', message: 'the user has logged out' },
+      })
       await expect(page.send(2)).rejects.toMatchObject({ name: 'closed' })
     }
     expect(browser.leaders).toEqual([])

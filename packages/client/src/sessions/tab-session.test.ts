@@ -265,6 +265,31 @@ describe('the connection', () => {
     expect(leaderOf(one).isConnected).toBe(false)
   })
 
+  it('is connecting from the call on, before there is a store, a leader or a user', async () => {
+    const browser = new FakeBrowser()
+    const one = browser.open({ userId: null })
+    const session = browser.pages[0]?.session as FakePage['session']
+    const states: string[] = []
+    session.subscribe(() => states.push(session.state.live.connection.state))
+    session.connect()
+    expect(session.state.live.connection.state).toBe('connecting')
+    await one
+    expect(session.state.live.connection.state).toBe('online')
+    expect(states).not.toContain('idle')
+    session.disconnect()
+    expect(session.state.live.connection.state).toBe('idle')
+  })
+
+  it('that is not wanted any more before there is a leader is idle again', async () => {
+    const browser = new FakeBrowser()
+    const [one, two] = [await browser.open(), await browser.open()]
+    one.freeze()
+    two.session.connect()
+    expect(two.session.state.live.connection.state).toBe('connecting')
+    two.session.disconnect()
+    expect(two.session.state.live.connection.state).toBe('idle')
+  })
+
   it('is wanted by the next leader for the tabs that are left', async () => {
     const browser = new FakeBrowser()
     const [one, two, three] = [await browser.open(), await browser.open(), await browser.open()]

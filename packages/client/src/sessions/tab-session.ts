@@ -3,8 +3,9 @@ import type { ClientPorts } from '../client-ports.js'
 import type { ClientSession } from '../client-session.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { Command } from '../core/inputs.js'
-import type { LiveState } from '../core/live-state.js'
+import type { ConnectionStatus, LiveState } from '../core/live-state.js'
 import type { MessageRecord } from '../core/records.js'
+import { failureOf } from '../errors.js'
 import { type MessageQuery, type Store, StoreError, type StoreName } from '../ports/store.js'
 import type { Leadership, TabChange, Tabs } from '../ports/tabs.js'
 import type { Leader, StartLeader } from '../runtime/leader.js'
@@ -50,7 +51,6 @@ export class TabSession implements ClientSession {
   #token: string | undefined
   #leadership: Leadership | undefined
   #waiting = new AbortController()
-  #isWanted = false
   #isSuspended = false
   readonly #closing = new AbortController()
   /** Resolves when there is a store, or the session is closed. */
@@ -67,7 +67,7 @@ export class TabSession implements ClientSession {
     this.#ready = new Promise((resolve) => {
       this.#setReady = resolve
     })
-    void this.#open()
+    this.#open().catch((error: unknown) => this.#crashed(error))
   }
 
   get state(): ClientState {
@@ -125,7 +125,7 @@ export class TabSession implements ClientSession {
   }
 
   async close(): Promise<void> {
-    this.#end('the client was closed')
+    this.#end('the client was closed', { state: 'idle' })
   }
 
   async destroy(): Promise<void> {
@@ -164,7 +164,7 @@ export class TabSession implements ClientSession {
 
   #setWanted(isWanted: boolean): void {
     if (this.#isClosed) return
-    this.#isWanted = isWanted
+    this.#state.want(isWanted)
     if (isWanted) this.#identifying?.connect()
     else this.#identifying?.disconnect()
     this.#role?.wantedChanged()
@@ -173,7 +173,7 @@ export class TabSession implements ClientSession {
   async #open(): Promise<void> {
     const { openStore, openTabs } = this.#ports
     if (!openStore || !this.#isDurable) {
-      await this.#goAlone()
+      this.#goAlone()
       return
     }
     const { url, appId } = this.#options
@@ -190,14 +190,14 @@ export class TabSession implements ClientSession {
       }
       this.#store = store
       this.#tabs = openTabs(this.#name)
+      this.#tabs.listen((value) => this.#receive(value))
+      this.#tabs.watch((change) => this.#tabChanged(change))
       this.#state.reload(stored)
     } catch (error) {
       this.#storeFailed(error, this.#store)
       return
     }
     this.#setReady()
-    this.#tabs.listen((value) => this.#receive(value))
-    this.#tabs.watch((change) => this.#tabChanged(change))
     this.#follow()
   }
 
@@ -219,7 +219,7 @@ export class TabSession implements ClientSession {
       const listener = { committed: ignore, live, event: ignore, done: ignore, failed: ignore }
       if (this.#isClosed) return
       this.#identifying = this.#startLeader({ state: emptyState, store, generation, listener })
-      if (this.#isWanted) this.#identifying.connect()
+      if (this.#state.isWanted) this.#identifying.connect()
     })
   }
 
@@ -247,7 +247,7 @@ export class TabSession implements ClientSession {
       (error: unknown) => {
         if (signal.aborted) return
         this.#report(error)
-        void this.#goAlone()
+        this.#goAlone()
       },
     )
   }
@@ -298,7 +298,7 @@ export class TabSession implements ClientSession {
       state: this.#state,
       commands: this.#commands,
       store,
-      isWanted: () => this.#isWanted,
+      isWanted: () => this.#state.isWanted,
       post: (message) => this.#post(message),
       onError: (error) => this.#report(error),
     }
@@ -313,14 +313,18 @@ export class TabSession implements ClientSession {
     else if (failure === 'superseded' && this.#tabs.isShared) {
       this.#release()
       this.#follow()
-    } else void this.#goAlone()
+    } else this.#goAlone()
   }
 
   /**
    * Continues in memory, without other tabs. A durable store has failed: then unsent messages are
    * carried over, and the session has no device, because other tabs may have done the same.
    */
-  async #goAlone(): Promise<void> {
+  #goAlone(): void {
+    this.#beginAlone().catch((error: unknown) => this.#crashed(error))
+  }
+
+  async #beginAlone(): Promise<void> {
     this.#leave()
     this.#tabs.close()
     this.#tabs = soloTabs()
@@ -350,7 +354,7 @@ export class TabSession implements ClientSession {
     const message = this.#isClosed ? null : readMessage(value, this.#tab)
     if (message === null) return
     try {
-      if (message === 'newer') void this.#goAlone()
+      if (message === 'newer') this.#goAlone()
       else this.#take(message)
     } catch (error) {
       this.#report(error)
@@ -394,16 +398,26 @@ export class TabSession implements ClientSession {
     this.#state.reload(emptyState)
   }
 
-  #end(reason: string): void {
+  /** Nothing is left to fall back on. */
+  #crashed(error: unknown): void {
     if (this.#isClosed) return
-    this.#closing.abort()
+    this.#report(error)
+    this.#end(`the client cannot run here: ${String(error)}`)
+  }
+
+  /** @param connection as it is shown from now on; default: ended for that reason */
+  #end(reason: string, connection?: ConnectionStatus): void {
+    if (this.#isClosed) return
+    this.#closing.abort(clientError('closed', reason))
     this.#identifying?.stop()
     this.#leave()
     this.#tabs.close()
     this.#durable?.close()
     this.#setReady()
     this.#commands.failAll('closed', reason)
-    this.#state.setLive(this.#emptyLive())
+    this.#state.want(false)
+    const ended = { state: 'ended', end: failureOf('closed', reason) } as const
+    this.#state.setLive({ ...this.#emptyLive(), connection: connection ?? ended })
   }
 
   #report(error: unknown): void {

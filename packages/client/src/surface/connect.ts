@@ -4,7 +4,7 @@ import { ClientError, failureOf } from '../errors.js'
 
 /**
  * Wants a connection, and waits until the client is current.
- * @param ends aborted when the client is closed, and when it is disconnected; a state `idle` does not say
+ * @param ends aborted when the client is closed, with the failure as its reason, and when it is disconnected; a state `idle` does not say
  *   the latter, since a client that learns its user from the server opens two sessions
  * @throws ClientError when the server refuses, the client is disconnected or closed, or the signal
  *   is aborted
@@ -29,7 +29,7 @@ export function connected(
       else resolve()
     }
     const abort = () => settle(failureOf('aborted', 'the signal was aborted'))
-    const close = () => settle(failureOf('closed', 'the client was closed'))
+    const close = () => settle(closing.reason)
     const disconnect = () => settle(failureOf('not_connected', 'the client was disconnected'))
     const check = () => {
       const status = connection.getSnapshot()

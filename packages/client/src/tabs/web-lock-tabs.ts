@@ -1,5 +1,9 @@
 import type { Leadership, TabChange, Tabs } from '../ports/tabs.js'
 
+/** A worker has no document: it counts as visible, since the user may see a page that uses it. */
+const page = globalThis as Partial<typeof globalThis>
+const isVisible = () => (page.document?.visibilityState ?? 'visible') === 'visible'
+
 /**
  * Returns the tabs of a browser that share a name: the holder of a Web Lock leads, and a
  * BroadcastChannel connects them. Needs a secure context.
@@ -20,7 +24,7 @@ export function webLockTabs(name: string): Tabs {
       channel.addEventListener('message', heard)
       return () => channel.removeEventListener('message', heard)
     },
-    isVisible: () => document.visibilityState === 'visible',
+    isVisible,
     watch(listener) {
       const end = watchPage(listener)
       ends.push(end)
@@ -60,19 +64,20 @@ function holdLock(name: string, steal: boolean, signal: AbortSignal): Promise<Le
 /** `freeze` comes before the browser stops a hidden tab; `pagehide` before it leaves the page, maybe to come back. */
 function watchPage(listener: (change: TabChange) => void): () => void {
   const shown = () => {
-    if (document.visibilityState === 'visible') listener('visible')
+    if (isVisible()) listener('visible')
   }
   const suspended = () => listener('suspended')
   const resumed = () => listener('resumed')
-  const kinds: readonly (readonly [EventTarget, string, () => void])[] = [
+  const { document } = page
+  const kinds: readonly (readonly [EventTarget | undefined, string, () => void])[] = [
     [document, 'visibilitychange', shown],
     [document, 'freeze', suspended],
     [document, 'resume', resumed],
     [globalThis, 'pagehide', suspended],
     [globalThis, 'pageshow', resumed],
   ]
-  for (const [target, kind, run] of kinds) target.addEventListener(kind, run)
+  for (const [target, kind, run] of kinds) target?.addEventListener(kind, run)
   return () => {
-    for (const [target, kind, run] of kinds) target.removeEventListener(kind, run)
+    for (const [target, kind, run] of kinds) target?.removeEventListener(kind, run)
   }
 }

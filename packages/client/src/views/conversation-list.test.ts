@@ -162,3 +162,15 @@ it('conversation list: the names of all conversations are read while it has list
   await settled()
   expect(session.commandsOf('want').at(-1)?.keys).toEqual([])
 })
+
+it('conversation list and messages: nothing more comes to a client that has ended', async () => {
+  const { session, client, list } = aClient()
+  session.state.meta = { ...session.state.meta, pos: '' }
+  session.setLive({ connection: { state: 'connecting' } })
+  const { messages } = client.conversation(5)
+  messages.subscribe(() => {})
+  await settled()
+  expect([list().isComplete, messages.getSnapshot().isLoading]).toEqual([false, true])
+  session.setLive({ connection: { state: 'ended' } })
+  expect([list().isComplete, messages.getSnapshot().isLoading]).toEqual([true, false])
+})

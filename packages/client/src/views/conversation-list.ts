@@ -68,7 +68,7 @@ export function createConversationList(
       return shareObject(former, {
         conversations,
         unread: conversations.reduce((sum, { unread }) => sum + unread, 0),
-        isComplete: meta.pos !== '' && meta.listCursor === '',
+        isComplete: hub.isEnded || (meta.pos !== '' && meta.listCursor === ''),
       })
     },
     () => {

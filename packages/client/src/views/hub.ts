@@ -10,6 +10,8 @@ export interface Hub {
   readonly thingsVersion: number
   /** The own user; 0: not known yet. */
   readonly me: number
+  /** True: nothing more comes until the app connects again. */
+  readonly isEnded: boolean
   /** Listens to changes, after the version has grown. @returns ends the listening */
   watch(listener: (change: StateChange) => void): () => void
   /** Takes errors of listeners of the app. */
@@ -53,6 +55,9 @@ export function createHub(
     get me() {
       const { live, meta } = session.state
       return live.userId || meta.userId || options.userId || 0
+    },
+    get isEnded() {
+      return session.state.live.connection.state === 'ended'
     },
     watch(listener) {
       listeners.add(listener)

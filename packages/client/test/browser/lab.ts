@@ -74,15 +74,30 @@ export class Lab implements AsyncDisposable {
     return page
   }
 
-  async startClient(page: Page, { alice, bob }: Pair, host = '127.0.0.1'): Promise<void> {
-    const options = {
-      url: `http://${host}:${this.wire.port}`,
-      appId: this.server.appId,
-      userId: alice.id,
-      token: alice.token,
-      peer: bob.id,
-    }
-    await run(page, 'start', options)
+  async startClient(page: Page, pair: Pair, host = '127.0.0.1'): Promise<void> {
+    await run(page, 'start', { ...this.#options(pair, host), peer: pair.bob.id })
+  }
+
+  /** Starts a client in a worker of a page. @returns its state once it is connected, or why it is not */
+  async connectWorker(page: Page, pair: Pair): Promise<unknown> {
+    const { token, ...options } = this.#options(pair, '127.0.0.1')
+    const program = `
+      import { createClient } from '${this.pageUrl()}client.js'
+      const client = createClient({ ...${JSON.stringify(options)}, token: () => '${token}' })
+      await client.connect().catch(postMessage)
+      const { state } = client.connection.getSnapshot()
+      postMessage({ state, isDurable: client.isDurable.getSnapshot() })`
+    return page.evaluate(`new Promise((resolve) => {
+      const program = new Blob([${JSON.stringify(program)}], { type: 'text/javascript' })
+      const worker = new Worker(URL.createObjectURL(program), { type: 'module' })
+      worker.onmessage = ({ data }) => resolve(data)
+      worker.onerror = ({ message }) => resolve(message)
+    })`)
+  }
+
+  #options({ alice }: Pair, host: string) {
+    const url = `http://${host}:${this.wire.port}`
+    return { url, appId: this.server.appId, userId: alice.id, token: alice.token }
   }
 
   /** Bob writes to Alice over HTTP. */

@@ -67,6 +67,17 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     await until(page, 'shows the store', ({ texts }) => texts.length === 2)
   })
 
+  it('runs in a worker, which has no document, and shares the store with the page', async () => {
+    const pair = await lab.newPair()
+    await lab.bobSends(pair, 'hello')
+    const page = await context.newPage()
+    await page.goto(lab.pageUrl())
+    expect(await lab.connectWorker(page, pair)).toEqual({ state: 'online', isDurable: true })
+    await lab.startClient(page, pair)
+    await lab.untilEqual(pair, [page], ['hello'])
+    expect(await connected([page])).toEqual([])
+  })
+
   it('has one connection and one device for two tabs, which show the same', async () => {
     const { pair, leader, follower } = await openTwo()
     const texts = ['from the leader', 'from the follower', 'from Bob']
@@ -182,7 +193,7 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     await lab.untilEqual(pair, [leader, follower], ['secret'])
     await run(follower, 'logOut')
     for (const page of [leader, follower])
-      await until(page, 'has ended', ({ sockets, state }) => sockets === 0 && state === 'idle')
+      await until(page, 'has ended', ({ sockets, state }) => sockets === 0 && state === 'ended')
     expect(await databasesOf(leader, pair)).toEqual([])
   })
 
@@ -196,7 +207,7 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     expect(performance.now() - start).toBeLessThan(4_000)
     expect(await databasesOf(follower, pair)).toEqual([])
     await session.send('Page.setWebLifecycleState', { state: 'active' })
-    await until(leader, 'has ended', ({ state, texts }) => state === 'idle' && texts.length === 0)
+    await until(leader, 'has ended', ({ state, texts }) => state === 'ended' && texts.length === 0)
   })
 
   it('continues in memory when the browser gives no more room, and says so', async () => {

@@ -36,6 +36,8 @@ export class FakeBrowser {
   store: Store | undefined = memoryStore()
   /** The browser has no channel between tabs. */
   tabsError: Error | undefined
+  /** Pages cannot be watched, or cannot run a core. */
+  faults: { readonly watch?: Error; readonly leader?: Error } = {}
   /** True for messages between tabs that are lost. */
   loss: (type: string) => boolean = () => false
   now = 1_000
@@ -137,6 +139,7 @@ export class FakePage {
       },
       this.#ports(),
       (leader) => {
+        if (browser.faults.leader) throw browser.faults.leader
         const made = new FakeLeader(leader, browser.server, this)
         this.leaders.push(made)
         return made
@@ -305,6 +308,7 @@ export class FakePage {
       },
       isVisible: () => this.isVisible,
       watch: (listener) => {
+        if (browser.faults.watch) throw browser.faults.watch
         this.#watchers.add(listener)
         return () => this.#watchers.delete(listener)
       },

@@ -12,6 +12,7 @@ import type {
   ThingRecord,
   UnsentRecord,
 } from '../../src/core/records.js'
+import { ClientError, failureOf } from '../../src/errors.js'
 import type { MessageQuery } from '../../src/ports/store.js'
 import type { StateChange } from '../../src/session.js'
 
@@ -101,12 +102,12 @@ export class FakeSession implements ClientSession {
   }
 
   async close() {
-    this.#closing.abort()
+    this.#closing.abort(new ClientError(failureOf('closed', 'closed')))
     this.calls.push('close')
   }
 
   async destroy() {
-    this.#closing.abort()
+    this.#closing.abort(new ClientError(failureOf('closed', 'closed')))
     this.calls.push('destroy')
   }
 

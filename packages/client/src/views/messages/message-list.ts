@@ -121,9 +121,10 @@ export function createMessageList(
     isUnloaded() ||
     isEmpty() ||
     (isOnline() && currentWindows().some(({ hasHole }) => hasHole))
-  /** True: the list of logs has not come yet, so there may be messages. */
+  /** True: the list of logs is still to come, so there may be messages. */
   const isUnknown = () => {
     const { pos, listCursor } = session.state.meta
+    if (hub.isEnded) return false
     return (pos === '' || listCursor !== '') && currentWindows().every(({ record }) => !record)
   }
   const complete = async () => {
