@@ -883,6 +883,7 @@ export interface WebhookEndpointsTable {
   position: number
   /** The first of the failures in a row; 0 = none. */
   failing_since: number
+  last_failure_at: number
   /** Back-offs of an endpoint that is down; 0 = it is not. */
   failures: number
   /** The end of the back-off; 0 = none. */
@@ -890,6 +891,8 @@ export interface WebhookEndpointsTable {
   last_success_at: number
   /** A replay of the log that is in progress, as JSON; '' = none. */
   replay: string
+  /** Grows with each change after which the endpoint is opened anew. */
+  version: number
   created_at: number
   updated_at: number
 }
@@ -901,6 +904,8 @@ export interface WebhookEventsTable {
   position: number
   /** The number of the event within its row of the outbox, from 1. */
   place: number
+  /** 1: no event of the row follows it; the cursor of the event depends on it. */
+  is_last: number
   /** The last part of the event's ID: the msg_id of a message; '' = none. */
   name: string
   event_key: string

@@ -71,7 +71,9 @@ export function bodyCost(bytes: number): number {
 
 /** @param answer text, or a value for a caller in this process, which costs nothing */
 export function answerCost(answer: unknown): number {
-  return typeof answer === 'string' ? Math.floor(answer.length / answerBytesPerToken) : 0
+  return typeof answer === 'string'
+    ? Math.floor(Buffer.byteLength(answer) / answerBytesPerToken)
+    : 0
 }
 
 /** Returns a function that charges a caller for rows that a read looks at beyond its answer. */

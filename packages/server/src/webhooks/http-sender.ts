@@ -8,6 +8,7 @@ import {
 } from '../lib/outbound/outbound-client.js'
 import { signatureHeaders } from '../lib/secrets/webhook-signature.js'
 import { callbackBody, standardBody } from './bodies.js'
+import { maxPauseMs } from './dispatcher/retry-rules.js'
 import type { SendResult, SendTarget, WebhookSender } from './sender.js'
 
 export interface HttpSenderOptions {
@@ -19,7 +20,6 @@ export interface HttpSenderOptions {
 }
 
 const keptAnswerBytes = 1024
-const maxRetryAfterMs = 5 * 3_600_000
 
 /** Sends requests over HTTP. */
 export class HttpSender implements WebhookSender {
@@ -83,7 +83,7 @@ export class HttpSender implements WebhookSender {
     const ms = /^\d{1,9}$/.test(text)
       ? Number(text) * 1000
       : Date.parse(text) - this.options.clock.now()
-    return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxRetryAfterMs)
+    return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxPauseMs)
   }
 }
 

@@ -31,6 +31,7 @@ function endpointOf(key: typeof first) {
     position: 0,
     health: newHealth,
     replay: null,
+    version: 1,
     createdAt: 0,
     updatedAt: 0,
   }

@@ -309,6 +309,97 @@ for (const backend of testBackends()) {
       ])
     })
 
+    it('a replay: has what was delivered until the call, and new events of its key come after it', async () => {
+      const hook = await place.hook({ ...onlyMessages, concurrency: 1 })
+      const texts = Array.from({ length: 5 }, (_, index) => `${index}`)
+      const from = place.server.clock.now()
+      await sendAll(texts)
+      await hook.until(() => hook.accepted.length === 5, 'five requests')
+      await hook.replay({ from, key: `d:${users[0]}:${users[1]}` })
+      await send('new')
+      await hook.until(() => hook.accepted.length === 11, 'eleven requests')
+      expect(hook.accepted.map(content)).toEqual([...texts, ...texts, 'new'])
+      const bodies = hook.accepted.map(({ body }) => body)
+      expect(bodies.slice(5, 10)).toEqual(bodies.slice(0, 5))
+    })
+
+    it('an update of the description: tries nothing, resets nothing, and ends no request', async () => {
+      const hook = await place.hook(onlyMessages)
+      hook.answer = (request) =>
+        content(request) === 'slow' ? { status: 204, delayMs: 300 } : { status: 422 }
+      await send('bad')
+      const before = await hook.becomes(({ waiting }) => waiting === 1, 'one waiting')
+      await send('slow', 2)
+      await hook.tried(2)
+      for (const description of ['a', 'b', 'c']) await hook.update({ description })
+      await hook.until(() => hook.accepted.length === 1, 'the answer of the slow request')
+      await send('good', 3)
+      await hook.tried(3)
+      expect(hook.requests.map(content)).toEqual(['bad', 'slow', 'good'])
+      expect(await storedAttempts()).toBe(1)
+      expect((await hook.state()).failing_since).toBeGreaterThanOrEqual(before.failing_since)
+    })
+
+    it('an update of the description: an endpoint that is down stays down', async () => {
+      const hook = await place.hook(onlyMessages)
+      hook.answer = () => ({ status: 503 })
+      await send('lost')
+      const before = await hook.becomes(({ next_try_at }) => next_try_at > 0, 'its next try')
+      const changed = await hook.update({ description: 'another', timeout_ms: 20_000 })
+      expect([changed.next_try_at, changed.failing_since]).toEqual([
+        before.next_try_at,
+        before.failing_since,
+      ])
+      await place.look()
+      expect(hook.requests).toHaveLength(1)
+    })
+
+    it('forced attempts: any number of them leaves the event its five', async () => {
+      const hook = await place.hook(onlyMessages)
+      refuse(hook, 'bad')
+      await send('bad')
+      await hook.becomes(({ waiting }) => waiting === 1, 'one waiting')
+      for (let tries = 2; tries <= 8; tries++) {
+        await hook.update({ state: 'enabled' })
+        await hook.tried(tries)
+        await hook.until(
+          async () =>
+            Number((await place.server.sql.run('select next_at from webhook_events'))[0]?.next_at) >
+            1,
+          'the next attempt',
+        )
+      }
+      expect(await hook.state()).toMatchObject({ waiting: 1, dead: 0 })
+      expect(await storedAttempts()).toBe(1)
+      hook.answer = () => undefined
+      await hook.update({ state: 'enabled' })
+      await hook.got(1)
+      const bodies = new Set(hook.requests.map(({ body }) => body))
+      expect(bodies.size).toBe(1)
+    })
+
+    it('an update acts with its answer: nothing is sent to a disabled endpoint or an old URL', async () => {
+      const hook = await place.hook(onlyMessages)
+      const next = await place.hook({ kinds: ['webhook.disabled'] })
+      const other = await place.hook(onlyMessages)
+      for (let round = 1; round <= 5; round++) {
+        await hook.update({ url: place.receiver.url + next.path, state: 'enabled' })
+        await send(`next ${round}`)
+        await next.got(round)
+        await hook.becomes(({ behind }) => behind === 0, 'the head')
+        await hook.update({ url: place.receiver.url + hook.path, state: 'disabled' })
+        await send(`none ${round}`)
+        await other.got(2 * round)
+        // What came while it was disabled follows.
+        await hook.update({ state: 'enabled' })
+        await hook.got(round)
+        await hook.becomes(({ behind }) => behind === 0, 'the head')
+      }
+      const rounds = [1, 2, 3, 4, 5]
+      expect(next.contents).toEqual(rounds.map((round) => `next ${round}`))
+      expect(hook.contents).toEqual(rounds.map((round) => `none ${round}`))
+    })
+
     it('a changed URL: the events in flight reach the new one', async () => {
       const hook = await place.hook(onlyMessages)
       const next = await place.hook({ kinds: ['webhook.disabled'] })

@@ -255,6 +255,25 @@ for (const backend of testBackends())
       expect(JSON.parse(seen?.body ?? '')).toMatchObject({ appId: server.appId, ctype: 'TEXT' })
     })
 
+    it('a changed secret: signs the next event already', async () => {
+      const { endpoint_id } = await create({ url: receiver.url, kinds: ['user.frozen'] })
+      const operator = server.api.as(server.operatorToken)
+      requests = []
+      receiver.answer = (request) => {
+        requests.push(request)
+        return undefined
+      }
+      const secrets: string[] = []
+      for (let round = 0; round < 5; round++) {
+        secrets.unshift((await post('update', { endpoint_id, new_secret: true })).secret)
+        const { id: user_id } = await server.api.register()
+        const body = { app_id: server.appId, user_id }
+        await operator.succeed('POST', '/operator/v1/user/disable', { body })
+        await waitFor(() => requests.length > round, patience)
+        expect(signers(requests.at(-1) as ReceivedRequest, secrets)[0]).toBe(secrets[0])
+      }
+    })
+
     it('a changed secret: the previous one signs too for 24 hours, and no longer', async () => {
       const { endpoint_id, secret: first } = await create({ url: receiver.url })
       expect(signers(await testRequest(endpoint_id), [first])).toEqual([first])
@@ -426,7 +445,7 @@ for (const backend of testBackends())
           [2, 'dead'],
         ])
           await server.sql.run(
-            `insert into webhook_events values ('${server.appId}', ${endpoint_id}, ${position}, 1, '', 'app', 'user.removed', '{}', 0, '${state}', 5, 9000000000000000, 400, '')`,
+            `insert into webhook_events values ('${server.appId}', ${endpoint_id}, ${position}, 1, '', 'app', 'user.removed', '{}', 0, '${state}', 5, 9000000000000000, 400, '', 0)`,
           )
       }
       expect(await list()).toMatchObject([
@@ -496,6 +515,8 @@ for (const backend of testBackends())
         url: `${receiver.url}/app`,
       })
       await operate('app/update', { app_id, status: 1 })
+      // Otherwise noticed within a second.
+      await operate('webhook/update', { app_id, endpoint_id, description: 'of a disabled one' })
       await create({ url: `${receiver.url}/barrier`, kinds: [] })
       await operate('user/disable', { app_id, user_id })
       const other = await server.api.register()

@@ -93,7 +93,7 @@ const update = {
   methods: post,
   summary: 'Changes an endpoint; what is absent stays.',
   description:
-    'After a change of the secret the previous one signs too, for 24 hours. Enabling tries an endpoint at once.',
+    'After a change of the secret the previous one signs too, for 24 hours. The state enabled tries the endpoint and its waiting events at once; no other change does. The change acts with its answer.',
   data: WebhookWithSecret,
   errors: ['webhook_not_found'],
 } as const
@@ -242,7 +242,7 @@ const replay = {
   methods: post,
   summary: 'Sends events to an endpoint again, with their old IDs.',
   description:
-    'Give dead, or a time from which on. A replay of the log runs in the background; a second one of the same endpoint replaces it.',
+    'Give dead, or a time from which on. A replay of the log ends at the moment of the call and runs in the background; a second one of the same endpoint replaces it. At most 8,000 dead letters are sent again at once.',
   data: WebhookReplay,
   errors: ['webhook_not_found', 'webhook_replay_gone'],
 } as const

@@ -89,7 +89,7 @@ export function createWebhooks(
     urlFault: (url) => urlFault(url, outbound),
     secretFault,
     newSecret,
-    changed: () => dispatcher.changed(),
+    changed: (appId) => dispatcher.changed(appId),
   })
   const attemptLog = new AttemptLog({ database, store: attempts, ids })
   const disable = async (endpoint: Endpoint, reason: 'gone' | 'failing') => {
@@ -139,7 +139,7 @@ export function createWebhooks(
         outbox: stores.outbox,
         apps,
         clock,
-        changed: () => dispatcher.changed(),
+        changed: (appId) => dispatcher.changed(appId),
       }),
     },
     followers: [

@@ -11,6 +11,7 @@ import { fileWithdrawals } from './007-file-withdrawals.js'
 import { pushTokenOwners } from './008-push-token-owners.js'
 import { realtime } from './009-realtime.js'
 import { webhooks } from './010-webhooks.js'
+import { webhookVersions } from './011-webhook-versions.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -27,6 +28,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '008-push-token-owners': pushTokenOwners,
     '009-realtime': realtime(dialect),
     '010-webhooks': webhooks(dialect),
+    '011-webhook-versions': webhookVersions,
   }
 }
 

@@ -35,7 +35,7 @@ type EventConversation = EventPayloads['message.stored']['conversation']
 const none: readonly Session[] = []
 const broadcastLowId = -1
 /** The length of texts after which the messages of a commit need another write. */
-const maxWriteCharacters = 32 * 1_024
+const maxWriteBytes = 32 * 1_024
 
 /** Finds the receivers of events, and starts their fan-outs. */
 export class Dispatcher {
@@ -218,21 +218,21 @@ function groupLane(groupId: Int64): string {
 function runOf(events: readonly DeliveredEvent[], start: number): readonly LogEvent[] {
   const first = events[start] as LogEvent
   let end = start + 1
-  let characters = textLengthOf(first)
+  let bytes = textBytesOf(first)
   if (first.kind === 'message.stored')
     while (end < events.length && isSameLog(first, events[end] as DeliveredEvent)) {
-      characters += textLengthOf(events[end] as LogEvent)
-      if (characters > maxWriteCharacters) break
+      bytes += textBytesOf(events[end] as LogEvent)
+      if (bytes > maxWriteBytes) break
       end++
     }
   return events.slice(start, end) as LogEvent[]
 }
 
-/** The characters of the texts of a message. */
-function textLengthOf({ payload }: LogEvent): number {
+/** The bytes of the texts of a message. */
+function textBytesOf({ payload }: LogEvent): number {
   if (!('content' in payload)) return 0
   const { content, attachment, config, ext } = payload
-  return content.length + attachment.length + config.length + ext.length
+  return [content, attachment, config, ext].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 function isSameLog(first: LogEvent, event: DeliveredEvent): boolean {

@@ -1,4 +1,5 @@
 import type { EventKind } from '@hermod/protocol/events'
+import { stringifyJson } from '../../lib/json.js'
 
 /** Kinds of events of other systems: committed ones, and those about the endpoint itself. */
 export type LoggedKind = Exclude<EventKind, 'change.skipped'> | 'events.missed' | 'webhook.test'
@@ -35,11 +36,7 @@ export function loggedId(
 /** Size of an event without its payload, roughly. */
 const envelopeBytes = 300
 
-/** Returns the size of an event in bytes, roughly: for limits on memory and requests. */
+/** Returns the bytes of an event in the body of a request, roughly: for limits on memory and requests. */
 export function sizeOf({ payload }: Pick<LoggedEvent, 'payload'>): number {
-  let size = envelopeBytes
-  for (const value of Object.values(payload))
-    if (typeof value === 'string') size += value.length
-    else if (typeof value === 'object') size += JSON.stringify(value).length
-  return size
+  return envelopeBytes + Buffer.byteLength(stringifyJson(payload))
 }

@@ -1,11 +1,12 @@
 import { AppError } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
-import type { Database } from '../../db/database.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { OutboxReader } from '../../outbox/outbox-reader.js'
 import type { AppService } from '../apps/app-service.js'
 import type { EndpointKey, Replay } from './endpoints/endpoint-model.js'
 import type { EndpointStore } from './endpoints/endpoint-store.js'
+import { maxWaiting, replayPlaces } from './waiting/waiting-event.js'
 import type { WaitingEventStore } from './waiting/waiting-event-store.js'
 
 /** Choice of the events to send again. */
@@ -39,18 +40,19 @@ export class ReplayService {
       readonly outbox: OutboxReader
       readonly apps: Pick<AppService, 'get' | 'lockForUpdate'>
       readonly clock: Clock
-      /** An endpoint has changed; other nodes notice it within a second. */
-      readonly changed: () => void
+      /** See EndpointServiceOptions. */
+      readonly changed: (appId: string) => Promise<void>
     },
   ) {}
 
   /**
-   * Makes dead events wait again, and starts a replay of the log.
+   * Makes dead events wait again, as many as there is room for, and starts a replay of the log, up to
+   * its end.
    *
    * @throws AppError app_not_found, webhook_not_found, webhook_replay_gone, invalid_parameter
    */
   async replay(key: EndpointKey, request: ReplayRequest): Promise<ReplayResult> {
-    const { database, endpoints, waiting, apps, clock } = this.options
+    const { database, endpoints, apps, clock } = this.options
     if (!request.dead && request.from === null)
       throw new AppError('invalid_parameter', 'dead or from must be given')
     if (request.from !== null && request.to !== null && request.to <= request.from)
@@ -61,23 +63,31 @@ export class ReplayService {
       await apps.lockForUpdate(tx, key.appId)
       const endpoint = await endpoints.find(tx, key)
       if (endpoint === null) throw new AppError('webhook_not_found')
-      const dead = request.dead ? await waiting.revive(tx, key, request) : 0
-      // Events after the position of the endpoint are sent anyway.
-      const until = Math.min(range.last, endpoint.position)
-      const isEmpty = range.first === 0 || range.first > until
+      const dead = request.dead ? await this.#revive(tx, key, request) : 0
+      const { first, last } = range
+      const isEmpty = first === 0 || first > last
       const { kinds, key: eventKey } = request
-      const replay: Replay = { position: range.first - 1, until, kinds, key: eventKey }
+      const replay: Replay = { position: first - 1, until: last, kinds, key: eventKey }
       await endpoints.update(tx, key, {
         ...(!isEmpty && { replay }),
-        // By it the node that serves the endpoint notices the change.
+        version: endpoint.version + 1,
         updatedAt: Math.max(clock.now(), endpoint.updatedAt + 1),
       })
       return isEmpty
         ? { dead, fromPosition: 0, toPosition: 0 }
-        : { dead, fromPosition: range.first, toPosition: until }
+        : { dead, fromPosition: first, toPosition: last }
     })
-    this.options.changed()
+    await this.options.changed(key.appId)
     return result
+  }
+
+  /** @returns the number of dead events that wait again */
+  async #revive(tx: Tx, key: EndpointKey, { kinds, key: eventKey }: ReplayRequest) {
+    const { waiting } = this.options
+    const counts = await waiting.counts(tx, key.appId)
+    // The endpoint may be storing some of its events at this moment.
+    const limit = maxWaiting - replayPlaces - (counts.get(Number(key.endpointId))?.waiting ?? 0)
+    return limit <= 0 ? 0 : waiting.revive(tx, key, { kinds, key: eventKey, limit })
   }
 
   /** Returns the positions of a time; 0 and 0 for none. */

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import { chunksOf } from '../../lib/chunks.js'
 import { Lease } from '../../lib/concurrency/lease.js'
+import { Mutex } from '../../lib/concurrency/mutex.js'
 import { Slots } from '../../lib/concurrency/slots.js'
 import { groupBy } from '../../lib/group-by.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
@@ -26,7 +27,6 @@ export interface DispatcherOptions
 const shardCount = 16
 const defaultLeaseMs = 10_000
 const maxCatchUps = 8
-const changedMs = 100
 /** Bytes of the events in memory. Above them an endpoint reads on when it has none left. */
 const maxMemoryBytes = 128 * 1024 * 1024
 /** Endpoints of one transaction that stores progress. */
@@ -35,6 +35,8 @@ const savedTogether = 100
 /** The applications of one shard, which one node at a time serves. */
 interface Shard {
   readonly lease: Lease
+  /** Enabled endpoints by application. */
+  readonly endpoints: Map<string, readonly Endpoint[]>
   readonly apps: Map<string, AppRun>
   /** Another node has the lease; it is asked for again from then on, on the clock of the process. */
   askFrom: number
@@ -52,12 +54,10 @@ export class Dispatcher {
     full: () => new Error('too many endpoints catch up'),
   })
   readonly #budget = new MemoryBudget(maxMemoryBytes)
-  #endpoints: ReadonlyMap<string, readonly Endpoint[]> = new Map()
-  /** The applications with endpoints, by shard. */
-  #apps: ReadonlyMap<Shard, readonly string[]> = new Map()
   #version = ''
+  /** Held while runners are opened and closed. */
+  readonly #opening = new Mutex()
   #timer: NodeJS.Timeout | undefined
-  #changed: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
   #isStopped = false
 
@@ -66,6 +66,7 @@ export class Dispatcher {
     this.#shards = Array.from({ length: shardCount }, (_, index) => {
       const name = `webhooks/${index}`
       return {
+        endpoints: new Map(),
         apps: new Map(),
         askFrom: 0,
         lease: new Lease({
@@ -88,12 +89,20 @@ export class Dispatcher {
     this.#shardOf(appId).apps.get(appId)?.run()
   }
 
-  /** Looks for changed endpoints soon: once for all that change together, since a look reads all of them. */
-  changed(): void {
-    this.#changed ??= setTimeout(() => {
-      this.#changed = undefined
-      void (this.#polling ?? Promise.resolve()).then(() => this.poll())
-    }, changedMs).unref()
+  /** Endpoints of an application have changed. Resolves when their runners act by it, if they are on this node. */
+  async changed(appId: string): Promise<void> {
+    await this.#exclusively(async () => {
+      const { database, endpoints } = this.options
+      const served = await database.read((db) => endpoints.listServed(db, appId))
+      const shard = this.#shardOf(appId)
+      if (served.length > 0) shard.endpoints.set(appId, served)
+      else shard.endpoints.delete(appId)
+      await this.#pollShard(shard)
+      const app = shard.apps.get(appId)
+      if (app === undefined) return
+      app.run()
+      await this.#save([...app.runs.values()])
+    })
   }
 
   /** Looks for changed endpoints, leases and events that no wake announced, and stores progress. */
@@ -108,22 +117,31 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#timer)
-    clearTimeout(this.#changed)
-    await this.#polling
+    await this.#opening.lock()
+    this.#opening.unlock()
     const runs = this.#shards.flatMap(({ apps }) => [...apps.values()])
     await Promise.all(runs.map((run) => run.stop(this.options.graceMs)))
     await this.#save(runs.flatMap((app) => [...app.runs.values()]))
     await Promise.all(this.#shards.map(({ lease }) => lease.release()))
   }
 
-  async #poll(): Promise<void> {
-    if (this.#isStopped) return
-    try {
+  #poll(): Promise<void> {
+    return this.#exclusively(async () => {
       await this.#loadEndpoints()
-      for (const shard of this.#shards) await this.#pollShard(shard, this.#apps.get(shard) ?? [])
+      for (const shard of this.#shards) await this.#pollShard(shard)
       await this.#runApps()
+    })
+  }
+
+  /** Runs work that opens and closes runners. The next poll repeats what failed. */
+  async #exclusively(work: () => Promise<void>): Promise<void> {
+    await this.#opening.lock()
+    try {
+      if (!this.#isStopped) await work()
     } catch (error) {
       this.options.observer.failed('', error)
+    } finally {
+      this.#opening.unlock()
     }
   }
 
@@ -133,27 +151,28 @@ export class Dispatcher {
     const version = await database.read((db) => endpoints.version(db))
     if (version === this.#version) return
     const served = await database.read((db) => endpoints.listServed(db))
-    this.#endpoints = groupBy(served, ({ appId }) => appId)
-    this.#apps = groupBy([...this.#endpoints.keys()], (appId) => this.#shardOf(appId))
+    for (const { endpoints } of this.#shards) endpoints.clear()
+    for (const [appId, ofApp] of groupBy(served, ({ appId }) => appId))
+      this.#shardOf(appId).endpoints.set(appId, ofApp)
     this.#version = version
   }
 
-  async #pollShard(shard: Shard, wanted: readonly string[]): Promise<void> {
-    const { lease, apps } = shard
-    const isHeld = wanted.length > 0 && (await this.#takeLease(shard))
+  async #pollShard(shard: Shard): Promise<void> {
+    const { lease, apps, endpoints } = shard
+    const isHeld = endpoints.size > 0 && (await this.#takeLease(shard))
     for (const [appId, app] of apps)
-      if (!isHeld || !wanted.includes(appId)) {
+      if (!isHeld || !endpoints.has(appId)) {
         apps.delete(appId)
         await app.stop()
         if (isHeld) await this.#save([...app.runs.values()])
       }
     if (!isHeld) return lease.release()
-    for (const appId of wanted) {
+    for (const [appId, wanted] of endpoints) {
       const app =
         apps.get(appId) ?? new AppRun(appId, { ...this.options, catchUps: this.#catchUps })
       apps.set(appId, app)
       try {
-        await this.#openEndpoints(app)
+        await this.#openEndpoints(app, wanted)
       } catch (error) {
         // The other applications go on; the next poll tries again.
         this.options.observer.failed(appId, error)
@@ -169,21 +188,19 @@ export class Dispatcher {
   }
 
   /** Starts endpoints that are new or changed, and stops those that are gone. */
-  async #openEndpoints({ appId, runs }: AppRun): Promise<void> {
-    const wanted = new Map(
-      this.#endpoints.get(appId)?.map((each) => [Number(each.endpointId), each]),
-    )
+  async #openEndpoints({ appId, runs }: AppRun, endpoints: readonly Endpoint[]): Promise<void> {
+    const wanted = new Map(endpoints.map((each) => [Number(each.endpointId), each]))
     const ended = [...runs].filter(
-      ([id, run]) => run.runner.isStopped || wanted.get(id)?.updatedAt !== run.endpoint.updatedAt,
+      ([id, run]) => run.runner.isStopped || wanted.get(id)?.version !== run.endpoint.version,
     )
     for (const [id] of ended) runs.delete(id)
     await Promise.all(ended.map(([, run]) => run.stop()))
     await this.#save(ended.map(([, run]) => run))
     if ([...wanted.keys()].every((id) => runs.has(id))) return
-    const { database, endpoints, waiting } = this.options
+    const { database, endpoints: store, waiting } = this.options
     // The positions are those of the last runs, which may be newer than the list.
     const [current, counts] = await database.read((db) =>
-      Promise.all([endpoints.list(db, appId), waiting.counts(db, appId)]),
+      Promise.all([store.list(db, appId), waiting.counts(db, appId)]),
     )
     const drained = (id: string) => this.wake(id)
     const isServed = (id: string) => this.#shardOf(id).lease.isHeld

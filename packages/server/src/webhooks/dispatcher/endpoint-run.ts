@@ -13,11 +13,7 @@ import type {
   EndpointProgress,
   EndpointStore,
 } from '../../domain/webhooks/endpoints/endpoint-store.js'
-import {
-  joined,
-  type StoredEvent,
-  waitingPlace,
-} from '../../domain/webhooks/waiting/waiting-event.js'
+import type { StoredEvent } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { WaitingEventStore } from '../../domain/webhooks/waiting/waiting-event-store.js'
 import type { Clock } from '../../lib/clock.js'
 import type { OutboxStore } from '../../outbox/outbox-store.js'
@@ -65,8 +61,6 @@ export interface EventPage {
   readonly readTo: number
 }
 
-/** A replay goes on while fewer events wait. */
-const maxReplayed = 2_000
 /** Events that have been in memory for longer are read again before they are sent or stored. */
 const freshMs = 2_000
 
@@ -76,6 +70,7 @@ export class EndpointRun {
   readonly #ended = new AbortController()
   #savedPosition: number
   #savedHealth: EndpointHealth
+  /** The replay as it is stored; null: none. */
   #replay: Replay | null
   #replaying: Promise<void> | null = null
   readonly #readAt = new WeakMap<LoggedEvent, number>()
@@ -90,6 +85,7 @@ export class EndpointRun {
     this.#savedHealth = health
     this.#replay = endpoint.replay
     this.runner = new EndpointRunner({ position, health, waiting, dead }, this.#ports())
+    if (this.#replay !== null) this.runner.hold(this.#rangeOf(this.#replay))
   }
 
   /** Tests whether there is something to read, to send or to replay. */
@@ -135,16 +131,22 @@ export class EndpointRun {
     return this.#replaying
   }
 
+  /** The replay ends where the runner began: later events are sent anyway. */
+  #rangeOf({ until, ...replay }: Replay): Replay {
+    return { ...replay, until: Math.min(until, this.endpoint.position) }
+  }
+
   /**
-   * Stores some events of a replay as waiting ones, if few wait.
+   * Stores the events of a replay as waiting ones while there is room for them.
    *
    * @param read returns the events of the next rows, and the last position of these; null at the end
    */
   async #runReplay(read: (after: number) => Promise<EventPage | null>): Promise<void> {
-    const { database, endpoints, waiting } = this.options
-    while (this.#replay !== null && this.runner.waiting < maxReplayed && !this.runner.isStopped) {
+    const { database, endpoints } = this.options
+    while (this.#replay !== null && !this.runner.isStopped) {
       const before: Replay = this.#replay
-      const { position, until, kinds, key } = before
+      const range = this.#rangeOf(before)
+      const { position, until, kinds, key } = range
       const page = position < until ? await read(position) : null
       const events = (page?.events ?? []).filter(
         (event) =>
@@ -154,19 +156,18 @@ export class EndpointRun {
           (kinds.length === 0 || (kinds as readonly string[]).includes(event.kind)) &&
           (key === '' || event.key === key),
       )
-      if (events.length > 0)
-        await waiting.add(
-          events.map((event) => this.#toStored(event)),
-          joined,
-        )
-      const after = page === null ? null : { ...before, position: page.readTo }
+      const excess = events[this.runner.replayRoom]
+      const readTo = excess === undefined ? page?.readTo : excess.position - 1
+      if (readTo === position) return
+      await this.runner.replay(events.filter((event) => event.position <= (readTo ?? 0)))
+      const after = readTo === undefined ? null : { ...range, position: readTo }
       const isMoved = await database.statement((tx) =>
         endpoints.moveReplay(tx, this.endpoint, before, after),
       )
       // Another replay has replaced this one; the next look at the endpoint begins it.
       this.#replay = isMoved ? after : null
-      this.runner.adopt(events.map((event) => waitingPlace(event, joined)))
     }
+    if (this.#replay === null) this.runner.hold(null)
   }
 
   /**

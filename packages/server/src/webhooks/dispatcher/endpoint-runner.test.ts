@@ -5,8 +5,8 @@ import { newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import {
   type EventPlace,
   type FailedAttempt,
-  joined,
-  waitingPlace,
+  forced,
+  maxWaiting,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
 import { EndpointRunner } from './endpoint-runner.js'
@@ -205,11 +205,20 @@ class World {
     await settled()
   }
 
-  /** Makes an event before the stored position wait again. */
-  replay(id: string): void {
+  /** Makes an event before the stored position wait again, unless the store fails. */
+  async replay(id: string): Promise<void> {
     const event = this.log.find((each) => each.id === id) as LoggedEvent
-    this.rows.set(id, { event, ...joined })
-    this.runner.adopt([waitingPlace(event, joined)])
+    this.runner.replay([event]).catch(() => {})
+    await settled()
+  }
+
+  /** An operator asks for attempts at once. */
+  async force(): Promise<void> {
+    for (const [id, row] of this.rows)
+      if (row.nextAt > 0) this.rows.set(id, { ...row, nextAt: forced })
+    this.save()
+    this.health = newHealth
+    await this.restart(() => false)
   }
 
   save(): void {
@@ -233,6 +242,7 @@ class World {
   async finish(): Promise<void> {
     this.isStoreBroken = false
     await this.stall(false)
+    this.runner.hold(null)
     for (let round = 0; round < 400; round++) {
       await this.read()
       await this.answerAll(() => 'delivered')
@@ -361,6 +371,94 @@ describe('an event that is refused', () => {
   })
 })
 
+describe('attempts that were asked for', () => {
+  it('are not among the five of an event', async () => {
+    const world = new World()
+    world.append('a')
+    await world.read()
+    await world.answer('refused')
+    for (let attempt = 0; attempt < 10; attempt++) {
+      await world.force()
+      await world.answer('refused')
+    }
+    expect([...world.rows.values()]).toMatchObject([{ isDead: false, attempts: 1 }])
+    expect(world.nextAttempts.at(-1)).toEqual(['evt_app_1_1', world.time + 10_000])
+    for (let attempt = 2; attempt <= 5; attempt++) {
+      await world.pass(30 * minute)
+      await world.answer('refused')
+    }
+    expect([...world.rows.values()]).toMatchObject([{ isDead: true, attempts: 5 }])
+  })
+
+  it('of a replay are not among them either', async () => {
+    const world = new World()
+    world.append('a')
+    await world.read()
+    await world.answer('delivered')
+    await world.replay('evt_app_1_1')
+    await world.answer('refused')
+    expect([...world.rows.values()]).toMatchObject([{ isDead: false, attempts: 0 }])
+  })
+})
+
+describe('new events of replayed keys', () => {
+  it('wait until the replay is over, and those of other keys do not', async () => {
+    const world = new World()
+    world.append('a', 'b')
+    await world.read()
+    await world.answerAll(() => 'delivered')
+    world.runner.hold({ key: 'a', until: 2 })
+    world.append('a', 'b')
+    await world.read()
+    await world.answerAll(() => 'delivered')
+    await world.replay('evt_app_1_1')
+    await world.answerAll(() => 'delivered')
+    expect(world.delivered.slice(2)).toEqual(['evt_app_4_1', 'evt_app_1_1'])
+    world.runner.hold(null)
+    await world.pass(0)
+    await world.answerAll(() => 'delivered')
+    expect(world.delivered.slice(4)).toEqual(['evt_app_3_1'])
+  })
+})
+
+describe('the number of waiting events', () => {
+  it('never exceeds its bound, whatever pages and batches bring', async () => {
+    const world = new World({ batchSize: 50 })
+    world.append('a')
+    await world.read()
+    await world.answer('refused')
+    world.append(...Array.from({ length: 12_000 }, () => 'a'))
+    for (let page = 0; page < 30; page++) {
+      await world.read(3_000)
+      await world.pass(0)
+    }
+    expect(world.rows.size).toBe(maxWaiting)
+    expect(world.runner.wantsEvents).toBe(false)
+    world.append(...Array.from({ length: 100 }, (_, index) => `other ${index}`))
+    await world.read(3_000)
+    for (let attempt = 2; attempt <= 5; attempt++) {
+      await world.pass(30 * minute)
+      await world.answerAll(() => 'refused')
+      const waiting = [...world.rows.values()].filter(({ isDead }) => !isDead)
+      expect(waiting.length).toBeLessThanOrEqual(maxWaiting)
+    }
+    expect(world.failures).toEqual([])
+  })
+
+  it('leaves places to a replay, so that held events cannot stop it', async () => {
+    const world = new World()
+    world.append('a')
+    await world.read()
+    await world.answer('delivered')
+    world.runner.hold({ key: '', until: 1 })
+    await world.replay('evt_app_1_1')
+    world.append(...Array.from({ length: 12_000 }, () => 'a'))
+    for (let page = 0; page < 30; page++) await world.read(3_000)
+    expect(world.runner.wantsEvents).toBe(false)
+    expect(world.runner.replayRoom).toBeGreaterThan(1_000)
+  })
+})
+
 describe('events that join waiting ones', () => {
   it('block their key while they are stored, also when the first one is delivered meanwhile', async () => {
     const world = new World()
@@ -388,7 +486,7 @@ describe('events that join waiting ones', () => {
     await world.answer('delivered')
     world.append('a', 'a')
     await world.read()
-    world.replay('evt_app_1_1')
+    await world.replay('evt_app_1_1')
     await world.answer('refused')
     world.append('a')
     await world.stall(true)
@@ -458,21 +556,80 @@ describe('an endpoint that is down', () => {
     expect([...world.rows.values()].some(({ isDead }) => isDead)).toBe(false)
   })
 
-  it('is tried at the time that Retry-After states', async () => {
+  it('Retry-After of three keys: holds the endpoint', async () => {
     const world = new World()
-    world.append('a')
+    world.append('a', 'b', 'c')
     await world.read()
-    await world.answer('unavailable', 0, 42_000)
+    for (const _ of 'abc') await world.answer('unavailable', 0, 42_000)
     expect(world.runner.health.retryAt).toBe(world.time + 42_000)
   })
 
-  it('waits a second at least, also when Retry-After is 0', async () => {
+  it('Retry-After of one key: holds its lane only, also in a batch', async () => {
+    for (const batchSize of [1, 10]) {
+      const world = new World({ batchSize })
+      world.append('a', 'a')
+      await world.read()
+      await world.answer('unavailable', 0, 42_000)
+      expect(world.nextAttempts).toEqual([['evt_app_1_1', world.time + 42_000]])
+      world.append('a', 'b')
+      await world.read()
+      await world.answerAll(() => 'delivered')
+      expect(world.delivered).toEqual(['evt_app_4_1'])
+      await world.pass(41_999)
+      expect(world.pending).toEqual([])
+      await world.pass(1)
+      await world.answerAll(() => 'delivered')
+      const ids = [4, 1, 2, 3].map((position) => `evt_app_${position}_1`)
+      expect(world.delivered).toEqual(ids)
+    }
+  })
+
+  it.each([
+    [
+      [0, 0, 0, 0],
+      [1, 2, 4, 8],
+    ],
+    [
+      [60, 60, 90, 90, 10],
+      [60, 120, 90, 180, 360],
+    ],
+    [
+      [18_000, 18_000],
+      [18_000, 18_000],
+    ],
+  ])('Retry-After of %j seconds: pauses for %j', async (stated, expected) => {
+    const ofLane = new World()
+    const ofEndpoint = new World()
+    ofLane.append('a')
+    ofEndpoint.append('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o')
+    const pauses: number[][] = []
+    for (const seconds of stated) {
+      for (const world of [ofLane, ofEndpoint]) await world.read()
+      await ofLane.answer('unavailable', 0, seconds * 1_000)
+      const laneMs = (ofLane.nextAttempts.at(-1)?.[1] ?? 0) - ofLane.time
+      for (const _ of 'abc') await ofEndpoint.answer('unavailable', 0, seconds * 1_000)
+      const endpointMs = ofEndpoint.runner.health.retryAt - ofEndpoint.time
+      await ofEndpoint.answerAll(() => 'unavailable')
+      pauses.push([laneMs / 1_000, endpointMs / 1_000])
+      await ofLane.pass(laneMs)
+      await ofEndpoint.pass(endpointMs)
+    }
+    expect(pauses).toEqual(expected.map((each) => [each, each]))
+  })
+
+  it('is not disabled by failures on two days with a quiet day between them', async () => {
     const world = new World()
-    world.append('a')
-    await world.read()
-    await world.answer('unavailable', 0, 0)
-    expect(world.runner.health.retryAt).toBe(world.time + 1_000)
-    expect(world.nextAttempts).toEqual([['evt_app_1_1', world.time + 1_000]])
+    for (const _ of [1, 2, 3]) {
+      world.append('a')
+      await world.read()
+      for (let attempt = 0; attempt < 5; attempt++) {
+        await world.answerAll(() => 'refused')
+        await world.pass(30 * minute)
+      }
+      await world.pass(47 * 60 * minute)
+    }
+    expect([...world.rows.values()].map(({ isDead }) => isDead)).toEqual([true, true, true])
+    expect(world.disabled).toBe('')
   })
 
   it('is disabled by 410, and after three days of nothing but failures', async () => {
@@ -551,19 +708,28 @@ describe('the memory of an endpoint', () => {
     expect(budget.isSpent).toBe(false)
   })
 
-  it('a batch ends before it exceeds a MiB; a single larger event is sent alone', async () => {
-    const world = new World({ batchSize: 100 })
-    world.append('a', 'a', 'a', 'a')
-    for (const [index, event] of world.log.entries())
-      world.log[index] = { ...event, payload: { content: 'x'.repeat(index === 3 ? 2e6 : 4e5) } }
-    await world.read()
-    const sizes: number[] = []
-    while (world.pending.length > 0) {
-      sizes.push(world.pending[0]?.events.length ?? 0)
-      await world.answer('delivered')
-    }
-    expect(sizes).toEqual([2, 1, 1])
-  })
+  it.each([
+    ['ASCII', 'x', 1],
+    ['Chinese', '\u4e2d', 3],
+    ['control characters, six bytes each in JSON', '\u0001', 6],
+  ])(
+    'a batch of %s ends before it exceeds a MiB; a single larger event is sent alone',
+    async (_, text, bytes) => {
+      const world = new World({ batchSize: 100 })
+      world.append('a', 'a', 'a', 'a')
+      for (const [index, event] of world.log.entries()) {
+        const content = text.repeat((index === 3 ? 2e6 : 4e5) / bytes)
+        world.log[index] = { ...event, payload: { content } }
+      }
+      await world.read()
+      const sizes: number[] = []
+      while (world.pending.length > 0) {
+        sizes.push(world.pending[0]?.events.length ?? 0)
+        await world.answer('delivered')
+      }
+      expect(sizes).toEqual([2, 1, 1])
+    },
+  )
 })
 
 describe('events.missed', () => {
@@ -648,6 +814,15 @@ describe('a runner', () => {
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('recall' as const), index: fc.nat(30) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('replay' as const), index: fc.nat(30) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('hold' as const),
+        key: fc.constantFrom('', 'a', 'b'),
+        isOver: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('force' as const) }) },
   )
 
   type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
@@ -692,8 +867,14 @@ describe('a runner', () => {
         }
         case 'replay': {
           const event = world.log.slice(0, world.position)[each.index]
-          if (event !== undefined && !world.rows.has(event.id)) world.replay(event.id)
+          if (event !== undefined && !world.rows.has(event.id)) await world.replay(event.id)
+          break
         }
+        case 'hold':
+          world.runner.hold(each.isOver ? null : { key: each.key, until: world.runner.position })
+          break
+        case 'force':
+          await world.force()
       }
   }
 

@@ -1,17 +1,29 @@
 import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
-import type { EndpointHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
+import { type EndpointHealth, newHealth } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import {
   type EventPlace,
   type FailedAttempt,
+  forced,
   joined,
   maxWaiting,
+  type RetryAfter,
+  replayed,
+  replayPlaces,
   type WaitingPlace,
   waitingPlace,
 } from '../../domain/webhooks/waiting/waiting-event.js'
 import type { SendResult } from '../sender.js'
-import { Lanes, type Load } from './lanes.js'
+import { Lanes, type Load, type ReplayedRange } from './lanes.js'
 import type { MemoryBudget } from './memory-budget.js'
-import { endpointDelay, eventDelay, maxFailingMs, maxRefusals, type Random } from './retry-rules.js'
+import {
+  askedPause,
+  endpointDelay,
+  eventDelay,
+  failureGapMs,
+  maxFailingMs,
+  maxRefusals,
+  type Random,
+} from './retry-rules.js'
 
 /** Stored state of an endpoint when its runner starts. */
 export interface RunnerState {
@@ -72,9 +84,7 @@ const maxBytes = 8 * 1024 * 1024
 const maxRequestBytes = 1024 * 1024
 /** Pause after a failure of the database. */
 const pauseMs = 1_000
-/** Shortest pause of an endpoint that is down, whatever Retry-After states. */
-const minPauseMs = 1_000
-/** Requests that must fail in a row before the endpoint counts as down, if so many keys are active. */
+/** Keys whose requests must fail in a row before the endpoint counts as down, if so many are active. */
 const failingLanes = 3
 
 /**
@@ -96,8 +106,12 @@ export class EndpointRunner {
   #isJoining = false
   #readTo: number
   #inFlight = 0
-  /** Failures of requests since the last answer. */
-  #failuresInRow = 0
+  /** Events in flight or being stored, each of which may become a waiting one. */
+  #reserved = 0
+  /** The last pause of all lanes that the receiver asked for. */
+  #retryAfter: RetryAfter | undefined
+  /** First keys of the requests that have failed since the last answer. */
+  readonly #failing = new Set<string>()
   #isFull = false
   /** A full runner takes events again when it has at most so many. */
   #resumeAt = lowWater
@@ -146,10 +160,20 @@ export class EndpointRunner {
     return this.#isStopped
   }
 
+  /** Number of events of a replay that may be stored now. */
+  get replayRoom(): number {
+    return maxWaiting - this.#lanes.waiting - this.#reserved
+  }
+
   /** Tests whether the runner takes more events now. */
   get wantsEvents(): boolean {
-    const isOverfull = this.#lanes.waiting + this.#joining.length >= maxWaiting
+    const isOverfull = this.#room <= this.#joining.length
     return !(this.#isEnding || this.#isAtRest || this.#isFull || isOverfull)
+  }
+
+  /** Number of new events that may be stored as waiting ones. */
+  get #room(): number {
+    return this.replayRoom - (this.#lanes.isReplaying ? replayPlaces : 0)
   }
 
   /** Tests whether there is nothing to do without new events. */
@@ -183,9 +207,15 @@ export class EndpointRunner {
     this.#run()
   }
 
-  /** Takes events that were stored as waiting by a replay. */
-  adopt(waiting: readonly WaitingPlace[]): void {
-    for (const event of waiting) this.#join(this.#lanes.wait(event))
+  /** Holds back the events after a replay. @param replay null: it is over */
+  hold(replay: ReplayedRange | null): void {
+    this.#lanes.hold(replay)
+    this.#run()
+  }
+
+  /** Stores events of a replay as waiting ones, for which there is {@link replayRoom}. */
+  async replay(events: readonly LoggedEvent[]): Promise<void> {
+    await this.#keepWaiting(events, replayed)
     this.#run()
   }
 
@@ -224,14 +254,18 @@ export class EndpointRunner {
   }
 
   #run(): void {
-    if (this.#joining.length > 0 && !this.#isJoining) this.#track(this.#storeJoining())
+    if (this.#joining.length > 0 && !this.#isJoining && this.#room > 0)
+      this.#track(this.#storeJoining())
     const { concurrency, batchSize } = this.options
     const limit = this.#isProbing ? Math.min(failingLanes, concurrency) : concurrency
-    const most = { events: this.#isProbing ? 1 : batchSize, bytes: maxRequestBytes }
+    const size = this.#isProbing ? 1 : batchSize
     while (!this.#isEnding && !this.#isAtRest && this.#inFlight < limit) {
-      const load = this.#lanes.take(most)
+      // Each event of the request may have to wait.
+      const events = Math.min(size, Math.max(this.#room, 0))
+      const load = this.#lanes.take({ events, bytes: maxRequestBytes })
       if (load === null) return
       this.#inFlight++
+      this.#reserved += reservedFor(load)
       this.#track(this.#send(load))
     }
   }
@@ -249,6 +283,7 @@ export class EndpointRunner {
       if (!this.#isStopped) this.#pause(error)
     } finally {
       this.#inFlight--
+      this.#reserved -= reservedFor(load)
       this.#lanes.release(load)
       if (!this.#isStopped) this.#run()
     }
@@ -264,25 +299,36 @@ export class EndpointRunner {
     const { result } = sent
     // The events of an older request are read again.
     const isOld = generation !== this.#generation
-    const isUp = isOld || this.#note(result)
+    const isUp = isOld || this.#note(result, events[0]?.key ?? '')
     if (isOld || !isUp || outcome === 'delivered')
       return this.options.sent(sent, outcome === 'delivered' ? 0 : this.#nextTryAt)
-    const [first] = events
-    if (first === undefined || events.length > 1) {
+    if (events.length > 1 && result.retryAfterMs === null) {
       this.options.sent(sent, this.options.now())
       // Later events of a key that a replay has blocked wait in the database; these come before them.
       const isBlocked = ({ key }: LoggedEvent) => this.#lanes.isBlocked(key)
       this.#lanes.putBack(events.filter((event) => !isBlocked(event)))
       return this.#keepWaiting(events.filter(isBlocked), joined)
     }
-    const attempt = this.#failedAttempt(result, 1)
+    const attempt = this.#failedAttempt(result, joined)
     this.options.sent(sent, attempt.nextAt)
-    await this.#keepWaiting([first], attempt)
+    const isFirst = ({ key }: LoggedEvent, index: number) =>
+      events.findIndex((event) => event.key === key) === index
+    await this.#keepWaiting(events.filter(isFirst), attempt)
+    await this.#keepWaiting(
+      events.filter((event, index) => !isFirst(event, index)),
+      joined,
+    )
   }
 
   /** Stores events that wait, or are dead. */
   async #keepWaiting(events: readonly LoggedEvent[], attempt: FailedAttempt): Promise<void> {
-    if (events.length > 0) await this.options.add(events, attempt)
+    if (events.length === 0) return
+    this.#reserved += events.length
+    try {
+      await this.options.add(events, attempt)
+    } finally {
+      this.#reserved -= events.length
+    }
     for (const event of events) {
       this.#handle(event)
       if (!attempt.isDead) this.#join(this.#lanes.wait(waitingPlace(event, attempt)))
@@ -291,10 +337,9 @@ export class EndpointRunner {
 
   async #sendWaiting(waiting: WaitingPlace): Promise<void> {
     const event = await this.options.read(waiting)
-    const attempts = waiting.attempts + 1
-    const sent = event === null ? null : await this.options.send([event], attempts)
+    const sent = event === null ? null : await this.options.send([event], waiting.attempts + 1)
     if (this.#isStopped) return
-    const isUp = sent === null || this.#note(sent.result)
+    const isUp = sent === null || this.#note(sent.result, waiting.key)
     if (sent === null || sent.result.outcome === 'delivered') {
       if (sent !== null) this.options.sent(sent, 0)
       await this.options.remove(waiting)
@@ -302,7 +347,7 @@ export class EndpointRunner {
     }
     // An endpoint that is down says nothing about the event.
     if (!isUp) return this.options.sent(sent, this.#nextTryAt)
-    const attempt = this.#failedAttempt(sent.result, attempts)
+    const attempt = this.#failedAttempt(sent.result, waiting)
     this.options.sent(sent, attempt.nextAt)
     await this.options.update(waiting, attempt)
     this.#lanes.stopWaiting(waiting)
@@ -315,37 +360,46 @@ export class EndpointRunner {
   }
 
   /** Notes a result. @returns false when it makes the endpoint down or disabled */
-  #note(result: SendResult): boolean {
+  #note(result: SendResult, key: string): boolean {
     const now = this.options.now()
     if (result.outcome === 'delivered') {
-      this.#failuresInRow = 0
-      this.#health = { failingSince: 0, failures: 0, retryAt: 0, lastSuccessAt: now }
+      this.#failing.clear()
+      this.#retryAfter = undefined
+      this.#health = { ...newHealth, lastSuccessAt: now }
       return true
     }
-    const failingSince = this.#health.failingSince || now
-    this.#health = { ...this.#health, failingSince }
+    const { lastFailureAt } = this.#health
+    const isFirst = lastFailureAt === 0 || now - lastFailureAt > failureGapMs
+    const failingSince = isFirst ? now : this.#health.failingSince
+    this.#health = { ...this.#health, failingSince, lastFailureAt: now }
     if (result.outcome === 'gone') return this.#disable('gone')
     if (now - failingSince >= maxFailingMs) return this.#disable('failing')
     if (result.outcome === 'refused') {
-      this.#failuresInRow = 0
+      this.#failing.clear()
+      this.#retryAfter = undefined
       this.#health = { ...this.#health, failures: 0, retryAt: 0 }
       return true
     }
-    this.#failuresInRow++
-    const isDown = this.#failuresInRow >= Math.min(failingLanes, this.#lanes.active)
-    if (isDown || result.retryAfterMs !== null) this.#goDown(now, result.retryAfterMs)
-    return !isDown && result.retryAfterMs === null
+    this.#failing.add(key)
+    // A pause that is asked for few lanes holds these, so that events of other keys are still tried.
+    const { retryAfterMs } = result
+    const lanes = retryAfterMs === null ? this.#lanes.active : failingLanes
+    const isDown = this.#failing.size >= Math.min(failingLanes, lanes)
+    if (isDown) this.#goDown(now, retryAfterMs)
+    return !isDown
   }
 
   #goDown(now: number, retryAfterMs: number | null): void {
     // Requests that were sent before it was down tell nothing new.
     if (this.#isDown) return
     const failures = retryAfterMs === null ? this.#health.failures + 1 : this.#health.failures || 1
-    const isDoubtful = this.#failuresInRow < failingLanes
+    const isDoubtful = this.#failing.size < failingLanes
     const delay = endpointDelay(failures, { isDoubtful, random: this.options.random })
-    const pause = Math.max(retryAfterMs ?? delay, minPauseMs)
-    this.#health = { ...this.#health, failures, retryAt: now + pause }
-    this.#failuresInRow = 0
+    this.#retryAfter =
+      retryAfterMs === null ? undefined : askedPause(retryAfterMs, this.#retryAfter)
+    const retryAt = now + (this.#retryAfter?.pauseMs ?? delay)
+    this.#health = { ...this.#health, failures, retryAt }
+    this.#failing.clear()
     this.#forget()
   }
 
@@ -380,10 +434,19 @@ export class EndpointRunner {
     return false
   }
 
-  #failedAttempt({ outcome, status, error }: SendResult, attempts: number): FailedAttempt {
-    const isDead = outcome === 'refused' && attempts >= maxRefusals
-    const nextAt = isDead ? 0 : this.options.now() + eventDelay(attempts, this.options.random)
-    return { attempts, nextAt, isDead, status, error }
+  /** @param before the event before the attempt */
+  #failedAttempt(
+    { outcome, status, error, retryAfterMs }: SendResult,
+    before: Pick<WaitingPlace, 'attempts' | 'nextAt' | 'retryAfter'>,
+  ): FailedAttempt {
+    const attempts = before.nextAt === forced ? before.attempts : before.attempts + 1
+    const isRefused = outcome === 'refused'
+    const isDead = isRefused && attempts >= maxRefusals
+    const retryAfter =
+      isRefused || retryAfterMs === null ? undefined : askedPause(retryAfterMs, before.retryAfter)
+    const pause = retryAfter?.pauseMs ?? eventDelay(attempts, this.options.random)
+    const nextAt = isDead ? 0 : this.options.now() + pause
+    return { attempts, nextAt, isDead, status, error, retryAfter }
   }
 
   /** An event needs nothing more of the reader. */
@@ -430,7 +493,7 @@ export class EndpointRunner {
   async #storeJoining(): Promise<void> {
     if (this.#isStopped) return
     this.#isJoining = true
-    const events = this.#joining.splice(0, lowWater)
+    const events = this.#joining.splice(0, Math.min(lowWater, this.#room))
     try {
       await this.#keepWaiting(events, joined)
     } catch (error) {
@@ -442,6 +505,11 @@ export class EndpointRunner {
     }
     this.#run()
   }
+}
+
+/** Returns the number of events of a request that may have to wait, and do not yet. */
+function reservedFor(load: Load): number {
+  return load.kind === 'events' ? load.events.length : 0
 }
 
 function idOf({ position, place }: EventPlace): string {

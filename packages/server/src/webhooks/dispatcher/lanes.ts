@@ -1,6 +1,10 @@
 /** The events of one endpoint in memory, in a lane for each key. */
 import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
-import type { EventPlace, WaitingPlace } from '../../domain/webhooks/waiting/waiting-event.js'
+import {
+  type EventPlace,
+  forced,
+  type WaitingPlace,
+} from '../../domain/webhooks/waiting/waiting-event.js'
 
 interface Lane {
   /** In order; empty while events wait in the database. */
@@ -10,6 +14,14 @@ interface Lane {
   isBusy: boolean
   /** Events at the front of the queue that are sent alone, since they failed in a batch. */
   alone: number
+}
+
+/** Events that wait for a replay. */
+export interface ReplayedRange {
+  /** "" = all. */
+  readonly key: string
+  /** Later events of the key wait until the replay is over. */
+  readonly until: number
 }
 
 /** The content of one request. */
@@ -32,6 +44,9 @@ export class Lanes {
   readonly #ready = new Set<string>()
   /** Keys of free lanes with a first event that waits for its time. */
   readonly #resting = new Set<string>()
+  /** Keys of free lanes with a first event that waits for the replay. */
+  readonly #held = new Set<string>()
+  #replay: ReplayedRange | null = null
   #waiting = 0
 
   /** Number of keys with events. */
@@ -41,12 +56,23 @@ export class Lanes {
 
   /** Number of keys with events that are being sent, or could be. */
   get active(): number {
-    return this.#lanes.size - this.#resting.size
+    return this.#lanes.size - this.#resting.size - this.#held.size
   }
 
   /** Number of events that wait in the database. */
   get waiting(): number {
     return this.#waiting
+  }
+
+  /** Tests whether a replay is not over. */
+  get isReplaying(): boolean {
+    return this.#replay !== null
+  }
+
+  /** Holds back the events after a replay. @param replay null: it is over */
+  hold(replay: ReplayedRange | null): void {
+    this.#replay = replay
+    for (const key of this.#lanes.keys()) this.#update(key)
   }
 
   /** Tests whether events of the key wait in the database. */
@@ -95,7 +121,8 @@ export class Lanes {
    * Takes the content of the next request, and makes its lanes busy. Each lane gives its events in
    * order.
    *
-   * @param max events in a request, at most, and their bytes; a single event may have more
+   * @param max events of a request, at most, and their bytes, which a single event may exceed; 0
+   * events: only one that waits in the database
    * @returns null when nothing can be sent now
    */
   take(max: { readonly events: number; readonly bytes: number }): Load | null {
@@ -109,6 +136,7 @@ export class Lanes {
         this.#setBusy(key, true)
         return { kind: 'waiting', waiting: first }
       }
+      if (max.events === 0) continue
       if (lane.alone > 0) {
         if (events.length > 0) continue
         lane.alone--
@@ -116,7 +144,7 @@ export class Lanes {
         return { kind: 'events', events: lane.queue.splice(0, 1) }
       }
       for (const event of lane.queue.slice(0, max.events - events.length)) {
-        bytes += sizeOf(event)
+        if (max.events > 1) bytes += sizeOf(event)
         if (bytes > max.bytes && events.length > 0) return { kind: 'events', events }
         this.#setBusy(key, true)
         events.push(event)
@@ -175,12 +203,19 @@ export class Lanes {
 
   #update(key: string): void {
     const { queue, waiting, isBusy } = this.#lane(key)
-    const isEmpty = queue.length === 0 && waiting.length === 0
-    const isFree = !isEmpty && !isBusy
-    const isResting = (waiting[0]?.nextAt ?? 0) > 0
-    setMember(this.#ready, key, isFree && !isResting)
-    setMember(this.#resting, key, isFree && isResting)
-    if (isEmpty && !isBusy) this.#lanes.delete(key)
+    const first = waiting[0] ?? queue[0]
+    const isFree = first !== undefined && !isBusy
+    const isHeld = isFree && this.#isAfterReplay(key, first)
+    const isResting = (waiting[0]?.nextAt ?? 0) > forced
+    setMember(this.#held, key, isHeld)
+    setMember(this.#ready, key, isFree && !isHeld && !isResting)
+    setMember(this.#resting, key, isFree && !isHeld && isResting)
+    if (first === undefined && !isBusy) this.#lanes.delete(key)
+  }
+
+  #isAfterReplay(key: string, { position }: EventPlace): boolean {
+    const replay = this.#replay
+    return replay !== null && position > replay.until && (replay.key === '' || replay.key === key)
   }
 }
 

@@ -245,6 +245,7 @@ export function endpointOf(url: string, more: Partial<Endpoint> = {}): Endpoint 
     position: 0,
     health: newHealth,
     replay: null,
+    version: 1,
     createdAt: 0,
     updatedAt: lastId,
     ...more,

@@ -28,14 +28,17 @@ export interface Endpoint extends EndpointKey {
   readonly position: number
   readonly health: EndpointHealth
   readonly replay: Replay | null
+  /** Grows with each change after which the sender opens the endpoint anew. */
+  readonly version: number
   readonly createdAt: number
   readonly updatedAt: number
 }
 
 /** Health of an endpoint. Times in ms since 1970, 0 = none. */
 export interface EndpointHealth {
-  /** First of the failures in a row. */
+  /** First of the failures in a row. A day without any ends the row. */
   readonly failingSince: number
+  readonly lastFailureAt: number
   /** Back-offs in a row; 0: it is not down. */
   readonly failures: number
   /** End of the back-off. */
@@ -46,6 +49,7 @@ export interface EndpointHealth {
 /** The health of a new endpoint. */
 export const newHealth: EndpointHealth = {
   failingSince: 0,
+  lastFailureAt: 0,
   failures: 0,
   retryAt: 0,
   lastSuccessAt: 0,

@@ -3,6 +3,7 @@ import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { definedOnly } from '../../../lib/defined-only.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
+import { stringifyJson } from '../../../lib/json.js'
 import type { OutboxReader } from '../../../outbox/outbox-reader.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { AttemptStore } from '../attempts/attempt-store.js'
@@ -62,8 +63,11 @@ export interface EndpointServiceOptions {
   /** Returns the reason why a text is no secret, to follow its name; null: it is one. */
   readonly secretFault: (secret: string, format: Endpoint['format']) => string | null
   readonly newSecret: () => string
-  /** An endpoint has changed; other nodes notice it within a second. */
-  readonly changed: () => void
+  /**
+   * Endpoints of an application have changed. Resolves when the sender of this node acts by it; other
+   * nodes notice it within a second.
+   */
+  readonly changed: (appId: string) => Promise<void>
 }
 
 const defaults: Omit<EndpointSettings, 'url'> = {
@@ -114,16 +118,17 @@ export class EndpointService {
         position: await outbox.head(tx, appId),
         health: newHealth,
         replay: null,
+        version: 1,
         createdAt: now,
         updatedAt: now,
       })
     })
-    this.options.changed()
+    await this.options.changed(appId)
     return { ...(await this.#summary(key)), secret: signing }
   }
 
   /**
-   * Changes an endpoint.
+   * Changes an endpoint. Only a state `enabled` resets its health and tries its waiting events at once.
    *
    * @throws AppError app_not_found, webhook_not_found, invalid_parameter
    */
@@ -144,21 +149,24 @@ export class EndpointService {
       const canSign = (each: string) => secretFault(each, after.format) === null
       const isEnabled = state === undefined ? before.isEnabled : state === 'enabled'
       const now = clock.now()
+      const isForced = state === 'enabled'
+      const isNewSecret = given !== '' && given !== secrets.open(before)?.secret
+      const concernsSender = state !== undefined || isNewSecret || sentBy(after) !== sentBy(before)
       await store.update(tx, key, {
         ...definedOnly(settings),
-        ...(given !== '' && {
+        ...(isNewSecret && {
           sealed: secrets.seal(key, secrets.changed(before, given, { now, canSign })),
         }),
         isEnabled,
         stateReason: isEnabled ? '' : before.isEnabled ? 'caller' : before.stateReason,
-        // The endpoint and its waiting events are tried at once.
-        ...(isEnabled && { health: { ...newHealth, lastSuccessAt: before.health.lastSuccessAt } }),
-        // Different from before also within a millisecond: by it a change is noticed.
+        ...(isForced && { health: { ...newHealth, lastSuccessAt: before.health.lastSuccessAt } }),
+        ...(concernsSender && { version: before.version + 1 }),
+        // Different from before also within a millisecond: by it other nodes notice a change.
         updatedAt: Math.max(now, before.updatedAt + 1),
       })
-      if (isEnabled) await waiting.makeDue(tx, key)
+      if (isForced) await waiting.makeDue(tx, key)
     })
-    this.options.changed()
+    await this.options.changed(key.appId)
     return { ...(await this.#summary(key)), secret: given }
   }
 
@@ -171,9 +179,13 @@ export class EndpointService {
   async disable(tx: Tx, failed: Endpoint, reason: 'gone' | 'failing'): Promise<boolean> {
     const { store, clock } = this.options
     const before = await this.#lockIfExists(tx, failed)
-    if (!before?.isEnabled || before.updatedAt !== failed.updatedAt) return false
-    const updatedAt = Math.max(clock.now(), before.updatedAt + 1)
-    await store.update(tx, failed, { isEnabled: false, stateReason: reason, updatedAt })
+    if (!before?.isEnabled || before.version !== failed.version) return false
+    await store.update(tx, failed, {
+      isEnabled: false,
+      stateReason: reason,
+      version: before.version + 1,
+      updatedAt: Math.max(clock.now(), before.updatedAt + 1),
+    })
     return true
   }
 
@@ -188,7 +200,7 @@ export class EndpointService {
       await waiting.deleteAll(tx, key)
       await attempts.deleteAll(tx, key)
     })
-    this.options.changed()
+    await this.options.changed(key.appId)
   }
 
   /**
@@ -262,4 +274,10 @@ export class EndpointService {
     ]
     if (faults.length > 0) throw new AppError('invalid_parameter', faults.join('; '))
   }
+}
+
+/** Returns the settings of an endpoint that its sender heeds, as text to compare. */
+function sentBy(settings: EndpointSettings): string {
+  const { url, kinds, receivers, format, concurrency, batchSize, timeoutMs } = settings
+  return stringifyJson([url, kinds, receivers, format, concurrency, batchSize, timeoutMs])
 }

@@ -56,14 +56,18 @@ export class EndpointStore {
     return row?.position ?? null
   }
 
-  /** Lists the enabled endpoints of applications that are not disabled. */
-  async listServed(db: Queryable): Promise<Endpoint[]> {
+  /**
+   * Lists the enabled endpoints of applications that are not disabled.
+   * @param appId only those of this application
+   */
+  async listServed(db: Queryable, appId?: string): Promise<Endpoint[]> {
     const rows = await db
       .selectFrom('webhook_endpoints as e')
       .innerJoin('apps as a', 'a.app_id', 'e.app_id')
       .selectAll('e')
       .where('a.status', '=', appStatus.normal)
       .where('e.state', '=', 'enabled')
+      .$if(appId !== undefined, (query) => query.where('e.app_id', '=', appId as string))
       .orderBy('e.app_id')
       .orderBy('e.endpoint_id')
       .execute()
@@ -112,17 +116,18 @@ export class EndpointStore {
   async saveProgress(
     tx: Tx,
     progress: readonly (EndpointProgress & {
-      readonly key: EndpointKey & Pick<Endpoint, 'updatedAt'>
+      readonly key: EndpointKey & Pick<Endpoint, 'version'>
     })[],
   ): Promise<void> {
     for (const { key, position, health } of progress) {
       const unlessUpdated = (column: string, value: number) =>
-        sql<number>`case when updated_at = ${key.updatedAt} then ${value} else ${sql.ref(column)} end`
+        sql<number>`case when version = ${key.version} then ${value} else ${sql.ref(column)} end`
       await tx
         .updateTable('webhook_endpoints')
         .set({
           position: sql<number>`case when position < ${position} then ${position} else position end`,
           failing_since: unlessUpdated('failing_since', health.failingSince),
+          last_failure_at: unlessUpdated('last_failure_at', health.lastFailureAt),
           failures: unlessUpdated('failures', health.failures),
           retry_at: unlessUpdated('retry_at', health.retryAt),
           last_success_at: unlessUpdated('last_success_at', health.lastSuccessAt),
@@ -188,11 +193,13 @@ function toEndpoint(row: Selectable<WebhookEndpointsTable>): Endpoint {
     position: row.position,
     health: {
       failingSince: row.failing_since,
+      lastFailureAt: row.last_failure_at,
       failures: row.failures,
       retryAt: row.retry_at,
       lastSuccessAt: row.last_success_at,
     },
     replay: row.replay === '' ? null : JSON.parse(row.replay),
+    version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -216,10 +223,12 @@ function toRow<E extends Partial<Endpoint>>(endpoint: E): RowOf<E> {
     state_reason: same.stateReason,
     position: same.position,
     failing_since: health?.failingSince,
+    last_failure_at: health?.lastFailureAt,
     failures: health?.failures,
     retry_at: health?.retryAt,
     last_success_at: health?.lastSuccessAt,
     replay: replay === undefined ? undefined : replayText(replay),
+    version: same.version,
     created_at: same.createdAt,
     updated_at: same.updatedAt,
   }

@@ -7,7 +7,13 @@ import { stringifyJson } from '../../../lib/json.js'
 import { loggedId } from '../../events/logged-event.js'
 import type { EndpointKey } from '../endpoints/endpoint-model.js'
 import { ofExistingEndpoints } from '../endpoints/existing-endpoints.js'
-import type { EventPlace, FailedAttempt, StoredEvent, WaitingPlace } from './waiting-event.js'
+import {
+  type EventPlace,
+  type FailedAttempt,
+  forced,
+  type StoredEvent,
+  type WaitingPlace,
+} from './waiting-event.js'
 
 /** Numbers of the stored events of an endpoint. */
 export interface WaitingCounts {
@@ -92,11 +98,11 @@ export class WaitingEventStore {
       .executeTakeFirst()
   }
 
-  /** Makes the waiting events of an endpoint due at once. */
+  /** Makes the waiting events of an endpoint due at once; these attempts do not count. */
   async makeDue(tx: Tx, { appId, endpointId }: EndpointKey): Promise<void> {
     await tx
       .updateTable('webhook_events')
-      .set({ next_at: 0 })
+      .set({ next_at: forced })
       .where('app_id', '=', appId)
       .where('endpoint_id', '=', endpointId)
       .where('state', '=', 'waiting')
@@ -162,22 +168,37 @@ export class WaitingEventStore {
   }
 
   /**
-   * Makes dead events wait again, without attempts.
+   * Makes the oldest dead events wait again, without attempts.
    * @returns their number
    */
   async revive(
     tx: Tx,
-    endpoint: EndpointKey,
-    { kinds, key }: { readonly kinds: readonly string[]; readonly key: string },
+    { appId, endpointId }: EndpointKey,
+    {
+      kinds,
+      key,
+      limit,
+    }: { readonly kinds: readonly string[]; readonly key: string; readonly limit: number },
   ): Promise<number> {
-    const { numUpdatedRows } = await tx
-      .updateTable('webhook_events')
-      .set({ state: 'waiting', attempts: 0, next_at: 0 })
-      .where('app_id', '=', endpoint.appId)
-      .where('endpoint_id', '=', endpoint.endpointId)
+    const places = tx
+      .selectFrom('webhook_events')
+      .select(['position', 'place'])
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
       .where('state', '=', 'dead')
       .$if(kinds.length > 0, (query) => query.where('kind', 'in', kinds))
       .$if(key !== '', (query) => query.where('event_key', '=', key))
+      .orderBy('position')
+      .orderBy('place')
+      .limit(limit)
+    const { numUpdatedRows } = await tx
+      .updateTable('webhook_events')
+      .set({ state: 'waiting', attempts: 0, next_at: forced })
+      .where('app_id', '=', appId)
+      .where('endpoint_id', '=', endpointId)
+      .where((eb) =>
+        eb(eb.refTuple('position', 'place'), 'in', places.$asTuple('position', 'place')),
+      )
       .executeTakeFirst()
     return Number(numUpdatedRows)
   }
@@ -251,6 +272,7 @@ function toRow(event: StoredEvent, attempt: FailedAttempt): Selectable<WebhookEv
     endpoint_id: event.endpointId,
     position: event.position,
     place: event.place,
+    is_last: event.isLast ? 1 : 0,
     name: event.name,
     event_key: event.key,
     kind: event.kind,
@@ -279,6 +301,7 @@ function toEvent(row: Selectable<WebhookEventsTable>): StoredEvent {
     kind: row.kind as StoredEvent['kind'],
     position,
     place,
+    isLast: row.is_last === 1,
     name,
     key: row.event_key,
     createdAt: row.created_at,

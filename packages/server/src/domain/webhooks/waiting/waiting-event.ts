@@ -7,14 +7,26 @@ export type EventPlace = Pick<LoggedEvent, 'position' | 'place'>
 /** An event that waits in the database for another attempt; its content is read at the attempt. */
 export interface WaitingPlace extends EventPlace {
   readonly key: string
-  /** 0: it joined an earlier event of its key. */
+  /** Attempts that were not forced; 0: it joined an earlier event of its key. */
   readonly attempts: number
-  /** Milliseconds since 1970; 0: when the earlier events of its key are delivered. */
+  /** Milliseconds since 1970; 0: when the earlier events of its key are delivered; or {@link forced}. */
   readonly nextAt: number
+  /** The last pause that the receiver asked for; known to this process only. */
+  readonly retryAfter?: RetryAfter | undefined
+}
+
+/** The time of an attempt that an operator asked for, by a replay or an update. It does not count. */
+export const forced = 1
+
+/** A pause that a receiver asked for with Retry-After, ms. */
+export interface RetryAfter {
+  readonly statedMs: number
+  /** Longer, when the receiver stated the same again. */
+  readonly pauseMs: number
 }
 
 /** A failed attempt for one event, as its row has it. */
-export interface FailedAttempt extends Pick<WaitingPlace, 'attempts' | 'nextAt'> {
+export interface FailedAttempt extends Pick<WaitingPlace, 'attempts' | 'nextAt' | 'retryAfter'> {
   /** True: there is no further attempt. */
   readonly isDead: boolean
   /** 0 = no answer. */
@@ -31,19 +43,24 @@ export const joined: FailedAttempt = {
   error: '',
 }
 
+/** The attempt of an event that a replay sends again. */
+export const replayed: FailedAttempt = { ...joined, nextAt: forced }
+
 /** An event that waits, or is dead, as it is stored. */
 export interface StoredEvent extends EndpointKey, Omit<LoggedEvent, 'appId' | 'payload'> {
   /** JSON; of a message only its place in the log of its conversation. */
   readonly payload: string
 }
 
-/** An endpoint with more waiting events gets no others. */
+/** Waiting events of an endpoint, at most. */
 export const maxWaiting = 10_000
+/** Places among them that new events leave to a replay. */
+export const replayPlaces = 2_000
 
 /** Returns the place of an event that waits after an attempt. */
 export function waitingPlace(
   { key, position, place }: EventPlace & { readonly key: string },
-  { attempts, nextAt }: FailedAttempt,
+  { attempts, nextAt, retryAfter }: FailedAttempt,
 ): WaitingPlace {
-  return { key, position, place, attempts, nextAt }
+  return { key, position, place, attempts, nextAt, retryAfter }
 }
