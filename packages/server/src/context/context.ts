@@ -147,6 +147,8 @@ export function openContext(options: ContextOptions): Promise<Context> {
     if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
     await requireDurableCommits(database, log)
+    const notice = await database.dialect.findNotice?.(database.writer)
+    if (notice) log.warn(`${notice}; raise the limit, or lower ${configOptions.databasePool.name}`)
     const applied = await migrate(database, (fields, text) => log.warn(fields, text))
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())

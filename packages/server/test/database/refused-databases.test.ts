@@ -5,6 +5,7 @@ import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
 import { createLog } from '../../dist/observability/log.js'
 import { type DataPlace, openSql } from '../support/database/sql.js'
+import { TransactionPooler } from '../support/database/transaction-pooler.js'
 import { runHermod } from '../support/hermod-command.js'
 
 const opened: { folder: TempFolder; database: BackendDatabase }[] = []
@@ -141,6 +142,31 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await migrate(inSchema)
       await run(place, 'select 1 from chat.kysely_migration', 'select 1 from chat.messages')
     })
+
+    it('is refused when it only reads', async () => {
+      const place = await emptyPlace(backend)
+      const { pathname, username } = new URL(place.databaseUrl as string)
+      const name = pathname.slice(1)
+      await run(place, `alter database ${name} set default_transaction_read_only = on`)
+      expect(await refusal(place)).toContain(
+        `only reads, since default_transaction_read_only is on; set it to off for the database ${name} or the user ${username}`,
+      )
+    })
+
+    it.each([
+      [true, 'a pooler runs the transactions of one connection on several ones of PostgreSQL'],
+      [false, 'PostgreSQL did not get the options of the service, such as lock_timeout'],
+    ])(
+      'is refused behind a pooler of transactions that passes options: %s',
+      async (passesOptions, problem) => {
+        const place = await emptyPlace(backend)
+        const { pooler, url } = await TransactionPooler.start(place.databaseUrl as string, {
+          passesOptions,
+        })
+        await using _ = pooler
+        expect(await refusal({ ...place, databaseUrl: url })).toContain(problem)
+      },
+    )
 
     it('is refused when its user may not create tables', async () => {
       const place = await emptyPlace(backend)

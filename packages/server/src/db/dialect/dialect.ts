@@ -149,6 +149,8 @@ export interface SqlDialect {
   readonly listTables: string
   /** Returns the end of a sentence about a database that the service cannot use, or null. */
   readonly findProblem?: (db: QueryExecutorProvider) => Promise<string | null>
+  /** Returns a sentence about a database that the service can use with restrictions, or null. */
+  readonly findNotice?: (db: QueryExecutorProvider) => Promise<string | null>
   /** Ends every migration that makes tables or indexes. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement

@@ -192,6 +192,27 @@ const ready = message('Z', 'I')
 const welcome = Buffer.concat([message('R', '\0\0\0\0'), ready])
 const begun = Buffer.concat([message('C', 'BEGIN\0'), ready])
 const gibberish = message('!', '')
+const short = (value: number) => String.fromCharCode(value >> 8, value & 0xff)
+const long = (value: number) => short(value >> 16) + short(value & 0xffff)
+const textOid = 25
+/** An answer of texts; the last row may have more of them than there are columns. */
+const answer = (columns: readonly string[], row: readonly string[]) =>
+  Buffer.concat([
+    message(
+      'T',
+      short(columns.length) +
+        columns
+          .map(
+            (name) =>
+              `${name}\0${long(0)}${short(0)}${long(textOid)}${short(0)}${long(0)}${short(0)}`,
+          )
+          .join(''),
+    ),
+    message('D', short(row.length) + row.map((text) => long(text.length) + text).join('')),
+    message('C', 'SELECT 1\0'),
+    ready,
+  ])
+const checked = answer(['backend', 'lockTimeout'], ['1', '2s'])
 
 describe('a connection to PostgreSQL', () => {
   let server: Server | undefined
@@ -200,14 +221,19 @@ describe('a connection to PostgreSQL', () => {
     server?.close()
   })
 
-  it('that fails under a statement means that the database is not available, whatever the driver says', async () => {
-    server = await scriptedServer([welcome, begun, gibberish])
+  /** The database behind a server whose first answers are those to a new connection. */
+  async function dialectWith(...answers: readonly Buffer[]) {
+    server = await scriptedServer([welcome, checked, checked, ...answers])
     const { port } = server.address() as AddressInfo
-    const own = postgresDialect({
+    return postgresDialect({
       url: `postgres://user@127.0.0.1:${port}/none`,
       poolSize: 1,
       onError: () => {},
     })
+  }
+
+  it('that fails under a statement means that the database is not available, whatever the driver says', async () => {
+    const own = await dialectWith(begun, gibberish)
     const db = new Kysely<never>({ dialect: own.writes })
     const failure = await db
       .transaction()
@@ -216,5 +242,15 @@ describe('a connection to PostgreSQL', () => {
     expect(failure).toMatchObject({ message: expect.stringContaining('invalid response') })
     expect(own.isUnavailable(failure)).toBe(true)
     await db.destroy()
+  })
+
+  it('that answers with other columns than it described fails, and the process continues', async () => {
+    const own = await dialectWith(answer(['a'], ['1', '2']))
+    const failure = await Promise.resolve(own.readNow('select $1', ['1'])).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toBeInstanceOf(Error)
+    expect(own.isUnavailable(failure)).toBe(true)
+    await own.close?.()
   })
 })

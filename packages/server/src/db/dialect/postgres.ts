@@ -9,7 +9,7 @@ import type { SqlDialect } from './dialect.js'
 import { bulkAppend, bulkStatement } from './postgres/bulk.js'
 import { answersInTime } from './postgres/client.js'
 import { ConnectionError } from './postgres/connection.js'
-import { postgresProblem } from './postgres/database-check.js'
+import { connectionNotice, postgresProblem } from './postgres/database-check.js'
 import {
   LazyPool,
   loadPostgres,
@@ -21,6 +21,8 @@ import { CombinedReads } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
 const defaultDeadlineMs = 5_000
+/** Opened beside the pool, for one run without a deadline. */
+const longConnections = 1
 /** Bounds the repeats of a call that waits for locks to about the time of one statement. */
 const lockRepeatsForMs = 3_000
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
@@ -77,7 +79,7 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
   const pool = new LazyPool(options, watch)
   const reads = new CombinedReads((query) => pool.rows(query))
   const withoutDeadline = networkDialect(
-    () => new PoolDriver(new LazyPool({ ...options, poolSize: 1 })),
+    () => new PoolDriver(new LazyPool({ ...options, poolSize: longConnections })),
   )
   return {
     name: 'postgres',
@@ -97,7 +99,11 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
     // A row that stays on its page is changed without its indexes: https://www.postgresql.org/docs/15/storage-hot.html
     roomForChanges: 'with (fillfactor = 50)',
     listTables,
-    findProblem: postgresProblem,
+    findProblem: async (db) => {
+      await pool.checkTwo()
+      return postgresProblem(db)
+    },
+    findNotice: (db) => connectionNotice(db, options.poolSize + longConnections),
     bulk: bulkStatement,
     bulkAppend,
     isTaken: (error) => sqlStateOf(error) === uniqueViolation,

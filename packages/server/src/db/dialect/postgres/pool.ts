@@ -4,6 +4,7 @@ import { toInt64 } from '../../../lib/ids/int64.js'
 import type { DatabaseConnection, Driver, TransactionSettings } from '../../kysely.js'
 import { watchedClients } from './client.js'
 import { ConnectionError, PostgresConnection } from './connection.js'
+import { ConnectionCheck } from './connection-check.js'
 import type { ReadQuery, ReadRows } from './reads.js'
 import { type RoundTripResult, sendTogether } from './round-trip.js'
 import type { ConnectionWatch } from './watch.js'
@@ -38,10 +39,16 @@ const plannerOptions =
  * Otherwise the system collects a gigabyte of them and writes it while commits wait.
  */
 const writeOptions = '-c backend_flush_after=256kB'
+/** Settings of the database or the role that would give statements another meaning. */
+const meaningOptions =
+  '-c array_nulls=on -c standard_conforming_strings=on -c default_transaction_isolation=read\\ committed'
 /** A new connection plans its statements again, so connections of a busy minute are kept for the next one. */
 const idleConnectionTimeoutMs = 600_000
 /** The driver would let this parameter of the URL replace the options of the service. */
 const urlOptions = /(?<=[?&])options=([^&#]*)&?/
+/** After a refused connection no further ones are opened for this time. */
+const fewerConnectionsMs = 10_000
+const tooManyConnections = '53300'
 const sqlState = /^[0-9A-Z]{5}$/
 
 export interface PoolOptions {
@@ -54,6 +61,7 @@ export interface PoolOptions {
 /** The pool of connections, made when it is first needed. */
 export class LazyPool {
   #pool: Promise<pg.Pool> | undefined
+  #growth: NodeJS.Timeout | undefined
   readonly #listeners: (() => void)[] = []
 
   /** @param watch gives statements their deadline; without it they have none */
@@ -72,9 +80,43 @@ export class LazyPool {
     return this.#pool
   }
 
+  /** Takes a connection. When PostgreSQL gives no further one, the caller waits for one of those that are open. */
+  async acquire(): Promise<pg.PoolClient> {
+    const pool = await this.open()
+    for (;;) {
+      try {
+        return await pool.connect()
+      } catch (error) {
+        if (sqlStateOf(error) !== tooManyConnections || pool.totalCount === 0) throw error
+        this.#openNoMore(pool)
+      }
+    }
+  }
+
+  #openNoMore(pool: pg.Pool): void {
+    pool.options.max = pool.totalCount
+    this.#growth ??= setTimeout(() => {
+      this.#growth = undefined
+      pool.options.max = this.options.poolSize
+    }, fewerConnectionsMs).unref()
+  }
+
+  /** Opens two connections, since a pooler shows when it gives both the same backend. */
+  async checkTwo(): Promise<void> {
+    const first = await this.acquire()
+    try {
+      if (this.options.poolSize > 1) (await (await this.open()).connect()).release()
+    } catch (error) {
+      if (sqlStateOf(error) !== tooManyConnections) throw error
+    } finally {
+      first.release()
+    }
+  }
+
   async close(): Promise<void> {
     const pool = await this.#pool
     this.#pool = undefined
+    clearTimeout(this.#growth)
     const timer = setTimeout(() => this.watch?.close(), closeTimeoutMs)
     await pool?.end()
     clearTimeout(timer)
@@ -83,14 +125,15 @@ export class LazyPool {
 
   /** Reads on any connection, outside of transactions. */
   async rows(query: ReadQuery): Promise<ReadRows> {
-    const client = await (await this.open()).connect()
+    const client = await this.acquire()
     try {
       const [result] = await sendTogether(client, [query])
       client.release()
       return result as RoundTripResult
     } catch (error) {
-      client.release(brokenBy(error) ?? undefined)
-      throw error
+      const broken = brokenBy(error)
+      client.release(broken ?? undefined)
+      throw broken ?? error
     }
   }
 
@@ -107,7 +150,8 @@ export class LazyPool {
       ? `-c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs} -c lock_timeout=${lockTimeoutMs}`
       : `-c idle_in_transaction_session_timeout=${longIdleTransactionTimeoutMs}`
     const [, added = ''] = urlOptions.exec(options.url) ?? []
-    const ownOptions = `${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`
+    const ownOptions = `${meaningOptions} ${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`
+    const connectionCheck = new ConnectionCheck(watch !== null)
     const pool = new postgres.Pool({
       connectionString: options.url.replace(urlOptions, ''),
       max: options.poolSize,
@@ -119,6 +163,7 @@ export class LazyPool {
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveDelayMs,
       types,
+      verify: (client, done) => void connectionCheck.check(client).then(() => done(), done),
       Client: watch ? watchedClients(postgres, watch) : postgres.Client,
     })
     pool.on('acquire', (client) => watch?.mark(client, 'used'))
@@ -139,8 +184,7 @@ export class PoolDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
-    const pool = await this.pool.open()
-    return new PostgresConnection(await pool.connect(), brokenBy)
+    return new PostgresConnection(await this.pool.acquire(), brokenBy)
   }
 
   async beginTransaction(

@@ -1,6 +1,7 @@
 /**
  * One round trip to PostgreSQL for several statements. A round trip wakes both processes, which costs as much as a small statement.
  */
+import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { encodeArray } from './arrays.js'
 
@@ -73,12 +74,15 @@ class RoundTrip implements pg.Submittable {
   readonly #results: RoundTripResult[] = []
   #columns = noColumns
   #rows: (readonly unknown[])[] = []
+  #connection: pg.Connection | undefined
+  #isUnreadable = false
 
   constructor(private readonly options: RoundTripOptions) {
     this.#values = options.statements.map(({ parameters }) => parameters.map(toText))
   }
 
   submit(connection: pg.Connection): void {
+    this.#connection = connection
     connection.stream.cork()
     try {
       for (const [index, { sql }] of this.options.statements.entries())
@@ -108,36 +112,55 @@ class RoundTrip implements pg.Submittable {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }): void {
-    const { parserOf } = this.options
-    this.#columns = {
-      names: fields.map(({ name }) => name),
-      parsers: fields.map(({ dataTypeID }) => parserOf(dataTypeID)),
-    }
+    this.#read(() => {
+      const { parserOf } = this.options
+      this.#columns = {
+        names: fields.map(({ name }) => name),
+        parsers: fields.map(({ dataTypeID }) => parserOf(dataTypeID)),
+      }
+    })
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const { parsers } = this.#current.columns ?? this.#columns
-    this.#rows.push(
-      fields.map((text, index) => (text === null ? null : (parsers[index] as Parser)(text))),
-    )
+    this.#read(() => {
+      const { parsers } = this.#current.columns ?? this.#columns
+      this.#rows.push(
+        fields.map((text, index) => (text === null ? null : (parsers[index] as Parser)(text))),
+      )
+    })
+  }
+
+  /** An answer that is not as it was described ends the connection; the driver would let the error end the process. */
+  #read(message: () => void): void {
+    if (this.#isUnreadable) return
+    try {
+      message()
+    } catch (error) {
+      this.#isUnreadable = true
+      this.options.reject(error)
+      this.#connection?.stream.destroy()
+    }
   }
 
   /** @param message its text is the kind of the statement and, where there is one, the number of rows: `INSERT 0 5` */
   handleCommandComplete({ text }: { readonly text: string }): void {
-    const current = this.#current
-    const columns = current.columns ?? this.#columns
-    if (current.name !== '') current.columns = columns
-    const count = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10)
-    this.#results.push({
-      columns: columns.names,
-      rows: this.#rows,
-      count: Number.isNaN(count) ? 0 : count,
+    this.#read(() => {
+      const current = this.#current
+      const columns = current.columns ?? this.#columns
+      if (current.name !== '') current.columns = columns
+      const count = Number.parseInt(text.slice(text.lastIndexOf(' ') + 1), 10)
+      this.#results.push({
+        columns: columns.names,
+        rows: this.#rows,
+        count: Number.isNaN(count) ? 0 : count,
+      })
+      this.#columns = noColumns
+      this.#rows = []
     })
-    this.#columns = noColumns
-    this.#rows = []
   }
 
   handleReadyForQuery(): void {
+    // Changes nothing after a rejection.
     this.options.resolve(this.#results)
   }
 
@@ -149,9 +172,14 @@ class RoundTrip implements pg.Submittable {
 function preparedStatement(connection: pg.Connection, sql: string): PreparedStatement {
   const known = preparedOn.get(connection) ?? new Map<string, PreparedStatement>()
   preparedOn.set(connection, known)
-  const prepared = known.get(sql) ?? { name: known.size < maxPrepared ? `x${known.size}` : '' }
+  const prepared = known.get(sql) ?? { name: known.size < maxPrepared ? nameOf(sql) : '' }
   if (prepared.name !== '') known.set(sql, prepared)
   return prepared
+}
+
+/** A name that no other statement has, on whatever connection of PostgreSQL it is used. */
+function nameOf(sql: string): string {
+  return createHash('sha1').update(sql).digest('base64url')
 }
 
 function toText(value: unknown): string | null {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parseJson } from '../../../lib/json.js'
 import { editedTexts, mergedText } from './message-edit.js'
 
 type Json = ReturnType<typeof JSON.parse>
@@ -52,8 +53,8 @@ describe('mergedText', () => {
     fc.assert(
       fc.property(json.object, json.object, spaces, (a, b, indent) => {
         const merged = mergedText(JSON.stringify(a, null, indent), JSON.stringify(b, null, indent))
-        const [parsedA, parsedB] = [JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b))]
-        expect(JSON.stringify(sorted(JSON.parse(merged)))).toBe(
+        const [parsedA, parsedB] = [parseJson(JSON.stringify(a)), parseJson(JSON.stringify(b))]
+        expect(JSON.stringify(sorted(parseJson(merged)))).toBe(
           JSON.stringify(sorted(merge(parsedA, parsedB))),
         )
       }),
