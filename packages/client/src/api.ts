@@ -215,9 +215,14 @@ export interface Conversation {
   loadOlder(options?: CallOptions & { readonly limit?: number }): Promise<void>
   /**
    * Queues a message: it is kept and sent as soon as possible, also after a reload.
+   * @param options.receipts members of a group with `read_ack` who are asked for a read receipt,
+   *   see `receipts`
    * @returns the key of the message once it is stored on this device
    */
-  send(draft: string | Draft, options?: CallOptions): Promise<string>
+  send(
+    draft: string | Draft,
+    options?: CallOptions & { readonly receipts?: readonly number[] },
+  ): Promise<string>
   /**
    * Sends a failed message again.
    * @param options.anyway also one that failed as `undecided`: it may have been stored, so the other
@@ -232,7 +237,11 @@ export interface Conversation {
   markRead(message?: Message, options?: CallOptions): Promise<void>
   /** Signals that the user types; call it at each key. Sent at most every 3 s. */
   typing(): void
-  /** Returns the users who have, and who have not, read a group message with receipts. */
+  /**
+   * Returns which members, of those that an own message has asked for a receipt, have read it. Both lists
+   * are empty when the group had `read_ack` off.
+   * @throws ClientError invalid_argument, when it was sent without `receipts`
+   */
   receipts(
     message: Message,
     options?: CallOptions,
@@ -357,7 +366,8 @@ export interface Client {
    * The address of a file of a message or an avatar, for `<img src>` and downloads. It has the access
    * token, since elements of a page cannot send headers: do not log or share it.
    * @param options.thumbnail pixels: a smaller picture that fits into a square of this side
-   * @returns undefined: there is no file, or the app has not returned a token yet
+   * @returns undefined: there is no file, its address has no host and is no download of the service, or
+   *   the app has not returned a token yet
    */
   fileUrl(url: string, options?: { readonly thumbnail?: number }): string | undefined
   /** Ends the client; what is stored stays. */

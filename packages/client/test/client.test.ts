@@ -170,8 +170,7 @@ it('groups: create, write, receipts, rename, mute, pin, leave', async () => {
   const [alice, bob] = [await a.connect(), await b.connect()]
   const id = await alice.groups.create({ name: 'Team', userIds: [b.id] })
   await alice.call('group.settings.enable_read_ack', { group_id: id, value: true })
-  const config = JSON.stringify({ groupMemberList: [b.id] })
-  await alice.conversation(id).send({ text: 'Who reads this?', config })
+  await alice.conversation(id).send('Who reads this?', { receipts: [b.id] })
   const listed = await when(bob.conversations, ({ conversations }) =>
     conversations.some(({ title }) => title === 'Team'),
   )

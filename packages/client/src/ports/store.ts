@@ -48,8 +48,13 @@ export interface Store extends StoreReader {
   check(generation: number): Promise<void>
   /** Applies a batch in one transaction, which also checks the generation. */
   apply(batch: Batch, generation: number): Promise<void>
-  /** Returns the text that names the installation: made at the first call, and kept. */
-  deviceGuid(): Promise<string>
+  /**
+   * Returns the text that names the installation: kept from the first call on.
+   * @param known the one of a store that was emptied; absent: a new one is made
+   */
+  deviceGuid(known?: string): Promise<string>
+  /** Listens to the browser closing the store by itself, as it does when it empties it. Absent: none does. */
+  watch?(listener: () => void): void
   /**
    * Lets other tabs delete the store or change its format while this tab sleeps; the next use opens it
    * again. Absent: this one is never in the way.

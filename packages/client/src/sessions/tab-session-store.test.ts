@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FakeBrowser, type FakePage, sendCommand, settle } from '../../test/support/fake-browser.js'
-import { anUnsent } from '../../test/support/fake-session.js'
+import { aLog, anUnsent } from '../../test/support/fake-session.js'
 import { aBatch } from '../../test/support/a-batch.js'
 import { StoreError } from '../ports/store.js'
 import { memoryStore } from '../stores/memory-store.js'
@@ -110,6 +110,44 @@ describe('a store that fails', () => {
     expect(browser.leaders).toEqual([0, 1])
     expect(leaderOf(one).options).toMatchObject({ isDurable: false, deviceGuid: 'bot' })
     expect(leaderOf(two).options.deviceGuid).toBeUndefined()
+  })
+})
+
+describe('a store that the browser has emptied', () => {
+  async function emptied() {
+    const browser = new FakeBrowser()
+    const store = memoryStore()
+    const { generation } = await store.lead()
+    const unsent = [anUnsent(77), anUnsent(78, { state: 'failed' })]
+    await store.apply(aBatch(1, { logs: [aLog('d1.9')], unsent }), generation)
+    browser.store = store
+    const [one, two] = [await browser.open(), await browser.open()]
+    await one.send(1)
+    const guid = leaderOf(one).options.deviceGuid
+    await store.destroy()
+    // Generations grow in an emptied store too, by its clock.
+    for (let leads = 0; leads < 3; leads++) await store.lead()
+    return { browser, store, unsent, one, two, guid }
+  }
+
+  it('gets the unsent messages and the device back at once, in every tab', async () => {
+    const { browser, store, unsent, one, two, guid } = await emptied()
+    one.closeStore()
+    await settle()
+    expect(await store.load()).toMatchObject({ unsent, logs: [], meta: { userId: 5, pos: '' } })
+    for (const page of [one, two]) expect([...page.session.state.unsent.values()]).toEqual(unsent)
+    expect(leaderOf(one).options.state.unsent).toEqual(unsent)
+    expect(leaderOf(one).options.deviceGuid).toBe(guid)
+    expect(browser.leaders).toEqual([0])
+    expect(await two.send(2)).toBe('send')
+  })
+
+  it('gets them back from the next tab that leads', async () => {
+    const { store, unsent, one, two } = await emptied()
+    one.crash()
+    await settle()
+    expect((await store.load()).unsent).toEqual(unsent)
+    expect(leaderOf(two).options.state.unsent).toEqual(unsent)
   })
 })
 

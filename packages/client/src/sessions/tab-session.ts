@@ -1,6 +1,8 @@
 import type { ClientOptions } from '../api.js'
 import type { ClientPorts } from '../client-ports.js'
 import type { ClientSession } from '../client-session.js'
+import type { Batch } from '../core/batch.js'
+import { BatchBuilder } from '../core/batch-builder.js'
 import type { CoreEvent } from '../core/effects.js'
 import type { Command } from '../core/inputs.js'
 import type { ConnectionStatus, LiveState } from '../core/live-state.js'
@@ -49,6 +51,8 @@ export class TabSession implements ClientSession {
   #identifying: Leader | undefined
   /** Its token, until the first leader of this tab takes it. */
   #token: string | undefined
+  /** The device of the store, once this tab has led. */
+  #deviceGuid: string | undefined
   #leadership: Leadership | undefined
   #waiting = new AbortController()
   #isSuspended = false
@@ -183,6 +187,7 @@ export class TabSession implements ClientSession {
     try {
       const store = await openStore(this.#name)
       this.#durable = store
+      store.watch?.(() => this.#storeClosed())
       const stored = await store.load()
       if (this.#isClosed) {
         store.close()
@@ -264,19 +269,50 @@ export class TabSession implements ClientSession {
       this.#leadership = undefined
       this.#follow()
     })
+    await this.#begin(leadership, store)
+  }
+
+  /** Leads on the store as it is now. */
+  async #begin(leadership: Leadership, store: Store): Promise<void> {
     this.#role?.stop()
     this.#role = undefined
     this.#post({ type: 'starting' })
     try {
       const { generation, commit } = await store.lead()
+      // The browser has emptied the store under the open page.
+      if (commit < this.#state.commit) await store.apply(this.#rescue(), generation)
       const stored = commit === this.#state.commit ? undefined : await store.load()
-      const { deviceGuid = this.#tabs.isShared ? await store.deviceGuid() : null } = this.#options
+      const deviceGuid = await this.#guidOf(store)
       if (this.#leadership !== leadership) return
       if (stored) this.#state.reload(stored)
       this.#role = this.#leadingRole(store, generation, true, deviceGuid)
     } catch (error) {
       if (this.#leadership === leadership) this.#storeFailed(error, store)
     }
+  }
+
+  /** Returns the one of the app, else that of the store, which an emptied store gets back. */
+  async #guidOf(store: Store): Promise<string | null> {
+    const { deviceGuid } = this.#options
+    if (deviceGuid !== undefined) return deviceGuid
+    if (!this.#tabs.isShared) return null
+    this.#deviceGuid = await store.deviceGuid(this.#deviceGuid)
+    return this.#deviceGuid
+  }
+
+  /** Everything that only this tab has: the server has the rest. */
+  #rescue(): Batch {
+    const { meta, unsent } = this.#state.state
+    const batch = new BatchBuilder({ ...emptyMeta, userId: meta.userId, commit: meta.commit })
+    batch.reset()
+    for (const entry of unsent.values()) batch.putUnsent(entry)
+    return batch.take()
+  }
+
+  /** The browser has closed the store: the tab that leads looks at once what is left of it. */
+  #storeClosed(): void {
+    if (this.#role && this.#leadership && this.#store)
+      void this.#begin(this.#leadership, this.#store)
   }
 
   #leadingRole(store: Store, generation: number, isDurable: boolean, guid: string | null): Role {

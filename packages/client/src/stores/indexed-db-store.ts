@@ -55,6 +55,7 @@ class IndexedDbStore implements Store {
   readonly #format: number
   /** Absent: not opened yet, or lost; the next use opens it. */
   #database: Promise<IDBDatabase> | undefined
+  #closed = () => {}
   /** Why the store is not opened again. */
   #end: StoreFailure | undefined
 
@@ -117,15 +118,18 @@ class IndexedDbStore implements Store {
     return this.#run(allTables, 'readwrite', work, durability)
   }
 
-  deviceGuid(): Promise<string> {
+  deviceGuid(known: string = crypto.randomUUID()): Promise<string> {
     return this.#run(['meta'], 'readwrite', async (transaction) => {
       const meta = transaction.objectStore('meta')
       const kept = await result<string | undefined>(meta.get(metaKeys.deviceGuid))
       if (kept !== undefined) return kept
-      const made = crypto.randomUUID()
-      meta.put(made, metaKeys.deviceGuid)
-      return made
+      meta.put(known, metaKeys.deviceGuid)
+      return known
     })
+  }
+
+  watch(listener: () => void): void {
+    this.#closed = listener
   }
 
   release(): void {
@@ -203,6 +207,10 @@ class IndexedDbStore implements Store {
         database.onversionchange = ({ newVersion }) => {
           this.#end ??= newVersion === null ? 'deleted' : 'unavailable'
           database.close()
+        }
+        database.onclose = () => {
+          this.#database = undefined
+          this.#closed()
         }
         if (isLate) database.close()
         else resolve(database)

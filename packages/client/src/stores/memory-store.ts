@@ -34,7 +34,7 @@ export function memoryStore(stored: StoredState = emptyState): Store {
         else messages.set(message.log, new Map([[message.seq, message]]))
       }
     },
-    deviceGuid: async () => (deviceGuid ||= crypto.randomUUID()),
+    deviceGuid: async (known = crypto.randomUUID()) => (deviceGuid ||= known),
     close() {},
     async destroy() {
       fillTables(tables, emptyState)

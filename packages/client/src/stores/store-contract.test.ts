@@ -210,6 +210,19 @@ describe('the store in IndexedDB', () => {
     }
   }
 
+  it('says that the browser has closed it, and takes back the device when it is empty then', async () => {
+    const { open, closeByBrowser, deleteByBrowser } = bench()
+    const store = await open(name)
+    const guid = await store.deviceGuid()
+    const closed = new Promise<void>((resolve) => store.watch?.(resolve))
+    closeByBrowser()
+    await closed
+    await deleteByBrowser()
+    expect(await store.load()).toEqual({ logs: [], unsent: [], things: [] })
+    expect(await store.deviceGuid(guid)).toBe(guid)
+    expect(await store.deviceGuid('another')).toBe(guid)
+  })
+
   it('is there after it was closed, one for each server, application and user', async () => {
     const { open } = bench()
     const store = await open(name)

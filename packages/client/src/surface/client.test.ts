@@ -7,7 +7,7 @@ import {
   FakeSession,
   settled,
 } from '../../test/support/fake-session.js'
-import type { ClientOptions } from '../api.js'
+import type { ClientOptions, Message } from '../api.js'
 import type { Command } from '../core/inputs.js'
 import { createClientOn, createClientWith } from '../create-client.js'
 import { ClientError, failureOf } from '../errors.js'
@@ -352,13 +352,33 @@ it('markRead: reads to the newest message of both logs, once', async () => {
   ])
 })
 
+it('receipts: are requested with a message of a group, and without a request there is no answer', async () => {
+  const { session, client } = aClient()
+  const group = client.conversation(7, 'group')
+  await group.send('Who reads this?', { receipts: [5, 6] })
+  await group.send({ text: 'And this?', config: '{"mentionAll":true}' }, { receipts: [5] })
+  expect(session.commandsOf('send').map(({ content }) => content.config)).toEqual([
+    '{"groupMemberList":[5,6]}',
+    '{"mentionAll":true,"groupMemberList":[5]}',
+  ])
+  session.answer = () => ({ data: { read: [5], unread: [6], gone: [] } })
+  const sent = (config: string) => ({ id: 30, raw: { attachment: '', config } }) as Message
+  const asked = sent('{"groupMemberList":[5,6]}')
+  expect(await group.receipts(asked)).toEqual({ read: [5], unread: [6] })
+  for (const [name, run] of [
+    ['message', () => group.receipts(sent(''))],
+    ['message', () => group.receipts(sent('{"mentionAll":true}'))],
+    ['receipts', () => group.send('x', { receipts: [] })],
+    ['receipts', () => client.conversation(9, 'direct').send('x', { receipts: [9] })],
+    ['draft.config', () => group.send({ text: 'x', config: 'no JSON' }, { receipts: [5] })],
+  ] as const)
+    await expect(run(), name).rejects.toThrow(new RegExp(`^${name} must be`))
+})
+
 it('conversation: its calls are operations of the contract', async () => {
   const { session, client } = aClient()
   const conversation = client.conversation(9)
   const message = { id: 30 } as never
-  const receipts = { read: [5], unread: [6], gone: [] }
-  session.answer = () => ({ data: receipts })
-  expect(await conversation.receipts(message)).toEqual({ read: [5], unread: [6] })
   const calls = await callsOf(session, async () => {
     await conversation.edit(message, 'new')
     await conversation.recall(message)

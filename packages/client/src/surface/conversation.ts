@@ -10,7 +10,7 @@ import type { Summaries } from '../views/summaries.js'
 import { createView } from '../views/view.js'
 import { checkOptionalText, checkText, refuse } from './arguments.js'
 import { type Caller, signalOf } from './caller.js'
-import { readDraft } from './draft.js'
+import { asksForReceipts, readDraft } from './draft.js'
 
 /** Parts of a client that conversations use. */
 export interface ConversationSources {
@@ -62,15 +62,17 @@ export function createConversation(
         refuse('limit', 'an integer from 1 to 1000')
       await orAborted(loadOlder(limit), signal)
     },
-    async send(draft, options) {
+    async send(draft, { receipts, ...options } = {}) {
       const transactionId = newTransactionId(clock)
+      if (receipts !== undefined && kind() !== 'group')
+        refuse('receipts', 'absent outside of groups')
       await session.execute(
         {
           type: 'send',
           transactionId,
           conversationId: id,
           isGroup: kind() === 'group',
-          ...readDraft(draft),
+          ...readDraft(draft, receipts),
           createdAt: clock.wallTime(),
         },
         signalOf(options),
@@ -113,11 +115,9 @@ export function createConversation(
       session.execute({ type: 'typing', conversationId: id, isGroup }).catch(() => {})
     },
     async receipts(message, options) {
-      const { data } = await call(
-        'message.receipts',
-        { ...ofConversation, msg_id: storedId(message) },
-        options,
-      )
+      const msgId = storedId(message)
+      if (!asksForReceipts(message)) refuse('message', 'one that was sent with receipts')
+      const { data } = await call('message.receipts', { ...ofConversation, msg_id: msgId }, options)
       const { read, unread } = data as { read: readonly number[]; unread: readonly number[] }
       return { read, unread }
     },

@@ -1,6 +1,6 @@
-import type { Draft } from '../api.js'
+import type { Draft, Message } from '../api.js'
 import type { MessageContent, UnsentFile } from '../core/records.js'
-import { checkOptionalText, refuse } from './arguments.js'
+import { checkIds, checkOptionalText, refuse } from './arguments.js'
 
 /** Content type of the message, and file type of the upload, by the media type of a file. */
 const fileKinds: readonly (readonly [media: RegExp, contentType: number, fileType: number])[] = [
@@ -20,11 +20,20 @@ export interface ReadDraft {
   readonly file?: UnsentFile
 }
 
+/** The member of the config of a message with the IDs from which read receipts are requested. */
+const receiptsMember = 'groupMemberList'
+
+/** Tests whether the sender of a message has asked for read receipts. */
+export function asksForReceipts({ raw }: Message): boolean {
+  return objectOf(raw.config)?.[receiptsMember] !== undefined
+}
+
 /**
  * Checks and reads a draft.
+ * @param receipts members who are asked for a read receipt
  * @throws ClientError invalid_argument
  */
-export function readDraft(draft: string | Draft): ReadDraft {
+export function readDraft(draft: string | Draft, receipts?: readonly number[]): ReadDraft {
   const given: unknown = draft
   if (typeof given !== 'string' && (typeof given !== 'object' || given === null))
     refuse('draft', 'a text or an object')
@@ -57,7 +66,7 @@ export function readDraft(draft: string | Draft): ReadDraft {
       contentType: contentType ?? ofFile,
       content: text,
       attachment: jsonOf(file ? { dName: name, fLen: file.size, ...attachment } : attachment),
-      config,
+      config: receipts === undefined ? config : withReceipts(config, receipts),
       ext,
     },
     ...(file && { file: { blob: file, name, fileType } }),
@@ -66,6 +75,21 @@ export function readDraft(draft: string | Draft): ReadDraft {
 
 function isContentType(value: number): boolean {
   return value >= 0 && value <= maxContentType
+}
+
+function withReceipts(config: string, receipts: readonly number[]): string {
+  checkIds('receipts', receipts)
+  const members = objectOf(config || '{}') ?? refuse('draft.config', 'an object of JSON')
+  return JSON.stringify({ ...members, [receiptsMember]: receipts })
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function jsonOf(attachment: object | undefined): string {

@@ -38,6 +38,13 @@ it('fileUrl: addresses of other services get no token, and scripts no address', 
     expect(fileUrl(address, options)).toBeUndefined()
 })
 
+it.each(['/avatars/a.png', '/', 'http:a.png'])(
+  'fileUrl: %s, which has no host and is no download, has no address',
+  (file) => {
+    expect(fileUrl(file, options)).toBeUndefined()
+  },
+)
+
 it('fileUrl: without a token there is no address of the service yet', () => {
   expect(fileUrl('/file/download/chat?sign=x', { ...options, token: '' })).toBeUndefined()
 })

@@ -5,6 +5,8 @@ const thumbnailType = 2
 /** Pixels of the largest thumbnail. */
 const maxThumbnail = 1_600
 const downloads = '/file/download/'
+/** Stands for the host of an address without one; `invalid` is reserved, so no address has it. */
+const noHost = 'none.invalid'
 
 /** Parts of an address. */
 interface FileUrlOptions {
@@ -21,6 +23,7 @@ interface FileUrlOptions {
  * (docs/guides/files.md).
  * @param file a download address of the service, the stored name of an avatar, or an address of
  *   another service, which gets no credentials
+ * @returns undefined: there is no file, no token yet, or an address without a host is no download
  */
 export function fileUrl(
   file: string,
@@ -31,9 +34,9 @@ export function fileUrl(
     refuse('thumbnail', `a number of pixels up to ${maxThumbnail}`)
   const address = addressOf(file)
   if (!address || !/^https?:$/.test(address.protocol)) return undefined
-  const { pathname, search, href } = address
+  const { pathname, search, href, host } = address
   const start = pathname.indexOf(downloads)
-  if (start < 0) return href
+  if (start < 0) return host === noHost ? undefined : href
   if (token === '') return undefined
   const parameters = new URLSearchParams(search)
   parameters.set('access-token', token)
@@ -50,8 +53,7 @@ export function fileUrl(
 
 function addressOf(file: string): URL | undefined {
   if (file === '') return undefined
-  // Any base will do: only the part after the host of a download counts.
-  const base = 'http://service'
+  const base = `http://${noHost}`
   if (/^[a-z][a-z0-9+.-]*:|^\//i.test(file)) return parseUrl(file, base)
   return new URL(`${downloads}avatar?object_name=${encodeURIComponent(file)}`, base)
 }

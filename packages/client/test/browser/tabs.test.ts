@@ -187,6 +187,22 @@ describe.runIf(executablePath !== null)('a client in Chromium', () => {
     await lab.untilEqual(pair, [page], texts)
   })
 
+  it('keeps unsent messages when the browser empties its store under the open pages', async () => {
+    const { pair, leader, follower } = await openTwo()
+    await run(leader, 'send', 'before')
+    await lab.untilEqual(pair, [leader, follower], ['before'])
+    lab.wire.cut()
+    await run(leader, 'send', 'while it is offline')
+    const session = await context.newCDPSession(leader)
+    const origin = new URL(lab.pageUrl()).origin
+    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' })
+    for (const page of [leader, follower])
+      await until(page, 'shows what waits', ({ waiting }) => waiting.length === 1)
+    lab.wire.restore()
+    await lab.untilEqual(pair, [leader, follower], ['before', 'while it is offline'])
+    expect(await run<unknown[]>(follower, 'call', 'user.device.list')).toHaveLength(1)
+  })
+
   it('deletes what is stored in all tabs when the user logs out in one', async () => {
     const { pair, leader, follower } = await openTwo()
     await run(leader, 'send', 'secret')

@@ -120,6 +120,8 @@ export class FakePage {
   isDead = false
   /** Makes the next operations of its store fail. */
   storeFailure: StoreError | undefined
+  /** The browser closes the store of the page. */
+  closeStore = () => {}
   #inbox: (() => void)[] = []
   readonly #browser: FakeBrowser
   readonly #listeners = new Set<(message: unknown) => void>()
@@ -264,7 +266,10 @@ export class FakePage {
       lead: () => guard(() => store.lead()),
       check: (generation) => guard(() => store.check(generation)),
       apply: (batch, generation) => guard(() => store.apply(batch, generation)),
-      deviceGuid: () => guard(() => store.deviceGuid()),
+      deviceGuid: (known) => guard(() => store.deviceGuid(known)),
+      watch: (listener) => {
+        this.closeStore = listener
+      },
       close() {
         isClosed = true
       },
