@@ -64,7 +64,9 @@ export const answerFrame = Type.Object(
 
 /** The answer to a call that failed. */
 export const failureFrame = object({
-  id: frameId,
+  id: Type.Union([...frameId.anyOf, Type.Null()], {
+    description: 'that of the call; null when the frame of the call has no valid id',
+  }),
   code: int32({ description: 'code of the error' }),
   data: Type.Null(),
   message: text('a sentence for people'),

@@ -39,14 +39,14 @@ export class Bodies {
   }
 
   /**
-   * Ends the bodies that stand still, except for uploads, which have their own deadline.
+   * Ends the bodies that stand still, except for uploads, which have their own deadline, and for those that the service does not read now.
    * @param now as performance.now()
    * @returns the connections of those that do not end themselves; the caller closes them
    */
   sweep(now: number): Socket[] {
     const stalled = [...this.#arriving].filter(
       ({ progressAt, socket }) =>
-        now - progressAt > this.bounds.stallMs && !isBoundToProgress(socket),
+        now - progressAt > this.bounds.stallMs && !socket.isPaused() && !isBoundToProgress(socket),
     )
     for (const body of stalled) {
       this.end(body)

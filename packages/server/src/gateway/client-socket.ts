@@ -5,8 +5,8 @@ import { closeTimeoutMs, maxFrameBytes } from './limits.js'
 
 /** Gets the events of a WebSocket and of the TCP socket below. */
 export interface SocketEvents {
-  /** Bytes have arrived. */
-  heard(bytes: number): void
+  /** Called before the frames that end in the chunk. */
+  heard(chunk: Buffer): void
   /** The TCP socket has sent all that was unread. */
   countUnread(): void
   received(frame: Buffer, isBinary: boolean): void
@@ -63,7 +63,7 @@ export function listen(websocket: ClientSocket, socket: ConnectionSocket, to: So
 }
 
 function socketData(this: ConnectionSocket, chunk: Buffer): void {
-  this[connectionOf]?.heard(chunk.length)
+  this[connectionOf]?.heard(chunk)
 }
 
 function socketDrained(this: ConnectionSocket): void {

@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net'
 import { AppError, type CloseName, closeCodes } from '@hermod/protocol'
-import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
 import type { ArrivingBody } from '../edge/bodies.js'
 import type { Edge } from '../edge/edge.js'
+import { pingFrame, pongFrame, textFrame } from '../sessions/frames.js'
 import type { ClientConnection, Session } from '../sessions/session.js'
+import type { BytesByUser } from './bytes-by-user.js'
+import type { PendingCalls } from './calls/pending-calls.js'
+import type { ClientSocket, SocketEvents } from './client-socket.js'
 import {
   closeOfRefusal,
   closeReason,
@@ -12,18 +15,19 @@ import {
   retryAfterMsOf,
 } from './frames/answers.js'
 import { type ReceivedCall, readFrame } from './frames/client-frame.js'
-import type { ClientSocket, SocketEvents } from './client-socket.js'
+import { UnfinishedFrame } from './frames/unfinished-frame.js'
 import {
   idleFrameBytes,
   idleFrames,
   idleFramesMs,
-  longPartBytes,
   maxUnopenedBytes,
   maxUnreadBytes,
   refusedShare,
+  smallFramePart,
+  smallFrameParts,
+  unfinishedUserBytes,
 } from './limits.js'
 import type { GatewayObserver } from './observer.js'
-import type { PendingCalls } from './calls/pending-calls.js'
 import type { WheelEntry } from './time/timer-wheel.js'
 
 /** The credentials of session.open, with which every call is checked again. */
@@ -50,6 +54,8 @@ export interface ConnectionHost {
   readonly observer: GatewayObserver
   /** Connections with bytes that the client has not read. */
   readonly unread: Set<Connection>
+  /** The memory of unfinished frames. */
+  readonly unfinishedBytes: BytesByUser
   /** Opens the session. */
   open(connection: Connection, frame: ReceivedCall): void
   /** Runs a call. */
@@ -95,9 +101,14 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   /** The socket's writes wait for the end of the turn. */
   #isCorked = false
   #isPaused = false
-  /** Bytes that have come since the last frame. */
-  #partBytes = 0
+  /** null: the last bytes ended together with a frame. */
+  #unfinished: UnfinishedFrame | null = null
+  /** The memory of the unfinished frame. */
   #part: ArrivingBody | null = null
+  /** Those of the unfinished frame when it last made progress. */
+  #steps = 0
+  /** The part of that memory which its user is charged. */
+  #userBytes = 0
   #resumedAt = 0
 
   constructor(
@@ -166,41 +177,45 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   }
 
   /** Counts bytes as they arrive. */
-  heard(bytes: number): void {
+  heard(chunk: Buffer): void {
     this.heardAt = performance.now()
-    if (this.state === 'open') {
-      this.#partBytes += bytes
-      if (this.#partBytes > longPartBytes) this.#holdPart()
-      return
-    }
-    this.#unopenedBytes += bytes
+    if (this.state === 'closing') return
+    this.#unfinished ??= new UnfinishedFrame()
+    if (this.#unfinished.add(chunk)) this.#holdPart(this.#unfinished)
+    else this.#endPart()
+    if (this.state === 'open') return
+    this.#unopenedBytes += chunk.length
     if (this.#unopenedBytes > maxUnopenedBytes)
       this.close('badFrame', `more than ${maxUnopenedBytes} bytes before the session is open`)
   }
 
   received(bytes: Buffer, isBinary: boolean): void {
-    this.#endPart()
     if (this.state === 'closing') return
     this.host.observer.received()
     const frame = readFrame(bytes, isBinary)
     if (frame.kind === 'bad') this.close('badFrame', frame.reason)
-    else if (frame.kind === 'idle') this.#countIdle(bytes.length)
+    else if (frame.kind === 'idle') this.countIdle(bytes.length)
+    else if (frame.kind === 'refused') this.#refuseFrame(frame, bytes.length)
     else if (this.state === 'waiting') this.#first(frame)
     else if (frame.op === 'session.open') this.#openedTwice(frame)
     else this.host.call(this, frame)
   }
 
-  receivedIdle(bytes = 0): void {
-    // A control frame may come between the fragments of a long frame.
-    if (this.#part === null) this.#partBytes = 0
+  receivedIdle(): void {
     if (this.state === 'closing') return
     this.host.observer.received()
-    this.#countIdle(bytes)
+    this.countIdle(0)
   }
 
   /** Counts a call that was refused since too many wait: a flood of them ends the connection. */
   countRefused(bytes: number): void {
-    this.#countIdle(bytes, refusedShare)
+    this.countIdle(bytes, refusedShare)
+  }
+
+  #refuseFrame(frame: { readonly id: string; readonly error: AppError }, bytes: number): void {
+    this.countIdle(bytes)
+    if (this.state === 'waiting') this.refuse(frame.id, frame.error)
+    else this.fail(frame.id, frame.error)
   }
 
   pinged(payload: Buffer): void {
@@ -219,6 +234,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     if (!this.#isPaused || this.isBehind) return
     this.#isPaused = false
     this.#resumedAt = performance.now()
+    this.#part?.progress()
     this.websocket.resume()
   }
 
@@ -284,8 +300,8 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.close(closeOfRefusal(error), error.message, retryAfterMsOf(error))
   }
 
-  /** Bounds frames that no limit of calls counts. */
-  #countIdle(bytes: number, share = 1): void {
+  /** Counts a frame that no limit of calls counts: a flood of them ends the connection. */
+  countIdle(bytes: number, share = 1): void {
     const now = this.heardAt
     if (now - this.#idleFramesFrom > idleFramesMs) {
       this.#idleFramesFrom = now
@@ -312,23 +328,39 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     else if (added < 0) connections.release(this.socket, -added)
   }
 
-  /** Counts the memory of a long frame that arrives in parts, among all bodies. */
-  #holdPart(): void {
+  /** Counts the memory of an unfinished frame, among all bodies and for its user. */
+  #holdPart({ retained, bytes, parts, steps }: UnfinishedFrame): void {
     const { bodies } = this.host.edge
     this.#part ??= bodies.begin({
       socket: this.socket,
       refuse: () => this.close('overloaded', 'too many bodies are on their way'),
       stalled: () => this.close('noPong', 'a frame has stopped in the middle'),
     })
-    this.#part.progress()
-    this.#part.hold(this.#partBytes)
+    // A stall is measured by steps, since a byte now and then would keep a frame for ever.
+    if (steps !== this.#steps) this.#part.progress()
+    this.#steps = steps
+    const ofUser = this.#chargeUser(retained)
+    this.#part.hold(retained)
+    if (parts > smallFrameParts && bytes < parts * smallFramePart)
+      this.close('tooManyRequests', 'a frame comes in too many small parts')
+    else if (ofUser > unfinishedUserBytes)
+      this.close('tooManyRequests', 'the unfinished frames of the user take too much memory')
   }
 
   #endPart(): void {
-    this.#partBytes = 0
+    this.#unfinished = null
     if (this.#part === null) return
     this.host.edge.bodies.end(this.#part)
     this.#part = null
+    this.#chargeUser(0)
+  }
+
+  /** @returns the bytes of all unfinished frames of the user */
+  #chargeUser(bytes: number): number {
+    if (this.session === null) return 0
+    const added = bytes - this.#userBytes
+    this.#userBytes = bytes
+    return this.host.unfinishedBytes.add(this.session.userId, added)
   }
 
   #cork(): void {

@@ -1,22 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { setImmediate, setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate } from 'node:timers/promises'
 import { AppError, openSession } from '@hermod/protocol'
 import type { Delivery } from '../delivery/delivery.js'
 import type { Edge } from '../edge/edge.js'
 import { Slots } from '../lib/concurrency/slots.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { CallLimits } from '../pipeline/call-limits.js'
 import { asEnvelope, type Executor } from '../pipeline/executor.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
 import { ConnectionAdmission } from './admission.js'
-import { successText } from './frames/answers.js'
-import { CallRunner, dataOf, headerText } from './calls/calls.js'
-import type { ReceivedCall } from './frames/client-frame.js'
+import { BytesByUser } from './bytes-by-user.js'
+import { CallRunner, headerText } from './calls/calls.js'
 import { createSocketServer, listen } from './client-socket.js'
 import { Connection, type ConnectionHost } from './connection.js'
+import { successText } from './frames/answers.js'
+import { dataOf, type ReceivedCall } from './frames/client-frame.js'
 import { requireHandshake } from './handshake.js'
 import { closeTimeoutMs, openTimeoutMs, parallelOpens, silenceMs, tickMs } from './limits.js'
 import type { GatewayObserver } from './observer.js'
@@ -65,6 +66,7 @@ const closedPerTurn = 200
  */
 export class Gateway implements ConnectionHost {
   readonly unread = new Set<Connection>()
+  readonly unfinishedBytes = new BytesByUser()
   readonly #connections = new Set<Connection>()
   readonly #sockets = createSocketServer()
   readonly #admission: ConnectionAdmission
@@ -80,7 +82,8 @@ export class Gateway implements ConnectionHost {
   readonly #timer: NodeJS.Timeout
   #tickedAt = performance.now()
   #corked: Connection[] = []
-  readonly #throttled = new Set<Connection>()
+  /** Connections that are not read, and until when, as performance.now(). */
+  readonly #throttled = new Map<Connection, number>()
   #isStopping = false
 
   constructor(private readonly options: GatewayOptions) {
@@ -90,7 +93,7 @@ export class Gateway implements ConnectionHost {
       executor,
       nextRequestId: this.#nextRequestId,
       maxWaitingBytes: bounds.waitingBytes,
-      throttle: (connection) => this.#throttle(connection),
+      throttle: (connection, ms) => this.#throttle(connection, ms),
     })
     this.#wheel = new TimerWheel(Math.max(1, Math.round(pingMs / tickMs)))
     this.#timer = setInterval(() => this.#tick(), tickMs).unref()
@@ -173,7 +176,7 @@ export class Gateway implements ConnectionHost {
           userAgent: connection.userAgent,
           query: {},
           body(arrived) {
-            arrived(frame.bytes)
+            arrived(frame.bytes.length)
             return data
           },
           credentials: { ...connection.credentials, groupId: headerText(frame.groupId) } as never,
@@ -257,9 +260,9 @@ export class Gateway implements ConnectionHost {
     for (const { websocket } of this.#connections) websocket.terminate()
   }
 
-  #throttle(connection: Connection): void {
+  #throttle(connection: Connection, ms: number): void {
     connection.pause()
-    this.#throttled.add(connection)
+    this.#throttled.set(connection, performance.now() + ms)
   }
 
   #tick(): void {
@@ -268,7 +271,8 @@ export class Gateway implements ConnectionHost {
     this.#tickedAt += ticks * tickMs
     for (const connection of this.#admission.unopenedSince(now - openTimeoutMs))
       connection.close('openTimeOut', `session.open has not come within ${openTimeoutMs / 1_000} s`)
-    for (const connection of this.#throttled) {
+    for (const [connection, until] of this.#throttled) {
+      if (until > now) continue
       this.#throttled.delete(connection)
       connection.resume()
     }

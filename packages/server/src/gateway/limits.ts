@@ -4,8 +4,11 @@
 export const maxFrameBytes = 1_048_576 + 4_096
 /** The most bytes that a connection sends before its session is open. */
 export const maxUnopenedBytes = 16_384
-/** From this size on, a frame that arrives in parts counts among the bodies in memory. */
-export const longPartBytes = 65_536
+/** The most memory that unfinished frames of one user take. */
+export const unfinishedUserBytes = 8_388_608
+/** The reads and fragments of a frame from which on they have at least {@link smallFramePart} bytes on average. */
+export const smallFrameParts = 64
+export const smallFramePart = 256
 /** The time within which session.open comes. */
 export const openTimeoutMs = 5_000
 /** Calls of one connection that run at once. */
@@ -21,6 +24,8 @@ export const idleFramesMs = 10_000
 export const idleFrameBytes = 65_536
 /** The part of such a frame that a call counts as which was refused since too many wait. */
 export const refusedShare = 0.1
+/** The time for which nothing is read of a connection whose call was refused by a limit of calls. */
+export const refusedPauseMs = 1_000
 /** The time for which a closing connection waits for its client. */
 export const closeTimeoutMs = 1_000
 /** The interval of the timer of all connections. */

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  findMembers,
   JsonLimitError,
   parseJson,
+  parseOwnJson,
   parseVerbatim,
   stringifyJson,
   stringifyVerbatim,
@@ -126,6 +128,13 @@ describe('the limits of JSON', () => {
       expect(() => parseJson(`[${number}]`)).toThrow(JsonLimitError)
   })
 
+  it('accept 20,000 members and entries and no more, except in text of the service', () => {
+    const list = (entries: number) => `{"a":[0${',0'.repeat(entries - 1)}]}`
+    expect(parseJson(list(19_999))).toEqual(JSON.parse(list(19_999)))
+    expect(() => parseJson(list(20_000))).toThrow(JsonLimitError)
+    expect(parseOwnJson(list(20_000))).toEqual(JSON.parse(list(20_000)))
+  })
+
   it('do not count what is in strings', () => {
     const text = `${'['.repeat(100)}\\"${'{'.repeat(100)}${'9'.repeat(100)}\\\\`
     expect(parseJson(`{"a":"${text}","b":9007199254740993}`)).toEqual({
@@ -227,5 +236,29 @@ describe('stringifyJson', () => {
     const loop: Record<string, unknown> = {}
     loop.self = loop
     expect(() => stringifyJson(loop)).toThrow()
+  })
+})
+
+describe('findMembers', () => {
+  it('finds the values that JSON.parse finds', () => {
+    const text = fc.string({ unit: 'binary' })
+    const object = fc.record(
+      { id: fc.jsonValue(), x: fc.jsonValue(), op: text },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(object, fc.nat(2), (value, indent) => {
+        const names = new Set(['id', 'op', 'absent'])
+        const found = findMembers(` ${JSON.stringify(value, null, indent)}`, names)
+        const parsed = [...(found ?? [])].map(([name, each]) => [name, JSON.parse(each)])
+        const { x: _, ...expected } = JSON.parse(JSON.stringify(value))
+        expect(Object.fromEntries(parsed)).toEqual(expected)
+      }),
+    )
+  })
+
+  it('finds none in a text that is no object', () => {
+    for (const text of ['', '7', '[]', '{', '{"id":1', '{"id":"}', '{}}', '{} x', '{"id":1}]'])
+      expect([text, findMembers(text, new Set(['id']))]).toEqual([text, null])
   })
 })

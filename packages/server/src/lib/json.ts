@@ -1,4 +1,4 @@
-/** JSON from outside: bounded in depth and in the length of numbers, with exact integers and exact names of members. */
+/** JSON from outside: bounded in depth, in the length of numbers and in its members, with exact integers and exact names of members. */
 import { randomBytes } from 'node:crypto'
 
 /** The members of a JSON object, by name. */
@@ -17,6 +17,8 @@ interface Marked {
 
 const maxDepth = 64
 const maxNumberLength = 64
+/** Members of all objects and entries of all lists. */
+const maxMembers = 20_000
 /** Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. */
 const longInteger: Marked = { pattern: /^-?[1-9]\d{15,}$/, minLength: 16 }
 const everyNumber: Marked = {
@@ -34,10 +36,19 @@ const markedNumber = new RegExp(`"${mark}([^"]*)"`, 'g')
 
 /**
  * JSON.parse with exact integers: a number when it is a safe integer, else a bigint.
- * @throws SyntaxError; JsonLimitError for more than 64 levels, and for a number of more than 64 characters
+ * @throws SyntaxError; JsonLimitError for more than 64 levels, for a number of more than 64 characters, and for more than 20,000 members
  */
 export function parseJson(text: string): unknown {
-  const marked = markedText(text, longInteger)
+  return parseExact(text, maxMembers)
+}
+
+/** As {@link parseJson}, for text that the service has written: it may have any number of members. */
+export function parseOwnJson(text: string): unknown {
+  return parseExact(text, Number.POSITIVE_INFINITY)
+}
+
+function parseExact(text: string, mostMembers: number): unknown {
+  const marked = markedText(text, longInteger, mostMembers)
   return marked === null ? JSON.parse(text) : unmarked(parseMarked(marked), integerOf)
 }
 
@@ -46,7 +57,7 @@ export function parseJson(text: string): unknown {
  * @throws as {@link parseJson}
  */
 export function parseVerbatim(text: string): unknown {
-  const marked = markedText(text, everyNumber) ?? text
+  const marked = markedText(text, everyNumber, maxMembers) ?? text
   const value = parseMarked(marked)
   return marked.includes(nameMark) ? unmarked(value, (number) => number) : value
 }
@@ -77,9 +88,11 @@ export function scalarText(value: unknown): string {
 }
 
 const quote = 0x22
+const comma = 0x2c
 const minus = 0x2d
 const zero = 0x30
 const nine = 0x39
+const colon = 0x3a
 const backslash = 0x5c
 const openList = 0x5b
 const closeList = 0x5d
@@ -93,12 +106,17 @@ const spaces = tableOf(' \t\r\n')
  * @returns null when there are none
  * @throws JsonLimitError; SyntaxError for a name that is no JSON
  */
-function markedText(text: string, { pattern, minLength }: Marked): string | null {
+function markedText(
+  text: string,
+  { pattern, minLength }: Marked,
+  mostMembers: number,
+): string | null {
   const isMarked = (text: string, at: number, end: number) =>
     // A number before a colon is no JSON, and a string would be.
     pattern.test(text.slice(at, end)) && text[endOfRun(spaces, text, end)] !== ':'
   const hasEscapes = text.includes('\\')
   let depth = 0
+  let members = 0
   let result = ''
   let copied = 0
   for (let at = 0; at < text.length; at++) {
@@ -113,6 +131,9 @@ function markedText(text: string, { pattern, minLength }: Marked): string | null
     } else if (char === openList || char === openObject) {
       if (++depth > maxDepth)
         throw new JsonLimitError(`must be nested at most ${maxDepth} levels deep`)
+      if (++members > mostMembers) throw tooManyMembers(mostMembers)
+    } else if (char === comma) {
+      if (++members > mostMembers) throw tooManyMembers(mostMembers)
     } else if (char === closeList || char === closeObject) depth--
     else if (char === minus || (char >= zero && char <= nine)) {
       const end = endOfRun(numberCharacters, text, at)
@@ -126,6 +147,56 @@ function markedText(text: string, { pattern, minLength }: Marked): string | null
     }
   }
   return copied === 0 ? null : result + text.slice(copied)
+}
+
+function tooManyMembers(most: number): JsonLimitError {
+  return new JsonLimitError(`must have at most ${most} members and entries`)
+}
+
+/**
+ * Finds members of a JSON object without parsing it, so that a text can be judged before its parsing is paid. The text may be no JSON
+ * inside its braces.
+ * @returns the texts of the values by name, of the last member of a name; null when the text is no object
+ */
+export function findMembers(
+  text: string,
+  names: ReadonlySet<string>,
+): ReadonlyMap<string, string> | null {
+  const found = new Map<string, string>()
+  let depth = 0
+  let name = ''
+  /** Where the value of the member begins; 0: its name is next. */
+  let start = 0
+  let at = endOfRun(spaces, text, 0)
+  if (text.charCodeAt(at) !== openObject) return null
+  for (; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === quote) {
+      const end = endOfString(text, at)
+      if (depth === 1 && start === 0) name = nameIn(text.slice(at, end + 1))
+      at = end
+    } else if (char === openList || char === openObject) depth++
+    else if (char === colon && depth === 1 && start === 0) start = at + 1
+    else if (char === comma || char === closeList || char === closeObject) {
+      if (depth === 1 && start > 0) {
+        if (names.has(name)) found.set(name, text.slice(start, at).trim())
+        start = 0
+      }
+      if (char !== comma && --depth === 0) break
+    }
+  }
+  const isWhole = depth === 0 && endOfRun(spaces, text, at + 1) === text.length
+  return isWhole ? found : null
+}
+
+/** @param text a JSON string @returns "" for an invalid one */
+function nameIn(text: string): string {
+  if (!text.includes('\\')) return text.slice(1, -1)
+  try {
+    return JSON.parse(text)
+  } catch {
+    return ''
+  }
 }
 
 /** Has 1 at the code of each character. */

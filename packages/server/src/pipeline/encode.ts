@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Operation, object, type TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
 import type { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
-import { parseJson, stringifyJson } from '../lib/json.js'
+import { parseOwnJson, stringifyJson } from '../lib/json.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { lateLoader } from '../lib/system/late-loader.js'
 import type { Payload } from './call.js'
@@ -98,7 +98,7 @@ export function compileAnswerCheck(operation: Operation): AnswerCheck | null {
     decodeData(data, 'data', violations)
     decodeExtras(extras ?? {}, 'extras', violations)
     const expected = stringifyJson({ code: 200, data, message: null, ...(extras as object) })
-    if (!isDeepStrictEqual(parseJson(text), parseJson(expected)))
+    if (!isDeepStrictEqual(parseOwnJson(text), parseOwnJson(expected)))
       violations.push('it is written differently than it is')
     if (violations.length > 0)
       throw new Error(

@@ -139,8 +139,11 @@ describe('a success', () => {
       steps.push('parsed')
       return { id: 1 }
     }
-    expect((await executor.answer(operationOf, { ...callOf(), body })).code).toBe(200)
-    expect(steps).toEqual(['address 2', 'user 2', 'parsed'])
+    for (const operation of [operationOf, { ...operationOf, copied: ['content'] } as Operation]) {
+      steps.length = 0
+      expect((await executor.answer(operation, { ...callOf(), body })).code).toBe(200)
+      expect(steps).toEqual(['address 2', 'user 2', 'parsed'])
+    }
   })
 
   it('is the value itself for a caller in this process, whose principal is proved already', async () => {

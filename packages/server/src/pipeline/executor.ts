@@ -163,7 +163,7 @@ export class Executor {
       let bodyBytes = 0
       const reading = compiled.read(call, (bytes) => {
         bodyBytes = bytes
-        this.#chargeBody(operation, call, principal, allowance, bytes)
+        this.#chargeBody(call, principal, allowance, bytes)
       })
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       const { cost } = compiled
@@ -242,16 +242,10 @@ export class Executor {
     }
   }
 
-  /** Charges a body to address and user. A message gets these tokens back, since it pays its copies. */
-  #chargeBody(
-    { copied }: Operation,
-    call: Call,
-    principal: Principal,
-    allowance: Allowance,
-    bytes: number,
-  ): void {
+  /** Charges a body to address and user. The user of a message gets these tokens back, since it pays its copies. */
+  #chargeBody(call: Call, principal: Principal, allowance: Allowance, bytes: number): void {
     const tokens = bodyCost(bytes)
-    if (!copied) this.#options.limits.bodyArrived(call, principal, tokens)
+    this.#options.limits.bodyArrived(call, principal, tokens)
     allowance.chargeBody(tokens)
   }
 

@@ -7,6 +7,7 @@ import {
   Attackers,
   closed,
   closedFor,
+  costlyMessages,
   expectUnharmed,
   Honest,
   metric,
@@ -153,16 +154,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that are costly to parse',
   it('1 MB of JSON in unknown fields, 32 calls at once by each of 4 users: nearly all are refused unparsed', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
-    const size = 1_000_000
-    const values = [
-      `[9007199254740993${',1'.repeat(size / 2)}]`,
-      `{"x":9007199254740993${Array.from({ length: 80_000 }, (_, key) => `,"${key}a":0`).join('')}}`,
-      `[${'9007199254740993,'.repeat(size / 17)}1]`,
-      `[9007199254740993${`,${'['.repeat(3_000)}${']'.repeat(3_000)}`.repeat(size / 6_001)}]`,
-    ]
-    const bodies = values.map((value) =>
-      Buffer.from(`{"content":"x","content_type":0,"type":1,"targets":[1],"unknown":${value}}`),
-    )
+    const bodies = costlyMessages().map((text) => Buffer.from(text))
     const codes: number[] = []
     const figures = await honest.beside('128 bodies of 1 MB of JSON', async () => {
       const calls = (await sessionsOf(server, 4)).flatMap(({ api }) =>

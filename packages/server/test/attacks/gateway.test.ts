@@ -13,10 +13,12 @@ import {
   Attackers,
   AttackingProcess,
   attackMs,
+  costlyMessages,
   expectUnharmed,
   Honest,
   metric,
   patience,
+  sessionsOf,
   shortStall,
   startAttacked,
 } from '../support/attack.js'
@@ -183,6 +185,43 @@ describe.skipIf(process.platform !== 'linux')('the gateway', () => {
       })
       expectUnharmed(figures)
     })
+
+  if (isFullRun)
+    it('unfinished frames in reads of one byte, on 640 sessions of 20 users: are closed', async () => {
+      await using server = await startAttacked()
+      const honest = await Honest.on(server)
+      const users = await sessionsOf(server, 20)
+      const begun = latin1(clientFrame(text, '{'.padEnd(4_000))).slice(0, 9)
+      const sessions = users.flatMap((user) =>
+        Array(32).fill({ first: opening(server, user) + begun, singleBytes: 3_000, reads: true }),
+      )
+      const figures = await honest.beside('640 sessions with reads of one byte', async () => {
+        await using _ = new AttackingProcess(server.url, sessions)
+        const closed = async () => (await gatewayClosed(server, 4004)) >= sessions.length
+        await waitFor(closed, { what: 'the end of the sessions', ...patience })
+      })
+      expectUnharmed(figures)
+    })
+
+  it('frames of 1 MB of JSON on 8 sessions of one user: nearly all are refused unparsed', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    const user = await server.api.newSession()
+    const frames = costlyMessages().map((data) =>
+      clientFrame(text, `{"id":1,"op":"message.send","data":${data}}`),
+    )
+    using attackers = new Attackers(server.url)
+    const sockets = await openSessions(attackers, server, { user, count: 8 })
+    const figures = await honest.beside('frames of 1 MB of JSON on 8 sessions', async () => {
+      const endsAt = performance.now() + attackMs
+      while (performance.now() < endsAt) {
+        for (const [index, socket] of sockets.entries())
+          if (!socket.writableNeedDrain) socket.write(frames[index % frames.length] ?? '')
+        await pause(10)
+      }
+    })
+    expectUnharmed(figures)
+  })
 
   it('as many connections as there may be: requests still find room', async () => {
     await using server = await startAttacked({ env: { HERMOD_CONNECTIONS: '40' } })

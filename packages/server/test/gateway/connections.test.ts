@@ -140,6 +140,56 @@ describe('the time of connections', () => {
   })
 })
 
+describe('unfinished frames', () => {
+  const begin = (client: Client, length: number) =>
+    client.websocket.send('{'.padEnd(length), { fin: false })
+
+  it('have one deadline for each 64 KiB: bytes now and then do not keep them', async () => {
+    world = await new World().listen()
+    const [slow, steady] = [await world.open(), await world.open()]
+    for (let passed = 0; passed < 24_000; passed += 4_000) {
+      begin(slow, 100)
+      begin(steady, 30_000)
+      await world.pass(4_000)
+    }
+    await slow.closedWith(4002)
+    expect(steady.closeCode).toBe(null)
+  })
+
+  it('count from their first read on, until they end or their connection does', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    for (const isLast of [true, false]) {
+      begin(client, 10)
+      await client.until(() => world.bodyBytes > 300)
+      expect(world.bodyBytes).toBeLessThan(1_000)
+      if (isLast) client.websocket.send('}')
+      else client.websocket.terminate()
+      await client.until(() => world.bodyBytes === 0)
+    }
+  })
+
+  it('of one user take at most 8 MiB, over all sessions', async () => {
+    world = await new World().listen()
+    const clients: Client[] = []
+    for (let count = 0; count < 9; count++) {
+      const client = await world.open()
+      clients.push(client)
+      begin(client, 1_000_000)
+      await client.until(
+        () => client.closeCode !== null || world.bodyBytes > (count + 1) * 1_000_000,
+      )
+    }
+    expect(clients.map(({ closeCode }) => closeCode)).toEqual([...Array(8).fill(null), 4004])
+    clients[0]?.websocket.terminate()
+    await clients[1]?.until(() => world.closed.length === 2)
+    const next = await world.open()
+    begin(next, 1_000_000)
+    await next.until(() => world.bodyBytes > 8_000_000)
+    expect(next.closeCode).toBe(null)
+  })
+})
+
 describe('calls of a connection', () => {
   it('run 16 at once, 64 wait, and further ones are refused and not run', async () => {
     world = await new World().listen()
@@ -177,6 +227,20 @@ describe('calls of a connection', () => {
     expect(world.running).toHaveLength(80)
     await world.pass(250)
     await client.until(() => world.running.length === 81)
+  })
+
+  it('are read again a second after one that a limit of calls has refused', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    client.call(1)
+    await client.until(() => world.running.length === 1)
+    world.running[0]?.(new AppError('too_many_requests'))
+    await client.until(() => client.frames.length === 1)
+    client.call(2)
+    await world.pass(750)
+    expect(world.running).toHaveLength(1)
+    await world.pass(500)
+    await client.until(() => world.running.length === 2)
   })
 
   it('do not begin while more than 64 KiB of answers are unread', async () => {

@@ -1,5 +1,5 @@
 /** Frames after RFC 6455, as bytes, and the bad ones among them. */
-import { type Backend, anyBackend, type Session } from '@hermod/testkit'
+import { anyBackend, type Backend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import {
@@ -145,6 +145,35 @@ describe('frames of clients', () => {
     expect(await raw.answer()).toMatchObject({ id: 1, code: 200 })
   })
 
+  /** Writes bytes in parts that the server reads one by one. */
+  async function writeParts(raw: RawGateway, bytes: Buffer, length: number): Promise<void> {
+    for (let at = 0; at < bytes.length && !raw.isClosed; at += length) {
+      raw.write(bytes.subarray(at, at + length))
+      for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+    }
+  }
+
+  it('of 1 MiB in reads of 1,400 bytes are read', async () => {
+    using raw = await opened()
+    const data = { user_ids: [], unknown: 'x'.repeat(1_040_000) }
+    const frame = JSON.stringify({ id: 1, op: 'user.profile.batch', data })
+    await writeParts(raw, clientFrame(text, frame), 1_400)
+    expect((await raw.answer()).id).toBe(1)
+  })
+
+  it('of more than 64 reads or fragments of less than 256 bytes on average end with 4004', async () => {
+    using inReads = await opened()
+    const frame = clientFrame(text, '{'.padEnd(400))
+    await writeParts(inReads, frame, 1)
+    expect(await inReads.closeCode()).toBe(4004)
+    const fragment = clientFrame(continuation, 'x'.repeat(100), { fin: false })
+    const fragments = [clientFrame(text, '{', { fin: false }), ...Array(80).fill(fragment)]
+    expect(await closeAfter(Buffer.concat(fragments))).toBe(4004)
+    using unopened = await RawGateway.upgraded(server.url)
+    await writeParts(unopened, frame, 1)
+    expect(await unopened.closeCode()).toBe(4004)
+  })
+
   it('in fragments are read, with pings between them and UTF-8 over their borders', async () => {
     using raw = await opened()
     const bytes = Buffer.from('{"id":"\u00e9\u{1f600}","op":"user.device.list"}')
@@ -209,20 +238,66 @@ describe('frames of clients', () => {
   })
 
   it('that hold no JSON object end with 4507', async () => {
-    for (const frame of ['', 'x', '{', '[]', '7', '"text"', 'null', `${'['.repeat(65)}`])
+    const frames = ['', 'x', '[]', '7', '"text"', 'null', '['.repeat(65), '{', '{x}', '{} {}']
+    for (const frame of [...frames, '{"id":x}', '{"id":1,"op":"user.device.list"'])
       expect([frame, await closeAfter(clientFrame(text, frame))]).toEqual([frame, 4507])
     expect(await closeAfter(clientFrame(binary, '{}'))).toBe(4507)
-    const deep = `{"id":1,"op":"user.device.list","data":${'['.repeat(64)}${']'.repeat(64)}}`
-    expect(await closeAfter(clientFrame(text, deep))).toBe(4507)
   })
 
-  it('with an id that is no integer or short text, or without one, end with 4507', async () => {
-    for (const id of ['1.5', 'true', '{}', '[]', `"${'x'.repeat(65)}"`, '1e400'])
-      expect([
-        id,
-        await closeAfter(clientFrame(text, `{"id":${id},"op":"user.device.list"}`)),
-      ]).toEqual([id, 4507])
-    expect(await closeAfter(clientFrame(text, '{"op":"user.device.list"}'))).toBe(4507)
+  const list = 'user.device.list'
+  const deep = `${'['.repeat(64)}${']'.repeat(64)}`
+  const digits = '1'.repeat(65)
+  const tooDeep = 'the frame must be nested at most 64 levels deep'
+  const tooLong = 'the frame must have numbers of at most 64 characters'
+  const tooMany = 'the frame must have at most 20000 members and entries'
+  const badId = 'id must be an integer or a text of at most 64 characters'
+  it.each([
+    ['that are too deep', `{"id":1,"op":"${list}","data":${deep}}`, 1, tooDeep],
+    [
+      'with a number of 65 digits',
+      `{"data":{"x":${digits}},"id":"a","op":"${list}"}`,
+      'a',
+      tooLong,
+    ],
+    [
+      'with more than 20,000 members',
+      `{"id":1,"op":"message.send","data":{"x":[${'0,'.repeat(20_000)}0]}}`,
+      1,
+      tooMany,
+    ],
+    ['with a user_id of 65 digits', `{"id":1,"op":"${list}","user_id":${digits}}`, 1, tooLong],
+    [
+      'whose data is no JSON',
+      `{"id":1,"op":"${list}","data":{x}}`,
+      1,
+      'the frame must be valid JSON',
+    ],
+    ['without an id that are too deep', `{"x":${deep}}`, null, tooDeep],
+    ['with an id of 65 characters', `{"id":"${'x'.repeat(65)}","op":"${list}"}`, null, badId],
+    ['with an id of 1,000 characters', `{"id":"${'x'.repeat(1_000)}","op":"${list}"}`, null, badId],
+    ['with an id of 65 digits', `{"id":${digits},"op":"${list}"}`, null, tooLong],
+    ['with an id that is a fraction', `{"id":1.5,"op":"${list}"}`, null, badId],
+    ['with an id that is an object', `{"id":{},"op":"${list}"}`, null, badId],
+    ['with a call and no id', `{"op":"${list}"}`, null, badId],
+  ])('%s are answered with 10002', async (_, frame, id, violation) => {
+    using raw = await opened()
+    raw.frame(text, frame)
+    expect(await raw.answer()).toMatchObject({
+      id,
+      code: answerCode.invalid_parameter,
+      message: `invalid request parameter: ${violation}`,
+    })
+    raw.call(2, list)
+    expect(await raw.answer()).toMatchObject({ id: 2, code: 200 })
+  })
+
+  it('with escaped names and a name twice are read as JSON', async () => {
+    using raw = await opened()
+    raw.frame(
+      text,
+      `{"x":{"id":9,"op":"}"},"id":1,"\\u0069d":"a\\"b", "data" : {"id":8} ,"op":"none","op": "${list}" } `,
+    )
+    expect(await raw.answer()).toMatchObject({ id: 'a"b', code: 200 })
   })
 
   it('of the longest operation are read, and a body beyond its limit is answered', async () => {

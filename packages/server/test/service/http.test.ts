@@ -456,6 +456,17 @@ describe('a request body', () => {
     )
   })
 
+  it('body: at most 20,000 members and entries, also in unknown fields', async () => {
+    const { api } = await server.api.newSession()
+    const violationsOf = async (entries: number) => {
+      const rawBody = Buffer.from(`{"unknown":[0${',0'.repeat(entries - 1)}]}`)
+      return (await api.call('POST', '/message/send', { rawBody })).envelope.message
+    }
+    const tooMany = 'the body must have at most 20000 members and entries'
+    expect(await violationsOf(19_999)).toContain('targets is required')
+    expect(await violationsOf(20_000)).toBe(`invalid request parameter: ${tooMany}`)
+  })
+
   it('body: numbers have at most 64 characters; longer than 64 bits is an error of the field', async () => {
     const answer = await register(`{"unknown":${'9'.repeat(65)}}`)
     expect(answer.envelope.message).toBe(

@@ -88,6 +88,20 @@ export const defaultLimits = {
   HERMOD_LOGIN_ADDRESS_FAILURES: undefined,
 }
 
+/** Messages of 1 MB of JSON, nearly all in an unknown field, that take long to parse. */
+export function costlyMessages(): string[] {
+  const size = 1_000_000
+  const values = [
+    `[9007199254740993${',1'.repeat(size / 2)}]`,
+    `{"x":9007199254740993${Array.from({ length: 80_000 }, (_, key) => `,"${key}a":0`).join('')}}`,
+    `[${'9007199254740993,'.repeat(size / 17)}1]`,
+    `[9007199254740993${`,${'['.repeat(3_000)}${']'.repeat(3_000)}`.repeat(size / 6_001)}]`,
+  ]
+  return values.map(
+    (value) => `{"content":"x","content_type":0,"type":1,"targets":[1],"unknown":${value}}`,
+  )
+}
+
 /** New users who are logged in, ten at a time: only so many may log in at once from one address. */
 export async function sessionsOf({ api }: Pick<ServerProcess, 'api'>, count: number) {
   const sessions: Session[] = []
@@ -139,6 +153,8 @@ interface AttackingConnection {
   /** What follows, for the body of a request; default nothing. */
   readonly fillerBytes?: number
   readonly last?: string
+  /** Bytes that follow one by one, in writes of their own; default none. */
+  readonly singleBytes?: number
   /** Whether it takes what is answered; default false. */
   readonly reads?: boolean
 }
@@ -150,7 +166,7 @@ export class AttackingProcess implements AsyncDisposable {
 
   constructor(url: string, connections: readonly AttackingConnection[]) {
     const { hostname: host, port } = new URL(url)
-    const defaults = { times: 1, fillerBytes: 0, last: '', reads: false }
+    const defaults = { times: 1, fillerBytes: 0, last: '', singleBytes: 0, reads: false }
     const path = join(this.#folder.path, 'attack.json')
     const all = connections.map((connection) => ({ ...defaults, ...connection }))
     const attack = { host, port: Number(port), localAddress: attackersAddress, connections: all }

@@ -5,13 +5,14 @@ import {
   type Operation,
   operationsById,
 } from '@hermod/protocol'
+import { retainedBytes } from '../../lib/system/retained-bytes.js'
 import type { Call, Credentials } from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { invalid } from '../../pipeline/parameters.js'
-import { failureText, successText } from '../frames/answers.js'
-import type { ReceivedCall } from '../frames/client-frame.js'
 import type { Connection } from '../connection.js'
-import { callsInProgress, maxNameLength, waitingCalls } from '../limits.js'
+import { failureText, successText } from '../frames/answers.js'
+import { dataOf, type ReceivedCall } from '../frames/client-frame.js'
+import { callsInProgress, maxNameLength, refusedPauseMs, waitingCalls } from '../limits.js'
 import { PendingCalls, type ReadyCall } from './pending-calls.js'
 
 export interface CallRunnerOptions {
@@ -19,8 +20,8 @@ export interface CallRunnerOptions {
   nextRequestId(): string
   /** The most bytes of all frames whose calls are waiting. */
   readonly maxWaitingBytes: number
-  /** Reads nothing more of the connection for a moment. */
-  throttle(connection: Connection): void
+  /** Reads nothing more of the connection for a time. */
+  throttle(connection: Connection, ms: number): void
 }
 
 /** Bytes of a frame around the data. */
@@ -38,7 +39,7 @@ export class CallRunner {
   receive(connection: Connection, frame: ReceivedCall): void {
     const found = this.#find(frame)
     if (found instanceof AppError) {
-      connection.receivedIdle(frame.bytes)
+      connection.countIdle(frame.bytes.length)
       connection.fail(frame.id, found)
       return
     }
@@ -48,13 +49,13 @@ export class CallRunner {
     if (calls.waiting.length === 0 && this.#mayBegin(connection)) this.#run(connection, call)
     else if (this.#mayWait(calls, frame)) {
       calls.waiting.push(call)
-      this.#waitingBytes += frame.bytes
+      this.#waitingBytes += retainedBytes(frame.bytes)
     } else {
       const detail = `${callsInProgress} calls are in progress, and ${calls.waiting.length} wait`
       const error = new AppError('too_many_requests', detail, { retryAfterSeconds: 1 })
       connection.fail(frame.id, error)
-      connection.countRefused(frame.bytes)
-      if (!connection.isClosing) this.options.throttle(connection)
+      connection.countRefused(frame.bytes.length)
+      if (!connection.isClosing) this.options.throttle(connection, 0)
     }
   }
 
@@ -64,7 +65,7 @@ export class CallRunner {
     if (calls === null) return
     while (calls.waiting.length > 0 && this.#mayBegin(connection)) {
       const call = calls.waiting.shift() as ReadyCall
-      this.#waitingBytes -= call.frame.bytes
+      this.#waitingBytes -= retainedBytes(call.frame.bytes)
       this.#run(connection, call)
     }
     if (calls.running === 0 && calls.waiting.length === 0) connection.calls = null
@@ -75,7 +76,7 @@ export class CallRunner {
     connection.calls?.end()
     const error = new AppError('unavailable', 'the connection closes')
     for (const { frame } of connection.calls?.waiting.splice(0) ?? []) {
-      this.#waitingBytes -= frame.bytes
+      this.#waitingBytes -= retainedBytes(frame.bytes)
       connection.answer(failureText(frame.id, error))
     }
   }
@@ -87,7 +88,7 @@ export class CallRunner {
     if (!operation) return new AppError('operation_unknown', op)
     if (operation.socket === false) return new AppError('http_needed', op)
     const limit = this.#bodyLimit(operation)
-    return bytes > limit + envelopeBytes
+    return bytes.length > limit + envelopeBytes
       ? new AppError('body_too_large', `at most ${limit} bytes`)
       : operation
   }
@@ -106,7 +107,8 @@ export class CallRunner {
 
   #mayWait({ waiting }: PendingCalls, { bytes }: ReceivedCall): boolean {
     return (
-      waiting.length < waitingCalls && this.#waitingBytes + bytes <= this.options.maxWaitingBytes
+      waiting.length < waitingCalls &&
+      this.#waitingBytes + retainedBytes(bytes) <= this.options.maxWaitingBytes
     )
   }
 
@@ -121,6 +123,8 @@ export class CallRunner {
       else {
         connection.answer(failureText(frame.id, reply.error))
         noteRefusal(connection, reply.error)
+        if (isLimit(reply.error) && !connection.isClosing)
+          this.options.throttle(connection, refusedPauseMs)
       }
       this.resume(connection)
     })
@@ -137,7 +141,7 @@ export class CallRunner {
       userAgent,
       query: noQuery,
       body(arrived) {
-        arrived(frame.bytes)
+        arrived(frame.bytes.length)
         const data = dataOf(frame)
         return isWholeBody(body) ? data[body.whole] : data
       },
@@ -146,13 +150,6 @@ export class CallRunner {
       ...(gone === undefined ? {} : { gone }),
     }
   }
-}
-
-/** @throws AppError invalid_parameter */
-export function dataOf({ data }: Pick<ReceivedCall, 'data'>): Readonly<Record<string, unknown>> {
-  if (data === undefined || data === null) return {}
-  if (typeof data !== 'object' || Array.isArray(data)) throw invalid(['data must be an object'])
-  return data as Record<string, unknown>
 }
 
 /** Members next to data are the headers of these names. A session of an Admin token acts for its user by default. */
@@ -169,6 +166,11 @@ function callCredentials({ credentials }: Connection, frame: ReceivedCall): Cred
 export function headerText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   return typeof value === 'object' ? 'object' : String(value)
+}
+
+/** Reports whether the caller has called too much. */
+function isLimit({ errorName }: AppError): boolean {
+  return errorName === 'too_many_requests' || errorName === 'address_limited'
 }
 
 /** Credentials that are refused once stay refused. */

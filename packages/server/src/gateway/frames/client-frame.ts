@@ -1,69 +1,98 @@
-import { JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
+import type { AppError } from '@hermod/protocol'
+import { findMembers, JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
+import { compacted } from '../../lib/system/retained-bytes.js'
+import { parseArrived } from '../../pipeline/arrived-json.js'
+import { invalid } from '../../pipeline/parameters.js'
 import { maxNameLength } from '../limits.js'
 
-/** A frame of a client that asks for an answer. */
+/** A frame of a client that asks for an answer. Its data is not parsed. */
 export interface ReceivedCall {
   readonly kind: 'call'
   /** The id as JSON text, echoed in the answer. */
   readonly id: string
   readonly op: unknown
-  readonly data: unknown
   readonly userId: unknown
   readonly groupId: unknown
-  /** The size of the frame. */
-  readonly bytes: number
+  /** The whole frame. */
+  readonly bytes: Buffer
 }
 
 export type ClientFrame =
   | ReceivedCall
   /** A frame that asks for nothing, such as `{}`. */
   | { readonly kind: 'idle' }
+  /** A frame that is answered with the error, and runs no call. */
+  | { readonly kind: 'refused'; readonly id: string; readonly error: AppError }
   /** A frame that breaks the protocol; the connection is closed. */
   | { readonly kind: 'bad'; readonly reason: string }
 
 const idle: ClientFrame = { kind: 'idle' }
+const noObject = bad('a frame is one JSON object')
+const memberNames = new Set(['id', 'op', 'user_id', 'group_id'])
+/** The id of the answer to a frame whose own cannot be read. */
+const unknownId = 'null'
+/** The longest form of a name: each character as an escape sequence, and the quotes. */
+const maxNameText = 6 * maxNameLength + 2
 
-/** Reads a frame; a text frame is valid UTF-8. */
+/** Reads the members of a frame that are needed before its parsing is paid; a text frame is valid UTF-8. */
 export function readFrame(bytes: Buffer, isBinary: boolean): ClientFrame {
   if (isBinary) return bad('frames are text')
-  const value = parse(bytes.toString())
-  if (typeof value === 'string') return bad(value)
-  const { id, op, data, user_id: userId, group_id: groupId } = value
-  if (id === undefined || id === null)
-    return op === undefined || op === null ? idle : bad('a call needs an id')
-  if (!isId(id))
-    return bad(`id must be an integer or a text of at most ${maxNameLength} characters`)
-  return {
-    kind: 'call',
-    id: stringifyJson(id),
-    op,
-    data,
-    userId,
-    groupId,
-    bytes: bytes.length,
+  const text = bytes.toString()
+  const members = findMembers(text, memberNames)
+  if (members === null) return noObject
+  let id = unknownId
+  try {
+    const given = shortValue(members.get('id'))
+    if (isId(given)) id = stringifyJson(given)
+    const op = shortValue(members.get('op'))
+    if (isAbsent(given) && isAbsent(op)) {
+      // Frames without a call are few on a connection, and tell nothing else.
+      parseJson(text)
+      return idle
+    }
+    if (id === unknownId)
+      return refused(id, `id must be an integer or a text of at most ${maxNameLength} characters`)
+    return {
+      kind: 'call',
+      id,
+      op,
+      userId: shortValue(members.get('user_id')),
+      groupId: shortValue(members.get('group_id')),
+      bytes: compacted(bytes),
+    }
+  } catch (error) {
+    return error instanceof JsonLimitError ? refused(id, `the frame ${error.message}`) : noObject
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
+/**
+ * Parses the data of a call.
+ * @throws AppError invalid_parameter
+ */
+export function dataOf({ bytes }: Pick<ReceivedCall, 'bytes'>): Readonly<Record<string, unknown>> {
+  const { data } = parseArrived(bytes.toString(), 'the frame') as { readonly data?: unknown }
+  if (isAbsent(data)) return {}
+  if (typeof data !== 'object' || Array.isArray(data)) throw invalid(['data must be an object'])
+  return data as Record<string, unknown>
+}
 
-/** @returns the fault as text when the frame holds no object */
-function parse(text: string): Members | string {
-  try {
-    const value = parseJson(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Members)
-      : 'a frame is one JSON object'
-  } catch (error) {
-    return error instanceof JsonLimitError
-      ? `a frame ${error.message}`
-      : 'a frame is one JSON object'
-  }
+/** Returns the value of a member, or its text when that is too long for any valid value. @throws SyntaxError; JsonLimitError */
+function shortValue(text: string | undefined): unknown {
+  return text === undefined || text.length > maxNameText ? text : parseJson(text)
 }
 
 function isId(id: unknown): boolean {
   if (typeof id === 'bigint') return true
   if (typeof id === 'number') return Number.isSafeInteger(id)
   return typeof id === 'string' && id.length <= maxNameLength
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
+function refused(id: string, violation: string): ClientFrame {
+  return { kind: 'refused', id, error: invalid([violation]) }
 }
 
 function bad(reason: string): ClientFrame {

@@ -1,6 +1,6 @@
 /** The values in request bodies. */
 import { isUtf8 } from 'node:buffer'
-import { JsonLimitError, parseJson } from '../../lib/json.js'
+import { parseArrived } from '../../pipeline/arrived-json.js'
 import { isRecord } from '../../pipeline/decode.js'
 import { invalid } from '../../pipeline/parameters.js'
 
@@ -19,13 +19,7 @@ export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unk
   if (bytes.length === 0) return undefined
   if (contentType !== undefined && !isJsonType(contentType))
     throw invalid(['content-type must be application/json'])
-  const text = decodeText(bytes, contentEncoding)
-  try {
-    return parseBody(text)
-  } catch (error) {
-    const problem = error instanceof JsonLimitError ? error.message : 'must be valid JSON'
-    throw invalid([`the body ${problem}`])
-  }
+  return parseBody(decodeText(bytes, contentEncoding))
 }
 
 /**
@@ -75,5 +69,5 @@ function decodeText(bytes: Buffer, contentEncoding = 'identity'): string {
 }
 
 function parseBody(text: string): unknown {
-  return parseJson(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text)
+  return parseArrived(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text, 'the body')
 }

@@ -98,6 +98,10 @@ export class RawGateway implements Disposable {
     return raw
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   write(bytes: string | Uint8Array): void {
     this.#socket.write(bytes)
   }

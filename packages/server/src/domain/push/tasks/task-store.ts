@@ -6,7 +6,7 @@ import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
-import { parseJson, stringifyJson } from '../../../lib/json.js'
+import { parseOwnJson, stringifyJson } from '../../../lib/json.js'
 import type { TaskContent } from '../content/task-content.js'
 import { firstBatchId } from './push-jobs.js'
 import { endOfAudience, type StoredPushTask, type TaskKey, type TaskTimes } from './task-model.js'
@@ -316,7 +316,7 @@ function toTask(row: Selectable<PushTasksTable>): StoredPushTask {
     taskId: row.task_id,
     msgId: row.msg_id,
     requestId: row.request_id,
-    content: parseJson(row.content) as TaskContent,
+    content: parseOwnJson(row.content) as TaskContent,
     state: row.state,
     page: row.page,
     pageBatchId: row.page_batch_id,

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { UnfinishedFrame } from './unfinished-frame.js'
+
+/** The bytes of a masked frame. @param form the bytes of its length */
+function frame(opcode: number, length: number, { fin = true, form = 0 } = {}): Buffer {
+  const size = form || (length < 126 ? 1 : length < 65_536 ? 2 : 8)
+  const head = Buffer.alloc(2 + (size === 1 ? 0 : size))
+  head[0] = (fin ? 0x80 : 0) | opcode
+  head[1] = 0x80 | (size === 1 ? length : size === 2 ? 126 : 127)
+  if (size === 2) head.writeUInt16BE(length, 2)
+  if (size === 8) head.writeBigUInt64BE(BigInt(length), 2)
+  // A payload that looks like headers.
+  return Buffer.concat([head, Buffer.alloc(4 + length, 0x81)])
+}
+
+const [text, continuation, ping] = [1, 0, 9]
+
+describe('an unfinished frame', () => {
+  it('is noticed at every cut of frames, fragments and control frames', () => {
+    const begun = frame(text, 5, { fin: false })
+    const stream = [
+      frame(text, 0),
+      frame(text, 200),
+      frame(ping, 3),
+      frame(text, 70_000),
+      frame(text, 4, { form: 8 }),
+      Buffer.concat([begun, frame(ping, 2), frame(continuation, 0, { fin: false })]),
+      frame(continuation, 9),
+    ]
+    // The fragments of the sixth part end with the seventh.
+    const ends = stream.map((_, at) => Buffer.concat(stream.slice(0, at + 1)).length)
+    const borders = new Set(ends.filter((_, at) => at !== 5))
+    const bytes = Buffer.concat(stream)
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 300 })), fc.nat(70_500), (sizes, jump) => {
+        const unfinished = new UnfinishedFrame()
+        let at = 0
+        for (const size of [...sizes, jump + 1, ...sizes, bytes.length]) {
+          if (at === bytes.length) break
+          const chunk = bytes.subarray(at, at + size)
+          at += chunk.length
+          expect(unfinished.add(chunk)).toBe(!borders.has(at))
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('counts the memory of its reads, and 300 bytes for each read and fragment', () => {
+    const unfinished = new UnfinishedFrame()
+    const bytes = frame(text, 1_000)
+    const read = Buffer.allocUnsafeSlow(65_536)
+    bytes.copy(read)
+    expect(unfinished.add(read.subarray(0, 10))).toBe(true)
+    expect(unfinished).toMatchObject({ bytes: 10, parts: 2, retained: 65_536 + 600 })
+    for (let count = 0; count < 5; count++) unfinished.add(Buffer.allocUnsafeSlow(1))
+    expect(unfinished).toMatchObject({ bytes: 15, parts: 7, retained: 65_536 + 600 + 5 * 301 })
+  })
+
+  it('begins anew in the chunk in which another one ends', () => {
+    const unfinished = new UnfinishedFrame()
+    unfinished.add(frame(text, 70_000).subarray(0, 70_000))
+    expect(unfinished.steps).toBe(1)
+    const rest = Buffer.concat([
+      frame(text, 70_000).subarray(70_000),
+      frame(text, 9).subarray(0, 3),
+    ])
+    expect(unfinished.add(rest)).toBe(true)
+    expect(unfinished).toMatchObject({ bytes: 3, parts: 2, steps: 2 })
+  })
+})
