@@ -124,11 +124,11 @@ function toSyncPage(page: SyncResult, userId: Int64): SyncPage {
 }
 
 function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
-  const { conversation, group } = head
+  const { log, group } = head
   const { kind } = content
   return {
-    log: toEventConversation(conversation),
-    kind: logKind(conversation),
+    log: toEventConversation(log),
+    kind: logKind(log),
     change: lastChange(head),
     seq: head.seq,
     unread: head.unread,
@@ -148,11 +148,9 @@ function toLogHead({ head, content }: FilledHead, userId: Int64): LogHead {
     }),
     ...(kind === 'changes' && { from: content.from }),
     changes:
-      kind === 'changes'
-        ? content.changes.map((each) => toLogChange(conversation, each, userId))
-        : [],
+      kind === 'changes' ? content.changes.map((each) => toLogChange(log, each, userId)) : [],
     ...(kind === 'messages' && {
-      messages: content.messages.map((each) => toMessage(conversation, each, userId)),
+      messages: content.messages.map((each) => toMessage(log, each, userId)),
     }),
   }
 }

@@ -3,6 +3,7 @@ import type { AppService } from '../../domain/apps/app-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { BroadcastSenders } from '../../domain/messaging/conversations/broadcast-senders.js'
 import { ConversationFinder } from '../../domain/messaging/conversations/conversation-finder.js'
+import { ReadRights } from '../../domain/messaging/conversations/readable-log.js'
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
@@ -80,7 +81,7 @@ export function createMessaging(
   })
   const finder = new ConversationFinder({
     kinds: stores.peerKinds,
-    groupCache,
+    rights: new ReadRights(stores.members),
     broadcastSenders,
   })
   const writer = new MessageWriter({
@@ -228,6 +229,7 @@ export function createMessaging(
     sync: new SyncService({
       database,
       store: stores.sync,
+      finder,
       heads: stores.heads,
       contents: new HeadContents({ database, changes, messageLog: stores.history }),
       walk: new SyncWalk({

@@ -5,11 +5,10 @@ import { createCaches } from '../../../dist/context/caches.js'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
-import { GroupCache } from '../../../dist/domain/groups/core/group-cache.js'
-import { GroupStore } from '../../../dist/domain/groups/core/group-store.js'
 import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
 import { ConversationFinder } from '../../../dist/domain/messaging/conversations/conversation-finder.js'
 import { PeerKinds } from '../../../dist/domain/messaging/conversations/peer-kinds.js'
+import { ReadRights } from '../../../dist/domain/messaging/conversations/readable-log.js'
 import { broadcastStream } from '../../../dist/domain/messaging/model/conversation-model.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
@@ -61,16 +60,9 @@ export class ChangeReader implements AsyncDisposable {
     this.database = database
     const messageLog = new HistoryStore(database)
     const caches = createCaches({ database, bus: new MemoryBus() })
-    const groupCache = new GroupCache({
-      database,
-      groups: new GroupStore(database, caches.groups),
-      members: new MemberStore(database, caches.members),
-      groupCache: caches.groups,
-      memberCache: caches.members,
-    })
     const finder = new ConversationFinder({
       kinds: new PeerKinds(database),
-      groupCache,
+      rights: new ReadRights(new MemberStore(database, caches.members)),
       // Changes of broadcasts are read by the sender's ID.
       broadcastSenders: undefined as never,
     })

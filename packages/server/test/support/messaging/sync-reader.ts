@@ -5,9 +5,11 @@ import { createCaches } from '../../../dist/context/caches.js'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { MemberStore } from '../../../dist/domain/groups/membership/member-store.js'
 import { BroadcastSenders } from '../../../dist/domain/messaging/conversations/broadcast-senders.js'
 import { ConversationListStore } from '../../../dist/domain/messaging/conversations/conversation-list-store.js'
 import { ConversationStore } from '../../../dist/domain/messaging/conversations/conversation-store.js'
+import { ReadRights } from '../../../dist/domain/messaging/conversations/readable-log.js'
 import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
@@ -47,11 +49,14 @@ export class SyncReader implements AsyncDisposable {
       database,
       store: new ChangeStore(database),
       messageLog,
+      // Heads are read without it.
       finder: undefined as never,
     })
+    const caches = createCaches({ database, bus: new MemoryBus() })
     this.#service = new SyncService({
       database,
       store: new SyncStore(database),
+      finder: new ReadRights(new MemberStore(database, caches.members)),
       heads: new HeadStore(database),
       contents: new HeadContents({ database, changes, messageLog }),
       walk: new SyncWalk({
@@ -65,7 +70,7 @@ export class SyncReader implements AsyncDisposable {
       broadcastSenders: new BroadcastSenders({
         database,
         store: new ConversationStore(database),
-        cache: createCaches({ database, bus: new MemoryBus() }).broadcastSenders,
+        cache: caches.broadcastSenders,
       }),
     })
   }

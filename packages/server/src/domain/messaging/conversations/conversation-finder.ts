@@ -1,26 +1,24 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
-import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
-  broadcastStream,
   type Conversation,
   directConversation,
   groupConversation,
   isBroadcastStream,
-  partiesOf,
   peerOf,
 } from '../model/conversation-model.js'
 import type { BroadcastSenders } from './broadcast-senders.js'
 import type { PeerKind, PeerKinds } from './peer-kinds.js'
+import type { ReadableLog, ReadRights } from './readable-log.js'
 
 export interface ConversationFinderOptions {
   readonly kinds: PeerKinds
-  readonly groupCache: GroupCache
+  readonly rights: ReadRights
   readonly broadcastSenders: BroadcastSenders
 }
 
-/** Finds the conversation of a user that the ID of another user or of a group names. */
+/** Finds the conversations that users name, and checks that they may read them. */
 export class ConversationFinder {
   constructor(private readonly options: ConversationFinderOptions) {}
 
@@ -47,6 +45,44 @@ export class ConversationFinder {
     return conversation
   }
 
+  /** @throws AppError conversation_not_found when the ID was never given, or the reader is no member of the group */
+  async getReadable(db: Queryable, reader: UserKey, peerId: Int64): Promise<ReadableLog> {
+    const log = await this.findReadable(db, reader, await this.get(db, reader, peerId))
+    if (!log) throw new AppError('conversation_not_found')
+    return log
+  }
+
+  /** @returns null for logs that the user may not read, in the order of the logs */
+  async check(
+    db: Queryable,
+    user: UserKey,
+    logs: readonly Conversation[],
+  ): Promise<(ReadableLog | null)[]> {
+    return this.options.rights.check(db, user, logs)
+  }
+
+  /** @returns null when the user may not read the log */
+  async findReadable(db: Queryable, user: UserKey, log: Conversation): Promise<ReadableLog | null> {
+    const [readable] = await this.check(db, user, [log])
+    return readable ?? null
+  }
+
+  /** @throws AppError member_required for a group that the user is no member of; else conversation_not_found when the user is no party */
+  async requireReader(db: Queryable, user: UserKey, log: Conversation): Promise<ReadableLog> {
+    const readable = await this.findReadable(db, user, log)
+    if (readable) return readable
+    const isOfGroup = log.isGroup && (await this.kindOf(db, log.appId, log.lowId)) === 'group'
+    throw new AppError(isOfGroup ? 'member_required' : 'conversation_not_found')
+  }
+
+  /** @throws AppError conversation_not_found when the ID of the other party is none of a user */
+  async requirePeer(db: Queryable, log: ReadableLog): Promise<void> {
+    if (log.isGroup) return
+    const peerId = isBroadcastStream(log) ? log.highId : peerOf(log, log.userId)
+    if ((await this.kindOf(db, log.appId, peerId)) !== 'user')
+      throw new AppError('conversation_not_found')
+  }
+
   /**
    * Finds the broadcasts that the other party of a conversation has sent.
    * @param about.mustLook true where the cache of senders must not decide
@@ -54,44 +90,18 @@ export class ConversationFinder {
    * @returns null when there are none
    */
   async findStream(
-    { appId, isGroup, ...pair }: Conversation,
-    userId: Int64,
+    log: ReadableLog,
     about: { readonly mustLook?: boolean; readonly isLikely?: boolean } = {},
-  ): Promise<Conversation | null> {
-    if (isGroup) return null
-    const senderId = peerOf(pair, userId)
-    const senders = await this.options.broadcastSenders.find(appId)
+  ): Promise<ReadableLog | null> {
+    if (log.isGroup) return null
+    const senderId = peerOf(log, log.userId)
+    const senders = await this.options.broadcastSenders.find(log.appId)
     const mayExist = senders.has(senderId) || about.mustLook || (about.isLikely && senders.size > 0)
-    return mayExist ? broadcastStream(appId, senderId) : null
+    return mayExist ? this.streamOf(log, senderId) : null
   }
 
-  /** @throws AppError member_required */
-  async requireMember(reader: UserKey, groupId: Int64): Promise<void> {
-    if (!(await this.#isMember(reader, groupId))) throw new AppError('member_required')
-  }
-
-  /**
-   * @throws AppError conversation_not_found when the user is no party of the log, or there is no such user or group; member_required for
-   *   a group that the user is no member of
-   */
-  async requireReader(db: Queryable, reader: UserKey, log: Conversation): Promise<void> {
-    const { isGroup, lowId, highId } = log
-    const [party] = partiesOf(log, reader.userId)
-    if (!isGroup && !isBroadcastStream(log) && party === undefined)
-      throw new AppError('conversation_not_found')
-    const peerId = isGroup || party === 'second' ? lowId : highId
-    const kind = await this.kindOf(db, reader.appId, peerId)
-    if (kind !== (isGroup ? 'group' : 'user')) throw new AppError('conversation_not_found')
-    if (isGroup) await this.requireMember(reader, lowId)
-  }
-
-  /** @throws AppError conversation_not_found for a group that the user is no member of */
-  async requireParty({ appId, isGroup, lowId }: Conversation, userId: Int64): Promise<void> {
-    if (isGroup && !(await this.#isMember({ appId, userId }, lowId)))
-      throw new AppError('conversation_not_found')
-  }
-
-  async #isMember({ appId, userId }: UserKey, groupId: Int64): Promise<boolean> {
-    return (await this.options.groupCache.findMember({ appId, groupId }, userId)) !== null
+  /** The broadcasts of a sender, which all users of the app may read. */
+  streamOf(user: UserKey, senderId: Int64): ReadableLog {
+    return this.options.rights.streamOf(user, senderId)
   }
 }

@@ -3,7 +3,12 @@ import type { Int64 } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
 import { epochMs, idsPerMs } from '../../../lib/ids/ids.js'
-import { type ConversationKey, type Party, partyColumn } from '../model/conversation-model.js'
+import {
+  broadcastUserId,
+  type ConversationKey,
+  type Party,
+  partyColumn,
+} from '../model/conversation-model.js'
 import type { StoredMessage } from '../model/message-model.js'
 import type { HiddenPosition, ReceiptPosition } from '../model/reader-positions.js'
 
@@ -17,6 +22,15 @@ export const ofConversation = (table: string) =>
   sql.raw<boolean>(
     `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
   )
+
+/** Condition that a user is a party of the direct conversation of a row. @param table the alias of the row */
+export const isParty = (table: string, userId: Int64) =>
+  sql<boolean>`(${sql.ref(`${table}.low_id`)} = ${userId} or ${sql.ref(`${table}.high_id`)} = ${userId})`
+
+/** Condition that a user may read the log of a row: as a party, as a member of the group, or because it holds broadcasts. @param table the alias of the row */
+export const isReader = (table: string, userId: Int64) =>
+  sql<boolean>`(${sql.ref(`${table}.low_id`)} = ${broadcastUserId} or ${isParty(table, userId)} or exists (select 1 from group_members as reader
+    where reader.app_id = ${sql.ref(`${table}.app_id`)} and reader.group_id = ${sql.ref(`${table}.low_id`)} and reader.user_id = ${userId}))`
 
 /** The time of a message. Rows of versions that stored none have it in their IDs (rule E3). @param table the alias of the row */
 export const sentAtOf = (table: string) =>

@@ -16,7 +16,8 @@ import {
   partyColumn,
 } from '../model/conversation-model.js'
 import type { ReaderPositions, ReceiptPosition } from '../model/reader-positions.js'
-import { isConversation, joinedConversations, ofConversation } from './conversation-sql.js'
+import { isConversation, isParty, joinedConversations, ofConversation } from './conversation-sql.js'
+import type { ReadableLog } from './readable-log.js'
 
 type PartyRow = { readonly [Name in 'seq' | `${'low' | 'high'}_${ReceiptPosition}`]: number }
 
@@ -36,13 +37,21 @@ export class ConversationStore {
   readonly #broadcastSenders
 
   constructor(database: Database) {
-    this.#positions = database.prepared<ConversationKey, PartyRow>((db, param) =>
-      db
-        .selectFrom('conversations')
-        .select(['seq', 'low_read_seq', 'high_read_seq', 'low_delivered_seq', 'high_delivered_seq'])
-        .where('app_id', '=', param('appId'))
-        .where('low_id', '=', param('lowId'))
-        .where('high_id', '=', param('highId')),
+    this.#positions = database.prepared<ConversationKey & { userId: Int64 }, PartyRow>(
+      (db, param) =>
+        db
+          .selectFrom('conversations')
+          .select([
+            'seq',
+            'low_read_seq',
+            'high_read_seq',
+            'low_delivered_seq',
+            'high_delivered_seq',
+          ])
+          .where('app_id', '=', param('appId'))
+          .where('low_id', '=', param('lowId'))
+          .where('high_id', '=', param('highId'))
+          .where(isParty('conversations', param('userId'))),
     )
     this.#broadcastSenders = database.prepared<{ appId: string }, { senderId: Int64 }>(
       (db, param) =>
@@ -57,10 +66,10 @@ export class ConversationStore {
   /** Finds the positions of a party; null when there is no such conversation. */
   async findPositions(
     db: Queryable,
-    { appId, lowId, highId }: ConversationKey,
+    { appId, lowId, highId, userId }: ReadableLog,
     party: Party,
   ): Promise<ReaderPositions | null> {
-    const row = await this.#positions.first(db, { appId, lowId, highId })
+    const row = await this.#positions.first(db, { appId, lowId, highId, userId })
     if (!row) return null
     const at = {
       read_seq: row[partyColumn(party, 'read_seq')],
@@ -199,11 +208,7 @@ export class ConversationStore {
   }
 
   /** Tests whether this message or a later one of the conversation was removed. */
-  async isRemoved(
-    db: Queryable,
-    conversation: ConversationKey,
-    messageId: Int64,
-  ): Promise<boolean> {
+  async isRemoved(db: Queryable, conversation: ReadableLog, messageId: Int64): Promise<boolean> {
     const row = await db
       .selectFrom('conversations')
       .select('seq')

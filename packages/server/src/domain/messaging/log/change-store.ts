@@ -6,14 +6,13 @@ import {
   hiddenFrom,
   hiddenInGroup,
   isConversation,
+  isParty,
+  isReader,
   joinedGroups,
 } from '../conversations/conversation-sql.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from '../model/change-model.js'
-import {
-  type Conversation,
-  type ConversationKey,
-  isBroadcastStream,
-} from '../model/conversation-model.js'
+import { type ConversationKey, isBroadcastStream } from '../model/conversation-model.js'
 
 /** A recall or an edit of a message, with the end of its conversation at that time. */
 export interface NewAlteration {
@@ -60,7 +59,8 @@ export class ChangeStore {
           .select([...stateColumns, hiddenFrom(param('userId')).as('hiddenMessageId')])
           .where('c.app_id', '=', param('appId'))
           .where('c.low_id', '=', param('lowId'))
-          .where('c.high_id', '=', param('highId')),
+          .where('c.high_id', '=', param('highId'))
+          .where(isParty('c', param('userId'))),
     )
     this.#groupState = database.prepared<
       { appId: string; groupId: Int64; userId: Int64 },
@@ -80,38 +80,41 @@ export class ChangeStore {
         .select([...stateColumns, hiddenBroadcasts.as('hiddenMessageId')])
         .where('c.high_id', '=', param('senderId')),
     )
-    this.#alterations = database.preparedPage<ConversationKey & { after: number }, AlterationRow>(
-      (db, param, limit) =>
-        db
-          .selectFrom('message_changes as x')
-          .leftJoin('recalled_messages as r', (join) =>
-            join
-              .onRef('r.app_id', '=', 'x.app_id')
-              .onRef('r.low_id', '=', 'x.low_id')
-              .onRef('r.high_id', '=', 'x.high_id')
-              .onRef('r.msg_id', '=', 'x.msg_id'),
-          )
-          .select([
-            'x.change',
-            'x.alteration',
-            sql<AlterationKind>`x.kind`.as('kind'),
-            'x.msg_id as messageId',
-            sql<number>`case when exists (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
+    this.#alterations = database.preparedPage<
+      ConversationKey & { userId: Int64; after: number },
+      AlterationRow
+    >((db, param, limit) =>
+      db
+        .selectFrom('message_changes as x')
+        .leftJoin('recalled_messages as r', (join) =>
+          join
+            .onRef('r.app_id', '=', 'x.app_id')
+            .onRef('r.low_id', '=', 'x.low_id')
+            .onRef('r.high_id', '=', 'x.high_id')
+            .onRef('r.msg_id', '=', 'x.msg_id'),
+        )
+        .select([
+          'x.change',
+          'x.alteration',
+          sql<AlterationKind>`x.kind`.as('kind'),
+          'x.msg_id as messageId',
+          sql<number>`case when exists (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
               and l.high_id = x.high_id and l.msg_id = x.msg_id and l.change > x.change) then 0 else 1 end`.as(
-              'isLatest',
-            ),
-            'r.seq',
-            'r.sender_id as senderId',
-            'r.is_system as isSystem',
-            'r.recalled_by as recalledBy',
-            'r.recalled_at as recalledAt',
-          ])
-          .where('x.app_id', '=', param('appId'))
-          .where('x.low_id', '=', param('lowId'))
-          .where('x.high_id', '=', param('highId'))
-          .where('x.change', '>', param('after'))
-          .orderBy('x.change')
-          .limit(limit),
+            'isLatest',
+          ),
+          'r.seq',
+          'r.sender_id as senderId',
+          'r.is_system as isSystem',
+          'r.recalled_by as recalledBy',
+          'r.recalled_at as recalledAt',
+        ])
+        .where('x.app_id', '=', param('appId'))
+        .where('x.low_id', '=', param('lowId'))
+        .where('x.high_id', '=', param('highId'))
+        .where('x.change', '>', param('after'))
+        .where(isReader('x', param('userId')))
+        .orderBy('x.change')
+        .limit(limit),
     )
   }
 
@@ -131,19 +134,14 @@ export class ChangeStore {
   }
 
   /** @returns null when the conversation has not begun, the reader is no member, or the stream has no broadcast for the reader */
-  async findState(
-    db: Queryable,
-    conversation: Conversation,
-    userId: Int64,
-  ): Promise<ChangeState | null> {
-    const row = await this.#findRow(db, conversation, userId)
+  async findState(db: Queryable, log: ReadableLog): Promise<ChangeState | null> {
+    const row = await this.#findRow(db, log)
     return row && { ...row, hiddenMessageId: Math.max(row.hiddenMessageId, row.removedMessageId) }
   }
 
   async #findRow(
     db: Queryable,
-    { appId, lowId, highId, isGroup }: Conversation,
-    userId: Int64,
+    { appId, lowId, highId, isGroup, userId }: ReadableLog,
   ): Promise<ConversationState | null> {
     if (isBroadcastStream({ lowId }))
       return this.#broadcastState.first(db, { appId, senderId: highId, userId })
@@ -155,10 +153,10 @@ export class ChangeStore {
   /** Lists edits and recalls with numbers above `after`, by number. */
   async listAlterations(
     db: Queryable,
-    { appId, lowId, highId }: ConversationKey,
+    { appId, lowId, highId, userId }: ReadableLog,
     page: { readonly after: number; readonly limit: number },
   ): Promise<Alteration[]> {
-    const rows = await this.#alterations.all(db, { appId, lowId, highId, ...page })
+    const rows = await this.#alterations.all(db, { appId, lowId, highId, userId, ...page })
     return rows.map(({ seq, senderId, isSystem, recalledBy, recalledAt, ...row }) => ({
       ...row,
       tombstone:

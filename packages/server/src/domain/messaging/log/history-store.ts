@@ -6,12 +6,14 @@ import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadca
 import {
   hiddenFrom,
   hiddenInGroup,
+  isParty,
+  isReader,
   joinedGroups,
   storedColumns,
 } from '../conversations/conversation-sql.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import {
   broadcastUserId,
-  type Conversation,
   type ConversationKey,
   isBroadcastStream,
 } from '../model/conversation-model.js'
@@ -19,7 +21,6 @@ import type { HistoryMessage, MessageStatus } from '../model/message-model.js'
 import type { ReceiptPosition } from '../model/reader-positions.js'
 
 interface Start {
-  readonly userId: Int64
   readonly upToId: Int64
 }
 
@@ -67,6 +68,7 @@ function logOf(db: Queryable, param: Param<DirectReader>) {
     .where('c.app_id', '=', param('appId'))
     .where('c.low_id', '=', param('lowId'))
     .where('c.high_id', '=', param('highId'))
+    .where(isParty('c', param('userId')))
 }
 
 /** Messages `m` of a group's conversation `c` with their status for the member `p`. */
@@ -252,21 +254,22 @@ export class HistoryStore {
       recalled_messages: placeIn(database, 'recalled_messages'),
     }
     this.#recalledAfter = database.preparedPage<
-      ConversationKey & { afterId: number },
+      DirectReader & { afterId: number },
       Pick<MessagesTable, 'seq'>
     >((db, param, limit) =>
       db
-        .selectFrom('recalled_messages')
-        .select('seq')
-        .where('app_id', '=', param('appId'))
-        .where('low_id', '=', param('lowId'))
-        .where('high_id', '=', param('highId'))
-        .where('msg_id', '>', param('afterId'))
-        .orderBy('msg_id')
+        .selectFrom('recalled_messages as m')
+        .select('m.seq')
+        .where('m.app_id', '=', param('appId'))
+        .where('m.low_id', '=', param('lowId'))
+        .where('m.high_id', '=', param('highId'))
+        .where('m.msg_id', '>', param('afterId'))
+        .where(isReader('m', param('userId')))
+        .orderBy('m.msg_id')
         .limit(limit),
     )
     this.#seqOf = database.prepared<
-      ConversationKey & { messageId: Int64 },
+      DirectReader & { messageId: Int64 },
       Pick<MessagesTable, 'seq'>
     >((db, param) => {
       const among = (table: 'messages' | 'recalled_messages') =>
@@ -277,6 +280,7 @@ export class HistoryStore {
           .where('low_id', '=', param('lowId'))
           .where('high_id', '=', param('highId'))
           .where('msg_id', '=', param('messageId') as number)
+          .where(isReader(table, param('userId')))
       return among('messages').unionAll(among('recalled_messages'))
     })
   }
@@ -284,13 +288,13 @@ export class HistoryStore {
   /** Lists messages that a reader sees, newest first, from `upToId` down, inclusive. */
   async page(
     db: Queryable,
-    { appId, lowId, highId, isGroup }: Conversation,
+    { appId, lowId, highId, isGroup, userId }: ReadableLog,
     page: Start & { readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
+    if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, userId, ...page })
     return isBroadcastStream({ lowId })
-      ? this.#broadcastPage.all(db, { appId, senderId: highId, ...page })
-      : this.#page.all(db, { appId, lowId, highId, ...page })
+      ? this.#broadcastPage.all(db, { appId, senderId: highId, userId, ...page })
+      : this.#page.all(db, { appId, lowId, highId, userId, ...page })
   }
 
   /** Lists all messages of a group, as {@link page} does. */
@@ -310,17 +314,16 @@ export class HistoryStore {
    */
   async listAfter(
     db: Queryable,
-    conversation: Conversation,
+    log: ReadableLog,
     page: {
-      readonly userId: Int64
       readonly seq: number
       readonly hiddenMessageId: number
       readonly limit: number
       readonly afterId: number | null
     },
   ): Promise<HistoryMessage[]> {
-    const { appId, lowId, highId, isGroup } = conversation
-    const { userId, seq, hiddenMessageId, limit } = page
+    const { appId, lowId, highId, isGroup, userId } = log
+    const { seq, hiddenMessageId, limit } = page
     const key = { appId, lowId, highId }
     const placeId = page.afterId ?? (await this.#placeOf.messages.first(db, { ...key, seq }))?.id
     const afterId = Math.max(Number(placeId ?? 0), hiddenMessageId)
@@ -334,7 +337,7 @@ export class HistoryStore {
   /** Lists positions of recalled messages as {@link listAfter} lists messages. */
   async listRecalledAfter(
     db: Queryable,
-    { appId, lowId, highId }: ConversationKey,
+    { appId, lowId, highId, userId }: ReadableLog,
     {
       seq,
       hiddenMessageId,
@@ -344,15 +347,15 @@ export class HistoryStore {
     const key = { appId, lowId, highId }
     const place = await this.#placeOf.recalled_messages.first(db, { ...key, seq })
     const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
-    const rows = await this.#recalledAfter.all(db, { ...key, afterId, limit })
+    const rows = await this.#recalledAfter.all(db, { ...key, userId, afterId, limit })
     return rows.map((row) => row.seq)
   }
 
   /** Finds a message with its status for a reader, hidden or not; null when there is none. */
   async find(
     db: Queryable,
-    { appId, lowId, highId, isGroup }: Conversation,
-    { userId, messageId }: { readonly userId: Int64; readonly messageId: number },
+    { appId, lowId, highId, isGroup, userId }: ReadableLog,
+    messageId: number,
   ): Promise<HistoryMessage | null> {
     if (isBroadcastStream({ lowId }))
       return this.#oneBroadcast.first(db, { appId, senderId: highId, userId, messageId })
@@ -364,34 +367,35 @@ export class HistoryStore {
   /** Finds the position of a message, recalled or not; null when the conversation never had it. */
   async findSeq(
     db: Queryable,
-    conversation: ConversationKey,
+    { appId, lowId, highId, userId }: ReadableLog,
     messageId: Int64,
   ): Promise<number | null> {
-    const row = await this.#seqOf.first(db, { ...conversation, messageId })
+    const row = await this.#seqOf.first(db, { appId, lowId, highId, userId, messageId })
     return row?.seq ?? null
   }
 
   /** Finds the newest message up to a position; 0 when there is none. */
-  async findAtSeq(db: Queryable, conversation: ConversationKey, seq: number): Promise<number> {
-    const { appId, lowId, highId } = conversation
+  async findAtSeq(db: Queryable, log: ReadableLog, seq: number): Promise<number> {
+    const { appId, lowId, highId } = log
     const place = await this.#placeOf.messages.first(db, { appId, lowId, highId, seq })
-    return (await this.findUpTo(db, conversation, Number(place?.id ?? 0))).messageId
+    return (await this.findUpTo(db, log, Number(place?.id ?? 0))).messageId
   }
 
   /** Finds the newest message up to and including `messageId`; position 0 when there is none. */
   async findUpTo(
     db: Queryable,
-    { appId, lowId, highId }: ConversationKey,
+    { appId, lowId, highId, userId }: ReadableLog,
     messageId: number,
   ): Promise<{ seq: number; messageId: number }> {
     const row = await db
-      .selectFrom('messages')
-      .select(['seq', 'msg_id as messageId'])
-      .where('app_id', '=', appId)
-      .where('low_id', '=', lowId)
-      .where('high_id', '=', highId)
-      .where('msg_id', '<=', messageId)
-      .orderBy('msg_id', 'desc')
+      .selectFrom('messages as m')
+      .select(['m.seq', 'm.msg_id as messageId'])
+      .where('m.app_id', '=', appId)
+      .where('m.low_id', '=', lowId)
+      .where('m.high_id', '=', highId)
+      .where('m.msg_id', '<=', messageId)
+      .where(isReader('m', userId))
+      .orderBy('m.msg_id', 'desc')
       .limit(1)
       .executeTakeFirst()
     return row ?? { seq: 0, messageId: 0 }

@@ -169,7 +169,8 @@ export class MessageOperations {
   async #systemIn(appId: string, peerId: Int64, messageId: Int64): Promise<Int64> {
     const { database, finder, messageLog } = this.options
     const kind = await database.read((db) => finder.kindOf(db, appId, peerId))
-    const stream = broadcastStream(appId, peerId)
+    const system = { appId, userId: systemUserId }
+    const stream = finder.streamOf(system, peerId)
     const isShared =
       kind === 'group' ||
       (await database.read((db) => messageLog.findSeq(db, stream, messageId))) !== null

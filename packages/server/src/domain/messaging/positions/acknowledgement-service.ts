@@ -7,12 +7,9 @@ import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationListStore } from '../conversations/conversation-list-store.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import type { HistoryStore } from '../log/history-store.js'
-import {
-  broadcastStream,
-  type Conversation,
-  directConversation,
-} from '../model/conversation-model.js'
+import { directConversation } from '../model/conversation-model.js'
 import type { BroadcastPositionStore } from './broadcast-position-store.js'
 import type { KnownReader, PositionWriter } from './position-writer.js'
 import { ignoreTransientErrors } from './transient-errors.js'
@@ -52,11 +49,10 @@ export class AcknowledgementService {
   ): Promise<void> {
     const { database, finder, positions } = this.options
     if (peerId !== undefined) {
-      const conversation = await database.read((db) => finder.get(db, user, peerId))
-      await this.#read(conversation, user.userId, messageId)
+      await this.#read(await database.read((db) => finder.getReadable(db, user, peerId)), messageId)
     } else if (messageId !== undefined) {
-      const conversation = await this.#findHolding(user, messageId, charge)
-      if (conversation) await this.#read(conversation, user.userId, messageId)
+      const holding = await this.#findHolding(user, messageId, charge)
+      if (holding) await this.#read(holding, messageId)
       else if (!(await this.#isRemoved(user, messageId, charge)))
         throw new AppError('message_not_found')
     } else {
@@ -75,31 +71,28 @@ export class AcknowledgementService {
     charge: ChargeRows,
   ): Promise<void> {
     const { database, finder, messageLog } = this.options
-    const named = await database.read((db) => finder.get(db, user, peerId))
+    const named = await database.read((db) => finder.getReadable(db, user, peerId))
     const isThere =
       named.isGroup ||
       (await database.read((db) => messageLog.findSeq(db, named, messageId))) !== null
     const holding = isThere ? null : await this.#findHolding(user, messageId, charge)
     if (!isThere && !holding && (await this.#isRemoved(user, messageId, charge))) return
-    await this.#read(holding?.isGroup ? holding : named, user.userId, messageId)
+    await this.#read(holding?.isGroup ? holding : named, messageId)
   }
 
   /**
    * Reads the broadcasts of peers up to a message that the user has sent to them, since sending reads the conversation (rule E5).
    * A transient failure is left to the next message or acknowledgement.
    */
-  async readAnswered(
-    { appId, userId }: UserKey,
-    peerIds: readonly Int64[],
-    messageId: number,
-  ): Promise<void> {
+  async readAnswered(user: UserKey, peerIds: readonly Int64[], messageId: number): Promise<void> {
+    const { broadcastSenders, finder, positions } = this.options
     await ignoreTransientErrors(async () => {
-      const senders = await this.options.broadcastSenders.find(appId)
+      const senders = await broadcastSenders.find(user.appId)
       if (senders.size === 0) return
       const answered = peerIds.filter((peerId) => senders.has(peerId))
       await Promise.all(
         answered.map(async (peerId) => {
-          const reader = await this.options.positions.find(broadcastStream(appId, peerId), userId)
+          const reader = await positions.find(finder.streamOf(user, peerId))
           if (reader && hasUnreadBroadcasts(reader))
             await this.#readUpTo({ reader, seq: null }, messageId)
         }),
@@ -131,14 +124,17 @@ export class AcknowledgementService {
     user: UserKey,
     messageId: Int64,
     charge: ChargeRows,
-  ): Promise<Conversation | null> {
-    const { database, lists, broadcastPositions } = this.options
+  ): Promise<ReadableLog | null> {
+    const { database, finder, lists, broadcastPositions } = this.options
     if (await this.#isAboveAll(user, messageId)) return null
     await this.#charge(user, charge)
     const holding = await database.read((db) => lists.findByMessage(db, user, messageId))
-    if (holding) return holding
-    const senderId = await database.read((db) => broadcastPositions.findSender(db, user, messageId))
-    return senderId === null ? null : directConversation(user.appId, user.userId, senderId)
+    const senderId = holding
+      ? null
+      : await database.read((db) => broadcastPositions.findSender(db, user, messageId))
+    const named =
+      senderId === null ? holding : directConversation(user.appId, user.userId, senderId)
+    return named && database.read((db) => finder.findReadable(db, user, named))
   }
 
   /** Tests for an ID that no message of the app has. */
@@ -153,20 +149,16 @@ export class AcknowledgementService {
   }
 
   /** @throws AppError conversation_not_found, message_not_found */
-  async #read(
-    conversation: Conversation,
-    userId: Int64,
-    messageId: Int64 | undefined,
-  ): Promise<void> {
-    const direct = await this.#placeIn(conversation, userId, messageId)
+  async #read(log: ReadableLog, messageId: Int64 | undefined): Promise<void> {
+    const direct = await this.#placeIn(log, messageId)
     const isElsewhere = direct.seq === null
-    const stream = await this.options.finder.findStream(conversation, userId, {
+    const stream = await this.options.finder.findStream(log, {
       mustLook: isElsewhere && messageId !== undefined,
       isLikely: isElsewhere,
     })
-    const broadcasts = stream && (await this.#placeIn(stream, userId, messageId))
+    const broadcasts = stream && (await this.#placeIn(stream, messageId))
     const parts = [direct, broadcasts].filter((part) => part !== null)
-    if (messageId === undefined) return this.#readToEnds(conversation, userId, parts)
+    if (messageId === undefined) return this.#readToEnds(parts)
     if (parts.every(({ reader }) => reader === null)) throw new AppError('conversation_not_found')
     const isFound = parts.some(({ seq }) => seq !== null)
     if (!isFound && !(await this.#isRemovedFrom(parts, messageId)))
@@ -174,16 +166,9 @@ export class AcknowledgementService {
     await Promise.all(parts.map((part) => this.#readUpTo(part, Number(messageId))))
   }
 
-  /** @throws AppError conversation_not_found */
-  async #readToEnds(
-    conversation: Conversation,
-    userId: Int64,
-    parts: readonly PartPlace[],
-  ): Promise<void> {
-    const { finder, positions } = this.options
+  async #readToEnds(parts: readonly PartPlace[]): Promise<void> {
+    const { positions } = this.options
     const readers = parts.flatMap(({ reader }) => reader ?? [])
-    // Without messages there is nothing to read.
-    if (readers.length === 0) return finder.requireParty(conversation, userId)
     await Promise.all(
       readers.filter(receivesMessages).map((reader) => positions.move(reader, 'read_seq', null)),
     )
@@ -200,17 +185,13 @@ export class AcknowledgementService {
     await positions.move(reader, 'read_seq', position)
   }
 
-  async #placeIn(
-    conversation: Conversation,
-    userId: Int64,
-    messageId: Int64 | undefined,
-  ): Promise<PartPlace> {
+  async #placeIn(log: ReadableLog, messageId: Int64 | undefined): Promise<PartPlace> {
     const { database, messageLog, positions } = this.options
     const [reader, seq] = await Promise.all([
-      positions.find(conversation, userId),
+      positions.find(log),
       messageId === undefined
         ? null
-        : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
+        : database.read((db) => messageLog.findSeq(db, log, messageId)),
     ])
     const isBeforeRegistration =
       reader?.kind === 'broadcast' && Number(messageId) <= reader.positions.afterId

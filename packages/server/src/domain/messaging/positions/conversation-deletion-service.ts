@@ -39,12 +39,12 @@ export class ConversationDeletionService {
    */
   async delete(reader: UserKey, peerId: Int64): Promise<void> {
     const { database, finder, store, broadcastPositions } = this.options
-    const conversation = await database.read((db) => finder.get(db, reader, peerId))
-    const isHidden = await database.transaction(async (tx) => {
+    const conversation = await database.read((db) => finder.getReadable(db, reader, peerId))
+    await database.transaction(async (tx) => {
       if (conversation.isGroup) {
         const end = await this.#hideGroup(tx, reader, peerId)
         if (end) this.#announce(tx, reader, conversation, end)
-        return end !== null
+        return
       }
       const end = await store.hide(tx, conversation, reader.userId)
       if (end) this.#announce(tx, reader, conversation, end)
@@ -54,9 +54,7 @@ export class ConversationDeletionService {
           ...ofBroadcasts,
           seq: ofBroadcasts.end,
         })
-      return end !== null || ofBroadcasts !== null
     })
-    if (!isHidden) await finder.requireParty(conversation, reader.userId)
   }
 
   /** @returns null when the group has no messages or the reader is no member */

@@ -8,7 +8,7 @@ import type { KnownReader, PositionWriter, RequestedMove } from './position-writ
 
 export interface DeliveryAcknowledgementServiceOptions {
   readonly database: Database
-  readonly finder: Pick<ConversationFinder, 'find'>
+  readonly finder: Pick<ConversationFinder, 'find' | 'requireReader'>
   readonly messageLog: Pick<HistoryStore, 'findUpTo' | 'findAtSeq'>
   readonly positions: Pick<PositionWriter, 'find' | 'moveAll'>
 }
@@ -43,11 +43,11 @@ export class DeliveryAcknowledgementService {
     { peerId, seq }: DeliveredUpTo,
   ): Promise<RequestedMove | AppError | null> {
     const { database, finder, positions } = this.options
-    const conversation = await database.read((db) => finder.find(db, user, peerId))
-    if (!conversation) return new AppError('conversation_not_found')
-    if (conversation.isGroup)
-      return new AppError('invalid_parameter', 'groups have no delivery receipts')
-    const reader = await positions.find(conversation, user.userId)
+    const named = await database.read((db) => finder.find(db, user, peerId))
+    if (!named) return new AppError('conversation_not_found')
+    if (named.isGroup) return new AppError('invalid_parameter', 'groups have no delivery receipts')
+    const log = await database.read((db) => finder.requireReader(db, user, named))
+    const reader = await positions.find(log)
     if (!reader) return null
     const { at, end } = reader.positions
     const position = Math.min(Number(seq), end)

@@ -8,6 +8,7 @@ import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
 import type { ConversationListStore } from '../conversations/conversation-list-store.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import {
   broadcastStream,
   type Conversation,
@@ -56,8 +57,7 @@ interface ConversationReader {
 }
 
 /** A reader and its positions: a party of a direct conversation, a group member, or a user with the broadcasts of a sender. */
-export type KnownReader = ConversationReader &
-  (
+export type KnownReader = ConversationReader & { readonly conversation: ReadableLog } & (
     | { readonly kind: 'direct'; readonly party: Party; readonly positions: ReaderPositions }
     | { readonly kind: 'member'; readonly positions: MemberPositions }
     | { readonly kind: 'broadcast'; readonly positions: BroadcastPositions }
@@ -109,16 +109,17 @@ export class PositionWriter {
     return this.#queue.idle()
   }
 
-  /** @returns null when there is no such conversation, the user is no member, or the sender has no broadcast for the user */
-  async find(conversation: Conversation, userId: Int64): Promise<KnownReader | null> {
+  /** @returns null when there is no such conversation, or the sender has no broadcast for the user */
+  async find(conversation: ReadableLog): Promise<KnownReader | null> {
     const { database, store, memberPositions, broadcastPositions } = this.options
+    const { appId, userId, lowId, highId } = conversation
     if (conversation.isGroup) {
-      const key = { appId: conversation.appId, groupId: conversation.lowId, userId }
+      const key = { appId, groupId: lowId, userId }
       const positions = await database.read((db) => memberPositions.find(db, key))
       return positions && { kind: 'member', conversation, userId, positions }
     }
     if (isBroadcastStream(conversation)) {
-      const key = { appId: conversation.appId, userId, senderId: conversation.highId }
+      const key = { appId, userId, senderId: highId }
       const positions = await database.read((db) => broadcastPositions.find(db, key))
       return positions && { kind: 'broadcast', conversation, userId, positions }
     }

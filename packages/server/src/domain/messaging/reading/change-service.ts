@@ -1,9 +1,10 @@
-import { alterationKind, type Int64 } from '@hermod/protocol'
+import { alterationKind } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import { maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Alteration, Change, ChangeState } from '../model/change-model.js'
@@ -15,7 +16,7 @@ export interface ChangeServiceOptions {
   readonly database: Database
   readonly store: ChangeStore
   readonly messageLog: HistoryStore
-  readonly finder: ConversationFinder
+  readonly finder: Pick<ConversationFinder, 'requireReader' | 'requirePeer'>
 }
 
 /** A page of the changes of a conversation. */
@@ -77,14 +78,14 @@ export class ChangeService {
    */
   async changesAfter(
     reader: UserKey,
-    conversation: Conversation,
+    named: Conversation,
     page: { readonly after: number; readonly limit: number; readonly maxBytes: number },
   ): Promise<ChangePage> {
     const { database, store, finder } = this.options
-    const { userId } = reader
     const { after } = page
-    const state = await database.read((db) => store.findState(db, conversation, userId))
-    if (!state) await database.read((db) => finder.requireReader(db, reader, conversation))
+    const log = await database.read((db) => finder.requireReader(db, reader, named))
+    const state = await database.read((db) => store.findState(db, log))
+    if (!state) await database.read((db) => finder.requirePeer(db, log))
     const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
     const end = seq + alterations
     const refetch = { changes: null, next: end, end, hiddenMessageId }
@@ -92,7 +93,7 @@ export class ChangeService {
     const upTo = Math.min(after + Math.min(page.limit, maxChanges), end)
     if (!state || upTo === after) return { changes: [], next: after, end, hiddenMessageId }
     const span = { after, upTo, maxBytes: page.maxBytes }
-    const read = await this.read(conversation, userId, { state, span })
+    const read = await this.read(log, { state, span })
     return read ? { ...read, end, hiddenMessageId } : refetch
   }
 
@@ -101,8 +102,7 @@ export class ChangeService {
    * @returns null when changes of the span were removed since
    */
   async read(
-    conversation: Conversation,
-    userId: Int64,
+    log: ReadableLog,
     { state, span }: { readonly state: ChangeState; readonly span: ChangeSpan },
   ): Promise<ReadChanges | null> {
     const { database, store } = this.options
@@ -113,7 +113,7 @@ export class ChangeService {
     for (let next = after; next < upTo && bytes <= maxBytes; ) {
       const step: Step = { after: next, next: Math.min(next + changesPerStep, upTo), afterId }
       const found = await this.#budget.run(
-        () => database.read((db) => this.#readStep(db, conversation, userId, { state, step })),
+        () => database.read((db) => this.#readStep(db, log, { state, step })),
         (each) => textUnits(messagesOf(each)),
       )
       for (const change of found) {
@@ -128,7 +128,7 @@ export class ChangeService {
     const read = { changes, next: after + changes.length }
     if (state.alterations === 0) return read
     // Alterations, which number the messages, may have been removed while the page was read.
-    const now = await database.read((db) => store.findState(db, conversation, userId))
+    const now = await database.read((db) => store.findState(db, log))
     return now && now.keptFrom <= after ? read : null
   }
 
@@ -138,8 +138,7 @@ export class ChangeService {
    */
   async #readStep(
     db: Queryable,
-    conversation: Conversation,
-    userId: Int64,
+    log: ReadableLog,
     { state, step }: { readonly state: ChangeState; readonly step: Step },
   ): Promise<Change[]> {
     const { store, messageLog } = this.options
@@ -147,21 +146,19 @@ export class ChangeService {
     const { after, next } = step
     const limit = next - after
     const following =
-      state.alterations === 0 ? [] : await store.listAlterations(db, conversation, { after, limit })
+      state.alterations === 0 ? [] : await store.listAlterations(db, log, { after, limit })
     const alterationsBefore = (following[0]?.alteration ?? state.alterations + 1) - 1
     const altered = new Map(
       following.filter(({ change }) => change <= next).map((each) => [each.change, each]),
     )
     const seqFrom = after - alterationsBefore
     const seqTo = next - alterationsBefore - altered.size
-    const page = { userId, seq: seqFrom, hiddenMessageId, limit, afterId: step.afterId }
+    const page = { seq: seqFrom, hiddenMessageId, limit, afterId: step.afterId }
     const stored =
-      seqTo === seqFrom ? [] : await this.#listStored(db, conversation, { ...page, end: state.seq })
+      seqTo === seqFrom ? [] : await this.#listStored(db, log, { ...page, end: state.seq })
     const bySeq = new Map(stored.map((message) => [message.seq, message]))
     const isPartial = [...range(seqFrom + 1, seqTo)].some((each) => !bySeq.has(each))
-    const recalled = new Set(
-      isPartial ? await messageLog.listRecalledAfter(db, conversation, page) : [],
-    )
+    const recalled = new Set(isPartial ? await messageLog.listRecalledAfter(db, log, page) : [])
     let seq = seqFrom
     const changes: (Change | Promise<Change>)[] = []
     for (const change of range(after + 1, next)) {
@@ -169,9 +166,7 @@ export class ChangeService {
       if (alteration) {
         const isSeen = alteration.isLatest === 1 && alteration.messageId > hiddenMessageId
         changes.push(
-          isSeen
-            ? this.#alteredBy(db, conversation, userId, alteration)
-            : { change, kind: 'skipped', seq: null },
+          isSeen ? this.#alteredBy(db, log, alteration) : { change, kind: 'skipped', seq: null },
         )
         continue
       }
@@ -189,34 +184,33 @@ export class ChangeService {
   /** Lists messages above a position. The newest ones are found without a search for that position. */
   async #listStored(
     db: Queryable,
-    conversation: Conversation,
+    log: ReadableLog,
     { end, ...page }: StoredPage & { readonly end: number },
   ): Promise<HistoryMessage[]> {
     const { messageLog } = this.options
-    const { userId, seq, limit, afterId } = page
+    const { seq, limit, afterId } = page
     const count = end - seq
     if (afterId === null && count <= limit) {
-      const newest = await messageLog.page(db, conversation, {
-        ...{ userId, upToId: Number.MAX_SAFE_INTEGER },
+      const newest = await messageLog.page(db, log, {
+        upToId: Number.MAX_SAFE_INTEGER,
         limit: count,
       })
       // Messages that came since would take the places of others.
       if (newest.every((message) => message.seq <= end)) return newest
     }
-    return messageLog.listAfter(db, conversation, page)
+    return messageLog.listAfter(db, log, page)
   }
 
   async #alteredBy(
     db: Queryable,
-    conversation: Conversation,
-    userId: Int64,
+    log: ReadableLog,
     { change, kind, messageId, tombstone }: Alteration,
   ): Promise<Change> {
     // The message was altered again after the page was read.
     const skipped = { change, kind: 'skipped', seq: null } as const
     if (kind === alterationKind.recalled)
       return tombstone ? { change, kind: 'recalled', tombstone } : skipped
-    const message = await this.options.messageLog.find(db, conversation, { userId, messageId })
+    const message = await this.options.messageLog.find(db, log, messageId)
     return message ? { change, kind: 'edited', message } : skipped
   }
 }

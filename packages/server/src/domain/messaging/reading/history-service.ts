@@ -5,6 +5,7 @@ import type { GroupKey } from '../../groups/core/group-model.js'
 import { countInPage, fitInPage, maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import type { HistoryStore } from '../log/history-store.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'
 import { textUnits } from '../model/message-content.js'
@@ -92,26 +93,24 @@ export class HistoryService {
   ): Promise<HistoryPage> {
     const { database, finder, messageLog } = this.options
     const { upToId, limit } = historyRange(page)
-    const { userId, isOnDevice } = reader
-    const conversation = await database.read((db) => finder.find(db, reader, peerId))
-    if (!conversation) throw new AppError('user_not_found')
-    const read = (part: Conversation) =>
-      this.#readRange({ upToId, limit: limit + 1 }, (db, range) =>
-        messageLog.page(db, part, { userId, ...range }),
-      )
-    const stream = await finder.findStream(conversation, userId)
-    const [direct, broadcasts] = await Promise.all([
-      read(conversation),
-      stream === null ? [] : read(stream),
-    ])
+    const named = await database.read((db) => finder.find(db, reader, peerId))
+    if (!named) throw new AppError('user_not_found')
+    const log = await database.read((db) => finder.requireReader(db, reader, named))
+    const read = (part: ReadableLog) =>
+      this.#readRange({ upToId, limit: limit + 1 }, (db, range) => messageLog.page(db, part, range))
+    const stream = await finder.findStream(log)
+    const [direct, broadcasts] = await Promise.all([read(log), stream === null ? [] : read(stream)])
     const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
-    if (rows.length === 0 && conversation.isGroup) await finder.requireMember(reader, peerId)
     const shown = rows.slice(0, Math.min(limit, countShown(rows)))
-    if (isOnDevice) {
-      await this.#moveDelivered(conversation, userId, shown, direct)
-      if (stream) await this.#moveDelivered(stream, userId, shown, broadcasts)
+    if (reader.isOnDevice) {
+      await this.#moveDelivered(log, shown, direct)
+      if (stream) await this.#moveDelivered(stream, shown, broadcasts)
     }
-    return { conversation, messages: shown, nextMessageId: rows[shown.length]?.messageId ?? null }
+    return {
+      conversation: log,
+      messages: shown,
+      nextMessageId: rows[shown.length]?.messageId ?? null,
+    }
   }
 
   async #readGroup(group: GroupKey, page: HistoryPageRequest): Promise<HistoryPage> {
@@ -153,21 +152,20 @@ export class HistoryService {
 
   /** Moves the delivered position to the page. When this fails the page is answered all the same, and the next page repeats it. */
   async #moveDelivered(
-    conversation: Conversation,
-    userId: Int64,
+    log: ReadableLog,
     shown: readonly HistoryMessage[],
     part: readonly HistoryMessage[],
   ): Promise<void> {
     const { database, messageLog, positions } = this.options
     const undelivered = part.find(
-      ({ senderId, status }) => senderId !== userId && status === messageStatus.stored,
+      ({ senderId, status }) => senderId !== log.userId && status === messageStatus.stored,
     )
     if (!undelivered || !shown.includes(undelivered)) return
     const { messageId } = undelivered
     await ignoreTransientErrors(async () => {
       const [reader, position] = await Promise.all([
-        positions.find(conversation, userId),
-        database.read((db) => messageLog.findUpTo(db, conversation, messageId)),
+        positions.find(log),
+        database.read((db) => messageLog.findUpTo(db, log, messageId)),
       ])
       if (reader) await positions.move(reader, 'delivered_seq', position)
     })

@@ -3,6 +3,7 @@ import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import { maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Conversation } from '../model/conversation-model.js'
@@ -14,7 +15,7 @@ export interface LogHistoryServiceOptions {
   readonly database: Database
   readonly store: Pick<ChangeStore, 'findState'>
   readonly messageLog: Pick<HistoryStore, 'findAtSeq' | 'page'>
-  readonly finder: Pick<ConversationFinder, 'requireReader'>
+  readonly finder: Pick<ConversationFinder, 'requireReader' | 'requirePeer'>
 }
 
 /** A page of the messages of a log. Positions of the page without a message are gone, or hidden from the reader. */
@@ -52,12 +53,13 @@ export class LogHistoryService {
    */
   async messagesBefore(
     reader: UserKey,
-    log: Conversation,
+    named: Conversation,
     page: { readonly beforeSeq: number; readonly limit: number; readonly maxBytes: number },
   ): Promise<LogPage> {
     const { database, store, messageLog, finder } = this.options
-    const state = await database.read((db) => store.findState(db, log, reader.userId))
-    if (!state) await database.read((db) => finder.requireReader(db, reader, log))
+    const log = await database.read((db) => finder.requireReader(db, reader, named))
+    const state = await database.read((db) => store.findState(db, log))
+    if (!state) await database.read((db) => finder.requirePeer(db, log))
     const { seq, hiddenMessageId } = state ?? { seq: 0, hiddenMessageId: 0 }
     const beforeSeq = page.beforeSeq === 0 ? seq + 1 : Math.min(page.beforeSeq, seq + 1)
     const isNewest = beforeSeq > seq
@@ -66,15 +68,14 @@ export class LogHistoryService {
       : await database.read((db) => messageLog.findAtSeq(db, log, beforeSeq - 1))
     const { limit, maxBytes } = page
     const bounds = { upToId, beforeSeq, limit: Math.min(limit, maxMessages), maxBytes }
-    const { messages, isWhole } = await this.#read(reader, log, bounds)
+    const { messages, isWhole } = await this.#read(log, bounds)
     const fromSeq = isWhole ? 1 : (messages.at(-1)?.seq ?? 1)
     return { messages, fromSeq, beforeSeq, hiddenMessageId }
   }
 
   /** @returns isWhole: the log has no visible message below the page */
   async #read(
-    { userId }: UserKey,
-    log: Conversation,
+    log: ReadableLog,
     bounds: {
       readonly upToId: number
       readonly beforeSeq: number
@@ -87,7 +88,7 @@ export class LogHistoryService {
     const messages: HistoryMessage[] = []
     let bytes = 0
     for (let upToId = bounds.upToId; messages.length < limit; ) {
-      const step = { userId, upToId, limit: Math.min(limit - messages.length, messagesPerStep) }
+      const step = { upToId, limit: Math.min(limit - messages.length, messagesPerStep) }
       const found = await this.#budget.run(
         () => database.read((db) => messageLog.page(db, log, step)),
         textUnits,

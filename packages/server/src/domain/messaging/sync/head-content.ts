@@ -1,4 +1,3 @@
-import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import { maxPageBytes } from '../../paging.js'
@@ -59,7 +58,6 @@ export class HeadContents {
 
   /** @returns the content of each head, in their order */
   async fill(
-    userId: Int64,
     heads: readonly KnownHead[],
     { window, maxBytes }: PageBounds,
   ): Promise<HeadContent[]> {
@@ -74,7 +72,7 @@ export class HeadContents {
         return count === 0 || count < tooMany
       }
       const found = await Promise.all(
-        step.map((each) => (mayFit(each) ? this.#read(userId, each, bounds) : null)),
+        step.map((each) => (mayFit(each) ? this.#read(each, bounds) : null)),
       )
       for (const [index, content] of found.entries()) {
         const bytes = content ? bytesOf(content) : Number.POSITIVE_INFINITY
@@ -92,7 +90,6 @@ export class HeadContents {
 
   /** @returns null when it does not fit */
   async #read(
-    userId: Int64,
     { head, known }: KnownHead,
     { window, maxBytes }: PageBounds,
   ): Promise<HeadContent | null> {
@@ -101,23 +98,23 @@ export class HeadContents {
       if (known === upTo) return { kind: 'changes', from: known, changes: [] }
       if (maxBytes <= 0) return null
       const span = { after: known, upTo, maxBytes }
-      const read = await this.options.changes.read(head.conversation, userId, { state: head, span })
+      const read = await this.options.changes.read(head.log, { state: head, span })
       if (read)
         return read.next === upTo ? { kind: 'changes', from: known, changes: read.changes } : null
     }
     if (window === 0) return nothing
     if (maxBytes <= 0) return null
-    return { kind: 'messages', messages: await this.#newest(userId, head, { window, maxBytes }) }
+    return { kind: 'messages', messages: await this.#newest(head, { window, maxBytes }) }
   }
 
   /** Reads in steps, and stops when the messages do not fit. */
-  async #newest(userId: Int64, head: Head, { window, maxBytes }: PageBounds) {
+  async #newest(head: Head, { window, maxBytes }: PageBounds) {
     const messages: HistoryMessage[] = []
     if (head.latestMessageId === 0) return messages
     for (let upToId = Number.MAX_SAFE_INTEGER; messages.length < window; ) {
       const limit = Math.min(window - messages.length, messagesPerStep)
       const found = await this.#budget.run(
-        () => this.options.database.read((db) => this.#page(db, userId, head, { upToId, limit })),
+        () => this.options.database.read((db) => this.#page(db, head, { upToId, limit })),
         textUnits,
       )
       // Messages that came after the head are in the changes above it.
@@ -130,11 +127,10 @@ export class HeadContents {
 
   #page(
     db: Queryable,
-    userId: Int64,
-    { conversation }: Head,
+    { log }: Head,
     page: { readonly upToId: number; readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    return this.options.messageLog.page(db, conversation, { userId, ...page })
+    return this.options.messageLog.page(db, log, page)
   }
 }
 

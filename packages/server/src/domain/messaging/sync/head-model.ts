@@ -1,9 +1,10 @@
+import type { ReadableLog } from '../conversations/readable-log.js'
 import type { ChangeState } from '../model/change-model.js'
 import { type Conversation, isBroadcastStream } from '../model/conversation-model.js'
 
 /** The state of a log for one reader, read by one statement. */
 export interface Head extends ChangeState {
-  readonly conversation: Conversation
+  readonly log: ReadableLog
   readonly unread: number
   readonly readSeq: number
   readonly deliveredSeq: number

@@ -11,21 +11,17 @@ import {
   ownColumn,
   peerColumn,
 } from '../conversations/conversation-sql.js'
+import type { ReadableLog } from '../conversations/readable-log.js'
 import {
   peerId,
   unreadInDirect,
   unreadInGroup,
   unreadInStream,
 } from '../conversations/unread-sql.js'
-import {
-  type Conversation,
-  type ConversationKey,
-  isBroadcastStream,
-  partiesOf,
-} from '../model/conversation-model.js'
+import { type ConversationKey, isBroadcastStream } from '../model/conversation-model.js'
 import type { GroupHead, Head } from './head-model.js'
 
-type HeadRow = Omit<Head, 'conversation' | 'group' | 'latestMessageId'> & {
+type HeadRow = Omit<Head, 'log' | 'group' | 'latestMessageId'> & {
   readonly removedMessageId: number
   /** null = the log is empty. */
   readonly newestMessageId: number | null
@@ -118,13 +114,20 @@ export class HeadStore {
     )
   }
 
-  /** Reads heads, each by one statement. @returns null for logs that the user does not have, in the order of the logs */
-  async find(
-    db: Queryable,
-    user: UserKey,
-    logs: readonly Conversation[],
-  ): Promise<(Head | null)[]> {
-    return Promise.all(logs.map((log) => this.#findOne(db, user, log)))
+  /** Reads a head by one statement. @returns null for a log that has not begun */
+  async find(db: Queryable, log: ReadableLog): Promise<Head | null> {
+    const { appId, lowId, highId, isGroup, userId } = log
+    if (isGroup) {
+      const row = await this.#group.first(db, { appId, userId, peerId: lowId })
+      if (!row) return null
+      const { status, version, type, joinedMessageId, muteMode, pushMode, ...head } = row
+      const group = { status, version, type, joinedMessageId, muteMode, pushMode }
+      return toHead(log, head, group)
+    }
+    const row = isBroadcastStream(log)
+      ? await this.#stream.first(db, { appId, userId, peerId: highId })
+      : await this.#direct.first(db, { appId, userId, lowId, highId })
+    return row && toHead(log, row, null)
   }
 
   /**
@@ -145,31 +148,10 @@ export class HeadStore {
     const rows = await this.#groups.all(db, { appId, userId })
     return new Set(rows.map(({ groupId }) => groupId))
   }
-
-  async #findOne(
-    db: Queryable,
-    { appId, userId }: UserKey,
-    conversation: Conversation,
-  ): Promise<Head | null> {
-    const { lowId, highId, isGroup } = conversation
-    if (isGroup) {
-      const row = await this.#group.first(db, { appId, userId, peerId: lowId })
-      if (!row) return null
-      const { status, version, type, joinedMessageId, muteMode, pushMode, ...head } = row
-      const group = { status, version, type, joinedMessageId, muteMode, pushMode }
-      return toHead(conversation, head, group)
-    }
-    if (!isBroadcastStream(conversation) && partiesOf(conversation, userId).length === 0)
-      return null
-    const row = isBroadcastStream(conversation)
-      ? await this.#stream.first(db, { appId, userId, peerId: highId })
-      : await this.#direct.first(db, { appId, userId, lowId, highId })
-    return row && toHead(conversation, row, null)
-  }
 }
 
 function toHead(
-  conversation: Conversation,
+  log: ReadableLog,
   { removedMessageId, newestMessageId, ...row }: HeadRow,
   group: GroupHead | null,
 ): Head {
@@ -181,7 +163,7 @@ function toHead(
     unread: Number(row.unread),
     hiddenMessageId,
     latestMessageId,
-    conversation,
+    log,
     group,
   }
 }

@@ -47,13 +47,9 @@ export class MessageReceiptService {
     const { database, finder, messageLog, requests } = this.options
     const kind = await database.read((db) => finder.kindOf(db, appId, groupId))
     if (kind !== 'group') throw new AppError('group_not_found')
-    await finder.requireMember({ appId, userId }, groupId)
-    const message = await database.read((db) =>
-      messageLog.find(db, groupConversation(appId, groupId), {
-        userId,
-        messageId: Number(messageId),
-      }),
-    )
+    const named = groupConversation(appId, groupId)
+    const log = await database.read((db) => finder.requireReader(db, { appId, userId }, named))
+    const message = await database.read((db) => messageLog.find(db, log, Number(messageId)))
     if (!message) throw new AppError('message_not_found')
     if (message.senderId !== userId) throw new AppError('no_permission')
     const { seq } = message

@@ -7,6 +7,7 @@ import type { ChargeRows } from '../../charge-rows.js'
 import { readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
+import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationListStore } from '../conversations/conversation-list-store.js'
 import {
   broadcastStream,
@@ -25,6 +26,7 @@ import type { SyncWalk, WalkedLog } from './sync-walk.js'
 export interface SyncServiceOptions {
   readonly database: Database
   readonly store: SyncStore
+  readonly finder: Pick<ConversationFinder, 'check'>
   readonly heads: HeadStore
   readonly contents: HeadContents
   readonly walk: SyncWalk
@@ -236,19 +238,19 @@ export class SyncService {
     { place, logs: paged, ...page }: Page,
     { have, window }: SyncRequest,
   ): Promise<SyncResult> {
-    const { database, heads: store, contents } = this.options
+    const { contents } = this.options
     const held = have.map(({ log, change }): PagedLog => ({ log, wanted: change }))
     const logs = await this.#withPairs(user, [...held, ...paged])
     const found: (Head | null)[] = []
     for await (const step of this.#budget.chunks(logs, headsPerStep)) {
       const keys = step.map(({ log }) => log)
-      found.push(...(await database.read((db) => store.find(db, user, keys))))
+      found.push(...(await this.#findHeads(user, keys)))
     }
     const known = logs.flatMap(({ wanted }, index) => {
       const head = found[index]
       return head ? [{ head, known: knownNumber(head, wanted) }] : []
     })
-    const filled = await contents.fill(user.userId, known, {
+    const filled = await contents.fill(known, {
       window: Math.min(window, maxWindow),
       maxBytes: maxPageBytes - headBytes * known.length,
     })
@@ -262,6 +264,13 @@ export class SyncService {
         .filter(({ log }, index) => !found[index] && (log.isGroup || isHeld.has(logKey(log))))
         .map(({ log }) => log),
     }
+  }
+
+  /** @returns null for logs that the user may not read, or that have not begun, in the order of the logs */
+  async #findHeads(user: UserKey, logs: readonly Conversation[]): Promise<(Head | null)[]> {
+    const { database, finder, heads } = this.options
+    const readable = await database.read((db) => finder.check(db, user, logs))
+    return database.read((db) => Promise.all(readable.map((log) => log && heads.find(db, log))))
   }
 
   /** Adds the other log of each peer, and leaves out logs that are there already. */
