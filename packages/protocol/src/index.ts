@@ -1,4 +1,5 @@
 export * from './limits/body-limit.js'
+export * from './limits/presence-limits.js'
 export * from './callers.js'
 export * from './close-codes.js'
 export * from './enums.js'

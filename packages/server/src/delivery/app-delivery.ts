@@ -115,6 +115,11 @@ export class AppDelivery {
     return this.#watermark.frame
   }
 
+  /** The number of memberships of all connected users. */
+  get membershipCount(): number {
+    return this.#readers.membershipCount
+  }
+
   get hasSessions(): boolean {
     return this.#users.size > 0
   }

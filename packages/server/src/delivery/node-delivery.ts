@@ -69,6 +69,13 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     this.#fanOuts = new FanOuts({ observer: options.observer, nextTurn: this.#timers.nextTurn })
   }
 
+  /** The number of memberships of the connected users of all apps. */
+  get membershipCount(): number {
+    let count = 0
+    for (const { delivery } of this.#apps.values()) count += delivery.membershipCount
+    return count
+  }
+
   /** Begins to listen for commits. */
   start(): void {
     const { bus, epoch } = this.options

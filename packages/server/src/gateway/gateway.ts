@@ -107,9 +107,17 @@ export class Gateway implements ConnectionHost {
     return this.options.observer
   }
 
-  /** The number of connections, with and without a session. */
-  get figures(): { readonly connections: number; readonly unopened: number } {
-    return { connections: this.#connections.size, unopened: this.#admission.unopened }
+  /** The number of connections, of those without a session, and the bytes of frames whose calls wait. */
+  get figures(): {
+    readonly connections: number
+    readonly unopened: number
+    readonly waitingCallBytes: number
+  } {
+    return {
+      connections: this.#connections.size,
+      unopened: this.#admission.unopened,
+      waitingCallBytes: this.#calls.waitingBytes,
+    }
   }
 
   /**

@@ -324,7 +324,10 @@ export class Metrics {
     read: () => {
       readonly connections: number
       readonly unopened: number
+      readonly waitingCallBytes: number
       readonly sessions: number
+      readonly memberships: number
+      readonly followedUsers: number
     },
   ): void {
     this.#gaugesOf(read, [
@@ -339,6 +342,21 @@ export class Metrics {
         ({ unopened }) => unopened,
       ],
       ['hermod_gateway_sessions', 'Open sessions.', ({ sessions }) => sessions],
+      [
+        'hermod_gateway_waiting_call_bytes',
+        'Bytes of frames whose calls wait for other calls of their connection.',
+        ({ waitingCallBytes }) => waitingCallBytes,
+      ],
+      [
+        'hermod_delivery_memberships',
+        'Memberships in groups that delivery knows of connected users.',
+        ({ memberships }) => memberships,
+      ],
+      [
+        'hermod_presence_followed_users',
+        'Users in presence lists; one counts once for each user who follows it.',
+        ({ followedUsers }) => followedUsers,
+      ],
     ])
   }
 

@@ -1,3 +1,4 @@
+import { maxPresenceUsers } from '../../limits/presence-limits.js'
 import { operation } from '../../operation.js'
 import { FailedTarget } from '../../resources/messaging.js'
 import { OnlineState } from '../../resources/presence.js'
@@ -41,7 +42,7 @@ export const acknowledgeDelivery = operation({
 
 /**
  * Replaces the list of the connection; an empty list ends it. Only the user itself and contacts
- * that do not block the user are shown; others are always offline. Rule E15.
+ * that do not block the user are shown; others are offline and are not followed. Rule E15.
  */
 export const subscribePresence = operation({
   id: 'presence.subscribe',
@@ -50,10 +51,16 @@ export const subscribePresence = operation({
   tag: 'Users',
   summary: 'Follows the online states of contacts, over the socket only.',
   description:
-    'Answers the states; changes of the last second come together as an event presence. Over HTTP: 50103.',
+    'Answers the states; changes of the last second come together as an event presence. ' +
+    'Users who are no contacts are offline and are not followed: subscribe again when one becomes a contact. ' +
+    `The lists of all sessions of a user have at most ${maxPresenceUsers} different contacts; a list above that is refused with 42900, and the session then follows none. ` +
+    'Costs as much as a look-up. Over HTTP: 50103.',
   callers: 'user',
   body: {
-    user_ids: list(int64(), { description: 'at most 500 user IDs; replaces the former list' }),
+    user_ids: list(int64(), {
+      description: 'at most 500 user IDs; replaces the former list',
+      'x-look-up': true,
+    }),
   },
   data: array(OnlineState, { description: 'the states in the order of the list, each user once' }),
   socket: 'only',

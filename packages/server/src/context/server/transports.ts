@@ -98,7 +98,12 @@ export function startTransports(
     findUserToken: (appId, token) => context.services.login.tokens.find(appId, token),
     onError: (error) => log.error({ err: error }, 'gateway failed'),
   })
-  context.metrics.watchGateway(() => ({ ...gateway.figures, sessions: context.sessions.count }))
+  context.metrics.watchGateway(() => ({
+    ...gateway.figures,
+    sessions: context.sessions.count,
+    followedUsers: context.services.presence.presence.followedCount,
+    memberships: context.delivery.membershipCount,
+  }))
   const pages = servicePages({
     executor,
     metrics: context.metrics,

@@ -53,6 +53,13 @@ export class Readers {
   /** @param sessionsOf the open sessions of a user */
   constructor(private readonly sessionsOf: (userId: Int64) => readonly Session[]) {}
 
+  /** The number of memberships of all connected users. */
+  get membershipCount(): number {
+    let count = 0
+    for (const { groupIds } of this.#readers.values()) count += groupIds.size
+    return count
+  }
+
   /** Adds a user, or replaces the memberships of one. @param events group events that came while they were read, in order */
   add(userId: Int64, loaded: Omit<LoadedReader, 'barredAs'>, events: readonly GroupEvent[]): void {
     this.remove(userId)

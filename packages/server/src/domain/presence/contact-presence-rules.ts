@@ -20,16 +20,15 @@ export interface ContactPresenceRulesOptions {
 export class ContactPresenceRules implements PresenceRules {
   constructor(private readonly options: ContactPresenceRulesOptions) {}
 
-  async visibleTo(
+  async contactsOf(
     { appId, userId }: UserKey,
     userIds: readonly Int64[],
-  ): Promise<ReadonlySet<Int64>> {
+  ): Promise<ReadonlyMap<Int64, boolean>> {
     const { database, store } = this.options
     const relations = await database.read((db) => store.findRelationsTo(db, appId, userId, userIds))
-    const seen = userIds.filter((each) => {
-      const found = relations.get(each)
-      return found?.state === relation.contact && !found.isBlocked
-    })
-    return new Set(seen)
+    const contacts = new Map<Int64, boolean>()
+    for (const [each, { state, isBlocked }] of relations)
+      if (state === relation.contact) contacts.set(each, !isBlocked)
+    return contacts
   }
 }

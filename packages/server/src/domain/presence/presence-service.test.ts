@@ -16,6 +16,8 @@ class World {
   readonly service: PresenceService
   /** Those who are visible to a viewer, as `viewer user`. */
   readonly visible = new Set<string>()
+  /** Contacts of a viewer who block the viewer, as `viewer user`. */
+  readonly blocking = new Set<string>()
   readonly #events = new Map<Session, Record<number, boolean>[]>()
   readonly behind = new Set<Session>()
   /** Answers of contacts that wait for the test; null: they come at once. */
@@ -36,9 +38,12 @@ class World {
         }
       },
       rules: {
-        visibleTo: async ({ userId: viewer }, userIds) => {
+        contactsOf: async ({ userId: viewer }, userIds) => {
           if (this.failing) throw this.failing
-          const found = new Set(userIds.filter((userId) => this.visible.has(`${viewer} ${userId}`)))
+          const contacts = userIds.filter((userId) => this.areContacts(viewer, userId))
+          const found = new Map(
+            contacts.map((userId) => [userId, this.visible.has(`${viewer} ${userId}`)]),
+          )
           await new Promise<void>((resolve) => {
             if (this.held) this.held.push(resolve)
             else resolve()
@@ -68,8 +73,19 @@ class World {
   }
 
   makeContacts(one: Int64, other: Int64): void {
-    this.visible.add(`${one} ${other}`)
-    this.visible.add(`${other} ${one}`)
+    for (const pair of [`${one} ${other}`, `${other} ${one}`]) {
+      this.visible.add(pair)
+      this.blocking.delete(pair)
+    }
+  }
+
+  areContacts(viewer: Int64, userId: Int64): boolean {
+    const pair = `${viewer} ${userId}`
+    return this.visible.has(pair) || this.blocking.has(pair)
+  }
+
+  block(viewer: Int64, userId: Int64): void {
+    if (this.visible.delete(`${viewer} ${userId}`)) this.blocking.add(`${viewer} ${userId}`)
   }
 
   /** Lets seconds pass, one after the other. */
@@ -217,16 +233,59 @@ describe('a subscriber', () => {
     expect(world.service.isFollowedIn(appId)).toBe(false)
   })
 
+  it('does not follow users who are no contacts, until it subscribes again', async () => {
+    const session = world.open(alice)
+    const invented = Array.from({ length: 500 }, (_, index) => 1_000 + index)
+    await world.states(session, [bob, ...invented])
+    expect(world.service.followedCount).toBe(0)
+    world.makeContacts(alice, bob)
+    await world.service.relationChanged(appId, alice, bob)
+    world.open(bob)
+    world.pass(1)
+    expect(world.eventsOf(session)).toEqual([])
+    expect(await world.states(session, [bob])).toEqual({ [bob]: true })
+    expect(world.service.followedCount).toBe(1)
+  })
+
+  it('has lists of 2,000 different contacts over all sessions, which share them', async () => {
+    const contacts = Array.from({ length: 2_001 }, (_, index) => 1_000 + index)
+    for (const contact of contacts) world.makeContacts(alice, contact)
+    const sessions = [1, 2, 3, 4, 5].map((device) => world.open(alice, device))
+    const [last] = sessions.slice(-1) as [Session]
+    for (const [index, session] of sessions.slice(0, 4).entries())
+      await world.states(session, contacts.slice(500 * index, 500 * (index + 1)))
+    await world.states(last, contacts.slice(0, 500))
+    expect(world.service.followedCount).toBe(2_000)
+    const refused = world.states(last, contacts.slice(-1))
+    await expect(refused).rejects.toThrow(
+      'presence lists of one user have at most 2000 different users over all sessions',
+    )
+    world.open(contacts[0] as Int64)
+    world.pass(1)
+    expect(sessions.map((session) => world.eventsOf(session).length)).toEqual([1, 0, 0, 0, 0])
+    for (const session of sessions) world.close(session)
+    expect(world.service.followedCount).toBe(0)
+  })
+
+  it('gets the states of both lists when it sends two at once', async () => {
+    for (const user of [bob, carol]) world.makeContacts(alice, user)
+    for (const user of [bob, carol]) world.open(user)
+    const session = world.open(alice)
+    const states = [world.states(session, [bob]), world.states(session, [carol])]
+    expect(await Promise.all(states)).toEqual([{ [bob]: true }, { [carol]: true }])
+    expect(world.service.followedCount).toBe(1)
+  })
+
   it('sees a user offline after a block, and online after its end', async () => {
     world.makeContacts(alice, bob)
     world.open(bob)
     const session = world.open(alice)
     await world.states(session, [bob])
-    world.visible.delete(`${alice} ${bob}`)
+    world.block(alice, bob)
     await world.service.relationChanged(appId, bob, alice)
     world.pass(1)
     expect(world.eventsOf(session)).toEqual([{ [bob]: false }])
-    world.visible.add(`${alice} ${bob}`)
+    world.makeContacts(alice, bob)
     await world.service.relationsChanged(appId)
     world.pass(1)
     expect(world.eventsOf(session)).toEqual([{ [bob]: true }])
@@ -238,7 +297,7 @@ describe('a subscriber', () => {
     const session = world.open(alice)
     world.held = []
     const states = world.states(session, [bob])
-    world.visible.delete(`${alice} ${bob}`)
+    world.block(alice, bob)
     const change = world.service.relationChanged(appId, alice, bob)
     for (const answer of world.held.reverse()) answer()
     await change
@@ -319,6 +378,8 @@ it('whatever happens in whatever order, each client knows the states that its us
       const open: Session[] = []
       /** What the client of each session knows, from answers and events. */
       const known = new Map<Session, Map<number, boolean>>()
+      /** The users of each list who were contacts when it was sent. */
+      const followed = new Map<Session, ReadonlySet<Int64>>()
       const calls: Promise<unknown>[] = []
       const read = () => {
         for (const [session, states] of known)
@@ -339,7 +400,7 @@ it('whatever happens in whatever order, each client knows the states that its us
         else if (kind === 'settle') await settle()
         else if (kind === 'contact' || kind === 'block') {
           if (kind === 'contact') random.makeContacts(user, other)
-          else random.visible.delete(`${user} ${other}`)
+          else random.block(user, other)
           calls.push(random.service.relationChanged(appId, user, other))
         } else if (!session) continue
         else if (kind === 'close') {
@@ -350,7 +411,12 @@ it('whatever happens in whatever order, each client knows the states that its us
         } else {
           // The client waits for the answer before it asks again.
           await settle()
-          const states = await random.states(session, [user, other, 1])
+          const list = [user, other, 1]
+          followed.set(
+            session,
+            new Set(list.filter((id) => random.areContacts(session.userId, id))),
+          )
+          const states = await random.states(session, list)
           random.eventsOf(session)
           known.set(session, new Map(Object.entries(states).map(([id, is]) => [Number(id), is])))
         }
@@ -364,8 +430,10 @@ it('whatever happens in whatever order, each client knows the states that its us
         if (!random.registry.ofUser(appId, session.userId).includes(session)) continue
         for (const [userId, online] of states) {
           const isVisible =
-            userId === session.userId || random.visible.has(`${session.userId} ${userId}`)
-          expect(online).toBe(isVisible && random.registry.isOnline(appId, userId))
+            userId === session.userId ||
+            (followed.get(session)?.has(userId) &&
+              random.visible.has(`${session.userId} ${userId}`))
+          expect(online).toBe(isVisible === true && random.registry.isOnline(appId, userId))
         }
       }
     }),

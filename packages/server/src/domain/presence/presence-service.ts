@@ -1,16 +1,16 @@
-import type { Int64, OnlineState } from '@hermod/protocol'
+import { AppError, type Int64, maxPresenceUsers, type OnlineState } from '@hermod/protocol'
 import type { TransientDelivery } from '../../delivery/transient-delivery.js'
 import type { OnlineListener, SessionRegistry } from '../../sessions/registry.js'
 import type { Session } from '../../sessions/session.js'
 import type { DeviceKey } from '../devices/device-model.js'
 import type { UserKey } from '../users/user-model.js'
 import { OnlineUsers } from './online-users.js'
-import { type Subscription, Subscriptions } from './subscriptions.js'
+import { type Follower, type PresenceList, Subscriptions } from './subscriptions.js'
 
-/** Tells which users a subscriber may see. */
+/** Tells which users a follower may see. */
 export interface PresenceRules {
-  /** Returns those of the users who have the viewer as a contact and do not block the viewer. */
-  visibleTo(viewer: UserKey, userIds: readonly Int64[]): Promise<ReadonlySet<Int64>>
+  /** Returns those of the users who have the viewer as a contact; true: they do not block the viewer. */
+  contactsOf(viewer: UserKey, userIds: readonly Int64[]): Promise<ReadonlyMap<Int64, boolean>>
 }
 
 export interface PresenceServiceOptions {
@@ -34,7 +34,8 @@ const listsPerTurn = 100
 export class PresenceService implements OnlineListener {
   readonly #online: OnlineUsers
   readonly #subscriptions = new Subscriptions()
-  readonly #changed = new Set<Subscription>()
+  readonly #changed = new Set<PresenceList>()
+  #lastLook = 0
   readonly #every: NonNullable<PresenceServiceOptions['every']>
   #stopTicking: (() => void) | null = null
 
@@ -55,45 +56,58 @@ export class PresenceService implements OnlineListener {
     return this.options.sessions.ofDevice(appId, userId, deviceSn) !== undefined
   }
 
+  /** The number of users in lists; one counts once for each of its followers. */
+  get followedCount(): number {
+    return this.#subscriptions.followedCount
+  }
+
   /** True while a session of the app follows users. */
   isFollowedIn(appId: string): boolean {
     return this.#subscriptions.has(appId)
   }
 
   /**
-   * Replaces the users that a session follows.
-   * @returns their states in the order of the list, each user once
+   * Replaces the users that a session follows. Only the user itself and contacts stay in the list; a call that fails leaves none.
+   * @returns the states of all in the order of the list, each user once
+   * @throws AppError too_many_requests when the lists of the user have too many different users
    */
   async subscribe(session: Session, userIds: readonly Int64[]): Promise<OnlineState[]> {
     const { appId, userId } = session
     this.sessionClosed(session)
-    // Entered before the contacts are read, so that no change during the read is missed.
-    const subscription = this.#subscriptions.replace(session, userIds)
+    // Entered before the contacts are read, so that no block during the read is missed.
+    const list = this.#subscriptions.replace(session, userIds)
     if (!this.options.sessions.ofUser(appId, userId).includes(session)) this.sessionClosed(session)
-    const users = [...subscription.sent.keys()]
+    const users = [...list.sent.keys()]
     try {
-      await this.#lookAt(subscription, users)
+      const contacts = await this.#lookAt(list.follower, users)
+      for (const each of users) if (!contacts.has(each)) this.#subscriptions.remove(list, each)
+      requireRoom(list.follower)
+      this.#takeChanges(list, [...list.sent.keys()])
+      return users.map((each) => ({
+        user_id: each,
+        online: contacts.get(each) === true && this.isOnline({ appId, userId: each }),
+      }))
     } catch (error) {
-      this.#end(subscription)
+      this.#end(list)
       throw error
     }
-    return this.#takeChanges(subscription, users)
   }
 
   /** Looks again at whether two users may see each other. */
   async relationChanged(appId: string, one: Int64, other: Int64): Promise<void> {
-    const followers = (viewerId: Int64, userId: Int64) =>
-      [...this.#subscriptions.ofUser({ appId, userId })].filter(
-        ({ session }) => session.userId === viewerId,
-      )
-    for (const subscription of followers(one, other)) await this.#lookAt(subscription, [other])
-    for (const subscription of followers(other, one)) await this.#lookAt(subscription, [one])
+    for (const [userId, followedId] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const follower = this.#subscriptions.findFollower({ appId, userId })
+      if (follower?.followed.has(followedId)) await this.#lookAt(follower, [followedId])
+    }
   }
 
   /** Looks again at all lists of an app. */
   async relationsChanged(appId: string): Promise<void> {
-    for (const subscription of this.#subscriptions.ofApp(appId))
-      await this.#lookAt(subscription, [...subscription.sent.keys()])
+    for (const follower of this.#subscriptions.followersIn(appId))
+      await this.#lookAt(follower, [...follower.followed.keys()])
   }
 
   wentOnline(appId: string, userId: Int64): void {
@@ -107,45 +121,56 @@ export class PresenceService implements OnlineListener {
   }
 
   sessionClosed(session: Session): void {
-    const subscription = this.#subscriptions.find(session)
-    if (subscription) this.#end(subscription)
+    const list = this.#subscriptions.find(session)
+    if (list) this.#end(list)
   }
 
-  #end(subscription: Subscription): void {
-    this.#changed.delete(subscription)
-    if (this.#isCurrent(subscription)) this.#subscriptions.delete(subscription.session)
+  #end(list: PresenceList): void {
+    this.#changed.delete(list)
+    if (isCurrent(list)) this.#subscriptions.delete(list.session)
   }
 
-  #isCurrent(subscription: Subscription): boolean {
-    return this.#subscriptions.find(subscription.session) === subscription
-  }
-
-  /** Reads which users of a list its subscriber may see. The newest answer counts. */
-  async #lookAt(subscription: Subscription, userIds: readonly Int64[]): Promise<void> {
-    const { appId, userId } = subscription.session
-    const lookId = Symbol()
-    for (const each of userIds) subscription.looks.set(each, lookId)
-    const others = userIds.filter((each) => each !== userId)
-    const visible =
-      others.length === 0 ? noUsers : await this.options.rules.visibleTo({ appId, userId }, others)
-    for (const each of userIds) {
-      if (subscription.looks.get(each) !== lookId) continue
-      subscription.looks.delete(each)
-      if (each === userId || visible.has(each)) subscription.visible.add(each)
-      else subscription.visible.delete(each)
-      this.#note(subscription, each)
+  /**
+   * Reads which users a follower may see. The newest look counts.
+   * @returns the follower itself and the contacts among the users; true: the follower may see the user
+   */
+  async #lookAt(
+    follower: Follower,
+    userIds: readonly Int64[],
+  ): Promise<ReadonlyMap<Int64, boolean>> {
+    const look = ++this.#lastLook
+    const others = userIds.filter((each) => each !== follower.userId)
+    const read = others.length > 0 ? await this.options.rules.contactsOf(follower, others) : []
+    const contacts = new Map(read).set(follower.userId, true)
+    for (const userId of userIds) {
+      const followed = follower.followed.get(userId)
+      if (!followed) continue
+      if (followed.lookedAt > look) {
+        if (contacts.has(userId)) contacts.set(userId, followed.isVisible)
+        continue
+      }
+      followed.lookedAt = look
+      const isVisible = contacts.get(userId) === true
+      if (followed.isVisible === isVisible) continue
+      followed.isVisible = isVisible
+      this.#noteAll(follower, userId)
     }
+    return contacts
   }
 
   #stateChanged(user: UserKey): void {
-    for (const subscription of this.#subscriptions.ofUser(user))
-      this.#note(subscription, user.userId)
+    for (const follower of this.#subscriptions.followersOf(user))
+      this.#noteAll(follower, user.userId)
   }
 
-  #note(subscription: Subscription, userId: Int64): void {
-    if (!this.#isCurrent(subscription)) return
-    subscription.changed.add(userId)
-    this.#changed.add(subscription)
+  #noteAll({ lists }: Follower, userId: Int64): void {
+    for (const list of lists.values()) if (list.sent.has(userId)) this.#note(list, userId)
+  }
+
+  /** Notes a state that the client of a list may not have. */
+  #note(list: PresenceList, userId: Int64): void {
+    list.changed.add(userId)
+    this.#changed.add(list)
     this.#tickWhileNeeded()
   }
 
@@ -166,16 +191,16 @@ export class PresenceService implements OnlineListener {
   }
 
   /** Many lists change when a node starts, so other work runs in between. */
-  #sendSome(due: readonly Subscription[]): void {
-    for (const subscription of due.slice(0, listsPerTurn)) this.#send(subscription)
+  #sendSome(due: readonly PresenceList[]): void {
+    for (const list of due.slice(0, listsPerTurn)) this.#send(list)
     if (due.length > listsPerTurn) setImmediate(() => this.#sendSome(due.slice(listsPerTurn)))
   }
 
-  #send(subscription: Subscription): void {
-    if (!this.#isCurrent(subscription)) return
-    const { session, changed, sent } = subscription
+  #send(list: PresenceList): void {
+    if (!isCurrent(list)) return
+    const { session, changed, sent } = list
     const before = new Map([...changed].map((userId) => [userId, sent.get(userId)]))
-    const users = this.#takeChanges(subscription, [...changed]).filter(
+    const users = this.#takeChanges(list, [...changed]).filter(
       ({ user_id, online }) => before.get(user_id) !== online,
     )
     if (users.length === 0) return
@@ -184,26 +209,40 @@ export class PresenceService implements OnlineListener {
     // The session is behind. It gets the state of a later second.
     for (const { user_id, online } of users) {
       sent.set(user_id, !online)
-      this.#note(subscription, user_id)
+      this.#note(list, user_id)
     }
   }
 
   /** Returns the present states of users of a list, which the client then knows. */
-  #takeChanges(subscription: Subscription, userIds: readonly Int64[]): OnlineState[] {
-    const { session, changed, sent, visible } = subscription
-    const { appId } = session
+  #takeChanges(list: PresenceList, userIds: readonly Int64[]): OnlineState[] {
+    const { follower, changed, sent } = list
+    const { appId, followed } = follower
     const states = userIds.map((userId) => {
-      const online = visible.has(userId) && this.#online.isShown({ appId, userId })
+      const online =
+        followed.get(userId)?.isVisible === true && this.#online.isShown({ appId, userId })
       sent.set(userId, online)
       changed.delete(userId)
       return { user_id: userId, online }
     })
-    if (changed.size === 0) this.#changed.delete(subscription)
+    if (changed.size === 0) this.#changed.delete(list)
     return states
   }
 }
 
-const noUsers: ReadonlySet<Int64> = new Set()
+/** False: the session has ended or has a later list. */
+function isCurrent(list: PresenceList): boolean {
+  return list.follower.lists.get(list.session) === list
+}
+
+/** @throws AppError too_many_requests */
+function requireRoom({ followed }: Follower): void {
+  let known = 0
+  for (const { lookedAt } of followed.values()) if (lookedAt > 0) known++
+  if (known > maxPresenceUsers) {
+    const detail = `presence lists of one user have at most ${maxPresenceUsers} different users over all sessions`
+    throw new AppError('too_many_requests', detail, { retryAfterSeconds: 60 })
+  }
+}
 
 function everyMs(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms).unref()

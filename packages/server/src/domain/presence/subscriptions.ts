@@ -1,83 +1,122 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Session } from '../../sessions/session.js'
 import type { UserKey } from '../users/user-model.js'
-import { nameOf } from './online-users.js'
+
+/** A user in a list of a follower. */
+interface FollowedUser {
+  isVisible: boolean
+  /** The number of the newest look at the contacts whose answer has come; 0: none has. */
+  lookedAt: number
+}
+
+/** A user whose sessions have lists. The sessions share what is known about each followed user. */
+export interface Follower extends UserKey {
+  /** The users of all lists. */
+  readonly followed: Map<Int64, FollowedUser>
+  readonly lists: Map<Session, PresenceList>
+}
 
 /** The list of a session: the users that it follows. */
-export interface Subscription {
+export interface PresenceList {
   readonly session: Session
+  readonly follower: Follower
   /** By user: the state that the client has. */
   readonly sent: Map<Int64, boolean>
-  /** The users of the list that the subscriber may see. */
-  readonly visible: Set<Int64>
-  /** The latest read of whether the subscriber may see a user, until its end. */
-  readonly looks: Map<Int64, symbol>
   /** Users with a state that may differ from the one that the client has. */
   readonly changed: Set<Int64>
 }
 
-const none: ReadonlySet<Subscription> = new Set()
+interface AppFollowers {
+  readonly followers: Map<Int64, Follower>
+  readonly byFollowed: Map<Int64, Set<Follower>>
+}
 
-/** The lists of all sessions, by session and by user of the list. */
+/** The lists of all sessions, by follower and by followed user. */
 export class Subscriptions {
-  readonly #bySession = new Map<Session, Subscription>()
-  readonly #byUser = new Map<string, Set<Subscription>>()
-  readonly #perApp = new Map<string, number>()
+  readonly #apps = new Map<string, AppFollowers>()
+  #followedCount = 0
+
+  /** The number of followed users; one counts once for each of its followers. */
+  get followedCount(): number {
+    return this.#followedCount
+  }
 
   /** Tests whether a session of the app has a list. */
   has(appId: string): boolean {
-    return this.#perApp.has(appId)
+    return this.#apps.has(appId)
   }
 
-  find(session: Session): Subscription | undefined {
-    return this.#bySession.get(session)
+  find(session: Session): PresenceList | undefined {
+    const { appId, userId } = session
+    return this.#apps.get(appId)?.followers.get(userId)?.lists.get(session)
   }
 
-  /** Returns the lists of the sessions of an app. */
-  ofApp(appId: string): Subscription[] {
-    return [...this.#bySession.values()].filter(({ session }) => session.appId === appId)
+  /** Returns the users of an app whose sessions have lists. */
+  followersIn(appId: string): Follower[] {
+    return [...(this.#apps.get(appId)?.followers.values() ?? [])]
   }
 
-  /** Returns the lists that name the user. */
-  ofUser({ appId, userId }: UserKey): ReadonlySet<Subscription> {
-    return this.#byUser.get(nameOf(appId, userId)) ?? none
+  findFollower({ appId, userId }: UserKey): Follower | undefined {
+    return this.#apps.get(appId)?.followers.get(userId)
   }
 
-  /** Adds the list of a session, in place of its former one. All users of it are offline and invisible at first. */
-  replace(session: Session, userIds: readonly Int64[]): Subscription {
+  /** Returns the users who follow the user. */
+  followersOf({ appId, userId }: UserKey): Iterable<Follower> {
+    return this.#apps.get(appId)?.byFollowed.get(userId) ?? []
+  }
+
+  /** Adds the list of a session, in place of its former one. Users that no other list of the follower has are invisible at first. */
+  replace(session: Session, userIds: readonly Int64[]): PresenceList {
     this.delete(session)
-    const subscription: Subscription = {
-      session,
-      sent: new Map(userIds.map((userId) => [userId, false])),
-      visible: new Set(),
-      looks: new Map(),
-      changed: new Set(),
+    const { appId, userId } = session
+    const app = this.#apps.get(appId) ?? { followers: new Map(), byFollowed: new Map() }
+    const follower = app.followers.get(userId) ?? newFollower(session)
+    const sent = new Map(userIds.map((each) => [each, false]))
+    const list = { session, follower, sent, changed: new Set<Int64>() }
+    if (sent.size === 0) return list
+    this.#apps.set(appId, app)
+    app.followers.set(userId, follower)
+    follower.lists.set(session, list)
+    for (const each of sent.keys()) {
+      if (follower.followed.has(each)) continue
+      follower.followed.set(each, { isVisible: false, lookedAt: 0 })
+      this.#followedCount++
+      const followers = app.byFollowed.get(each) ?? new Set()
+      app.byFollowed.set(each, followers.add(follower))
     }
-    if (userIds.length === 0) return subscription
-    const { appId } = session
-    this.#bySession.set(session, subscription)
-    this.#perApp.set(appId, (this.#perApp.get(appId) ?? 0) + 1)
-    for (const userId of subscription.sent.keys()) {
-      const name = nameOf(appId, userId)
-      const ofUser = this.#byUser.get(name) ?? new Set()
-      this.#byUser.set(name, ofUser.add(subscription))
-    }
-    return subscription
+    return list
+  }
+
+  /** Removes a user from a list. */
+  remove({ follower, sent, changed }: PresenceList, userId: Int64): void {
+    sent.delete(userId)
+    changed.delete(userId)
+    this.#unfollow(follower, userId)
   }
 
   delete(session: Session): void {
-    const subscription = this.#bySession.get(session)
-    if (!subscription) return
-    const { appId } = session
-    this.#bySession.delete(session)
-    const left = (this.#perApp.get(appId) ?? 0) - 1
-    if (left > 0) this.#perApp.set(appId, left)
-    else this.#perApp.delete(appId)
-    for (const userId of subscription.sent.keys()) {
-      const name = nameOf(appId, userId)
-      const ofUser = this.#byUser.get(name)
-      ofUser?.delete(subscription)
-      if (ofUser?.size === 0) this.#byUser.delete(name)
-    }
+    const list = this.find(session)
+    if (!list) return
+    const { follower, sent } = list
+    follower.lists.delete(session)
+    for (const userId of sent.keys()) this.#unfollow(follower, userId)
+    const app = this.#apps.get(follower.appId)
+    if (follower.lists.size === 0) app?.followers.delete(follower.userId)
+    if (app?.followers.size === 0) this.#apps.delete(follower.appId)
   }
+
+  /** Forgets a followed user that no list of the follower has. */
+  #unfollow(follower: Follower, userId: Int64): void {
+    for (const { sent } of follower.lists.values()) if (sent.has(userId)) return
+    if (!follower.followed.delete(userId)) return
+    this.#followedCount--
+    const byFollowed = this.#apps.get(follower.appId)?.byFollowed
+    const followers = byFollowed?.get(userId)
+    followers?.delete(follower)
+    if (followers?.size === 0) byFollowed?.delete(userId)
+  }
+}
+
+function newFollower({ appId, userId }: UserKey): Follower {
+  return { appId, userId, followed: new Map(), lists: new Map() }
 }

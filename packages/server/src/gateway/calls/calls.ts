@@ -35,6 +35,11 @@ export class CallRunner {
 
   constructor(private readonly options: CallRunnerOptions) {}
 
+  /** Bytes of frames whose calls wait. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
   /** Runs the call of a frame, or answers why it is not run. */
   receive(connection: Connection, frame: ReceivedCall): void {
     const found = this.#find(frame)
