@@ -18,10 +18,14 @@ export class DiskFloor {
   #checkedAt = Number.NEGATIVE_INFINITY
   #isReached = false
 
-  /** @param bytes the floor, at most a tenth of the disk */
+  /**
+   * @param bytes the floor, at most a tenth of the disk
+   * @param added raises the floor by what the database is going to write
+   */
   constructor(
     private readonly folder: string,
     private readonly bytes: number,
+    private readonly added: () => number = () => 0,
   ) {}
 
   /** Returns the space now. @throws the error of the file system */
@@ -50,6 +54,6 @@ export class DiskFloor {
     bsize: number
   }): DiskSpace {
     const floor = Math.min(this.bytes, Math.floor(blocks * bsize * largestShare))
-    return { free: bavail * bsize, floor }
+    return { free: bavail * bsize, floor: floor + this.added() }
   }
 }

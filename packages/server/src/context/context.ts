@@ -113,6 +113,11 @@ async function createDatabase({ config, secrets, log }: ContextOptions): Promise
     return new Database(
       sqliteDialect(databasePath(storage.dataDir), {
         onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
+        onLogHeld: (walBytes) =>
+          log.warn(
+            { walBytes },
+            'a reader holds the write-ahead log of the database, which grows until the reader ends; close other programs that have hermod.db open',
+          ),
         checksWriters: checkAnswers,
         procedures,
       }),
@@ -153,9 +158,12 @@ export function openContext(options: ContextOptions): Promise<Context> {
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
     const { store, freeDiskBytes } = config.files
+    const fileFolder = store.kind === 'folder' ? store.folder : store.spoolFolder
+    // Pages of the log are going to be copied into the database file.
     const floor = new DiskFloor(
-      store.kind === 'folder' ? store.folder : store.spoolFolder,
+      fileFolder,
       freeDiskBytes,
+      () => database.dialect.checkpoints?.().walBytes ?? 0,
     )
     const blobs = await openBlobStore(store, floor, options.secrets)
     watchStart(blobs, log)

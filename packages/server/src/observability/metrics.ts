@@ -24,6 +24,7 @@ export interface CheckpointFigures {
   readonly stoppedSeconds: number
   readonly failures: number
   readonly walBytes: number
+  readonly walFileBytes: number
 }
 
 /** Figures of one queue of logins or registrations. */
@@ -384,6 +385,11 @@ export class Metrics {
         'hermod_wal_bytes',
         'What the write-ahead log held at the last checkpoint.',
         ({ walBytes }) => walBytes,
+      ],
+      [
+        'hermod_wal_file_bytes',
+        'Size of the file of the write-ahead log.',
+        ({ walFileBytes }) => walFileBytes,
       ],
     ])
   }

@@ -3,10 +3,12 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Child, isFullRun, TempFolder, waitFor } from '@hermod/testkit'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { Database } from '../../dist/db/database.js'
 import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
+import type { CheckpointStatistics } from '../../dist/db/dialect/sqlite-checkpointer.js'
 import {
   faultInjectionProblem,
   injectFault,
@@ -202,6 +204,39 @@ describe('checkpoints beside the writer', () => {
       await write(next++)
     }
     expect(await database.read(count)).toBe(next)
+    await database[Symbol.asyncDispose]()
+  })
+
+  it('a forgotten reader of another program: the log grows with a report, and its file shrinks afterwards', async () => {
+    using folder = new TempFolder('checkpoints')
+    const held: number[] = []
+    const forceFrames = 400
+    const forceBytes = forceFrames * frameBytes
+    const { path, dialect, database, write } = await openSmall(folder, {
+      checkpoints: { ...limits, forceFrames },
+      onLogHeld: (bytes) => held.push(bytes),
+    })
+    const statistics = () => dialect.checkpoints?.() as CheckpointStatistics
+    let next = 0
+    const writeUntil = async (isReached: () => boolean) => {
+      const deadline = Date.now() + patienceMs
+      while (!isReached()) {
+        expect(Date.now()).toBeLessThan(deadline)
+        await Promise.all(Array.from({ length: 20 }, () => write(next++)))
+      }
+    }
+    await write(next++)
+    const reader = new DatabaseSync(path)
+    reader.exec('begin; select * from texts')
+    await writeUntil(() => held.length === 2)
+    expect(held[0]).toBeGreaterThanOrEqual(forceBytes)
+    expect(held[1]).toBeGreaterThanOrEqual(2 * (held[0] as number))
+    expect(statistics().walBytes).toBeGreaterThanOrEqual(held[1] as number)
+    expect(statistics().walFileBytes).toBeGreaterThan(2 * forceBytes)
+    reader.close()
+    await writeUntil(() => statistics().walFileBytes <= forceBytes)
+    expect(walSize(path)).toBeLessThanOrEqual(forceBytes)
+    expect(held).toHaveLength(2)
     await database[Symbol.asyncDispose]()
   })
 

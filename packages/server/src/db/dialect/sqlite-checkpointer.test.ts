@@ -42,6 +42,7 @@ beforeEach(() => {
     threads,
     limits: { everyMs: 100, restartFrames: 1 },
     onError,
+    onHeld: () => {},
   })
 })
 
@@ -94,6 +95,7 @@ it('a failed sync is a failure of the pass, and the next pass copies again', asy
     },
     limits: { everyMs: 1, restartFrames: 1 },
     onError: () => {},
+    onHeld: () => {},
   })
   const { statistics } = checkpointer
   checkpointer.wrote()

@@ -35,7 +35,10 @@ export interface CheckpointLimits {
   readonly restartFrames: number
   /** The most frames that are left to the writer, which stands still while it copies them. */
   readonly lastFrames: number
-  /** The size at which the writer stops until all is copied, when passes do not catch up with it. */
+  /**
+   * The size at which the writer stops until all is copied, when passes do not catch up with it. A reader that makes the log larger is
+   * reported, and the file returns to this size.
+   */
   readonly forceFrames: number
 }
 
@@ -56,6 +59,8 @@ export interface CheckpointStatistics {
   readonly failures: number
   /** Bytes of the log that a restart would have to read. */
   readonly walBytes: number
+  /** Size of the file of the log. */
+  readonly walFileBytes: number
 }
 
 export interface CheckpointerOptions {
@@ -64,10 +69,12 @@ export interface CheckpointerOptions {
   readonly threads: CheckpointThreads
   readonly limits?: Partial<CheckpointLimits>
   readonly onError: (error: unknown) => void
+  /** A reader keeps the log from restarting. Called when it reaches `forceFrames`, and whenever it has doubled since. */
+  readonly onHeld: (walBytes: number) => void
 }
 
-// A page and its head in the log.
-const frameBytes = 4096 + 24
+/** A page and its head in the log. */
+export const frameBytes = 4096 + 24
 const passesMax = 10
 const retryMsMax = 5_000
 
@@ -85,22 +92,34 @@ export class Checkpointer {
   readonly #threads: CheckpointThreads
   readonly #limits: CheckpointLimits
   readonly #onError: (error: unknown) => void
-  readonly #figures = { passes: 0, seconds: 0, stoppedSeconds: 0, failures: 0, walBytes: 0 }
+  readonly #onHeld: (walBytes: number) => void
+  readonly #figures = {
+    passes: 0,
+    seconds: 0,
+    stoppedSeconds: 0,
+    failures: 0,
+    walBytes: 0,
+    walFileBytes: 0,
+  }
   #descriptor: number | undefined
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #wroteMeanwhile = false
   #failuresInRow = 0
   #copied = 0
+  /** The size at which a log that a reader holds is reported. */
+  #reportFrames: number
   /** A sync failed, so it is unknown which of the copied pages are on the disk. */
   #mustCopyAgain = false
   #isClosed = false
 
-  constructor({ path, threads, limits, onError }: CheckpointerOptions) {
+  constructor({ path, threads, limits, onError, onHeld }: CheckpointerOptions) {
     this.#path = path
     this.#threads = threads
     this.#limits = { ...checkpointLimits, ...limits }
+    this.#reportFrames = this.#limits.forceFrames
     this.#onError = onError
+    this.#onHeld = onHeld
   }
 
   get statistics(): CheckpointStatistics {
@@ -158,10 +177,11 @@ export class Checkpointer {
     }
   }
 
-  /** The file of the log never shrinks while the database is open, so this stays true once it is. */
+  /** The file of the log never becomes smaller than that while the database is open, so this stays true once it is. */
   #isNeeded(): boolean {
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
-    return (log?.size ?? 0) >= this.#limits.restartFrames * frameBytes
+    this.#figures.walFileBytes = log?.size ?? 0
+    return this.#figures.walFileBytes >= this.#limits.restartFrames * frameBytes
   }
 
   async #checkpoint(): Promise<void> {
@@ -172,17 +192,26 @@ export class Checkpointer {
       const { frames, copied } = await this.#pass()
       // A long read keeps the log: frames after its beginning cannot be copied before its end.
       const isHeld = frames - copied > lastFrames
-      if (isHeld) return
+      if (isHeld) return this.#reportHeld(frames)
       const isCloseBehind = copied >= before && copied - before <= lastFrames
       if (isCloseBehind || (pass === passesMax && frames >= forceFrames)) return this.#finish()
     }
+  }
+
+  #reportHeld(frames: number): void {
+    if (frames < this.#reportFrames) return
+    this.#reportFrames = 2 * frames
+    this.#onHeld(frames * frameBytes)
   }
 
   async #isWorthAPass(): Promise<boolean> {
     const { frames } = await this.#threads.look()
     this.#figures.walBytes = frames * frameBytes
     const hasBegunAgain = frames < this.#copied
-    if (hasBegunAgain) this.#copied = 0
+    if (hasBegunAgain) {
+      this.#copied = 0
+      this.#reportFrames = this.#limits.forceFrames
+    }
     return frames >= this.#limits.restartFrames
   }
 

@@ -20,6 +20,8 @@ import {
   type CheckpointLimits,
   type CheckpointState,
   type CheckpointThreads,
+  checkpointLimits,
+  frameBytes,
 } from './sqlite-checkpointer.js'
 import { ReaderConnection, setsOf } from './sqlite-reader.js'
 import { seedStatistics } from './sqlite-statistics.js'
@@ -78,6 +80,8 @@ export interface SqliteOptions {
   readonly checkpoints?: Partial<CheckpointLimits>
   /** A checkpoint failed; it will be tried again. */
   readonly onCheckpointError?: (error: unknown) => void
+  /** A reader, perhaps of another program, lets the write-ahead log grow. */
+  readonly onLogHeld?: (walBytes: number) => void
   /** Checks the writes of procedures, as TableWriterCheck does; default false. */
   readonly checksWriters?: boolean
   /** The procedures that the writer's thread loads when it starts; default none. */
@@ -93,18 +97,26 @@ export function sqliteDialect(
   {
     checkpoints: limits = {},
     onCheckpointError: onError = () => {},
+    onLogHeld: onHeld = () => {},
     checksWriters = false,
     procedures = [],
   }: SqliteOptions = {},
 ): SqlDialect {
   const reader = new ReaderConnection(path, readerPragmas)
-  const writer = new ThreadConnection(path, writerPragmas, { checksWriters, procedures })
+  const { forceFrames } = { ...checkpointLimits, ...limits }
+  // A restarted log gives the disk back what a reader has made it hold above this size.
+  const sizeLimit = `journal_size_limit = ${forceFrames * frameBytes}`
+  const writer = new ThreadConnection(path, [...writerPragmas, sizeLimit], {
+    checksWriters,
+    procedures,
+  })
   const turns = new Mutex()
   const checkpoints = new Checkpointer({
     path,
     threads: checkpointThreads(new ThreadConnection(path, checkpointPragmas), writer, turns),
     limits,
     onError,
+    onHeld,
   })
   const runProcedure = async (call: ProcedureCall) => {
     try {
