@@ -15,6 +15,8 @@ import type { ConnectionStatus } from './core/live-state.js'
 /** A value that changes. `getSnapshot` returns the same object until it changes. */
 export interface View<T> {
   getSnapshot(): T
+  /** Returns the value of a client that knows nothing yet: what a server renders, and a page hydrates. */
+  getServerSnapshot(): T
   /**
    * Calls a listener after each change.
    * @returns ends the listening

@@ -48,23 +48,19 @@ export function createClientOn(
   const conversations = new Map<number, Conversation>()
   const userViews = new Map<number, ReturnType<typeof userView>>()
   const live = () => session.state.live
-  const connection = liveView(() => live().connection)
+  const connection = liveView(() => live().connection, { state: 'idle' })
   let disconnecting = new AbortController()
 
-  function liveView<T>(select: () => T): View<T> {
-    return deriveView(
-      hub,
-      () => [select()],
-      (value) => value,
-    )
+  function liveView<T>(select: () => T, initial: T): View<T> {
+    return deriveView(hub, { initial, inputs: () => [select()], derive: (value) => value })
   }
   function userView(id: number) {
-    return deriveView(
-      hub,
-      () => [users.find(id)],
-      (user) => user,
-      () => interests.add({ rank: 0, things: () => [`user.${id}`], presence: () => [id] }),
-    )
+    return deriveView(hub, {
+      initial: undefined,
+      inputs: () => [users.find(id)],
+      derive: (user) => user,
+      start: () => interests.add({ rank: 0, things: () => [`user.${id}`], presence: () => [id] }),
+    })
   }
   /** Ends the session of the device; its tokens end with it. */
   const logOutDevice = async () => {
@@ -82,17 +78,17 @@ export function createClientOn(
       return hub.me || undefined
     },
     connection,
-    isDurable: liveView(() => live().isDurable),
-    hasToken: liveView(() => live().token !== ''),
+    isDurable: liveView(() => live().isDurable, false),
+    hasToken: liveView(() => live().token !== '', false),
     conversations: createConversationList(hub, { parts, summaries, interests }),
     contacts: createContacts(hub, { users, interests, call }),
     groups: createGroups(hub, { parts, interests, call }),
-    profile: deriveView(
-      hub,
-      () => [thingOf<UserProfile>(session.state, 'profile')],
-      (profile) => profile,
-      () => interests.add({ rank: 2, things: () => ['profile'] }),
-    ),
+    profile: deriveView(hub, {
+      initial: undefined,
+      inputs: () => [thingOf<UserProfile>(session.state, 'profile')],
+      derive: (profile) => profile,
+      start: () => interests.add({ rank: 2, things: () => ['profile'] }),
+    }),
     conversation(id, kind) {
       checkId('id', id, 0)
       checkOneOf('kind', kind, [undefined, 'direct', 'group'])

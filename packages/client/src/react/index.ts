@@ -37,9 +37,12 @@ export function useClient(): Client {
   return value.client
 }
 
-/** Returns the value of a view, and renders again when it changes. */
+/**
+ * Returns the value of a view, and renders again when it changes. On a server, and while a page
+ * hydrates, it is that of a client that knows nothing yet.
+ */
 export function useView<T>(view: View<T>): T {
-  return useSyncExternalStore(view.subscribe, view.getSnapshot, view.getSnapshot)
+  return useSyncExternalStore(view.subscribe, view.getSnapshot, view.getServerSnapshot)
 }
 
 /** Returns all conversations, pinned ones first, then by last activity. */

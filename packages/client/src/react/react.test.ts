@@ -1,7 +1,7 @@
 import { createElement, type ReactNode, StrictMode } from 'react'
 import { renderToString } from 'react-dom/server'
 import { expect, it } from 'vitest'
-import { aMessage, aUser, FakeSession, settled } from '../../test/support/fake-session.js'
+import { aUser, FakeSession, settled } from '../../test/support/fake-session.js'
 import { createClientOn } from '../create-client.js'
 import { createClient } from '../index.js'
 import {
@@ -31,7 +31,7 @@ function Page(): ReactNode {
     useMessages(conversation).messages.map(({ text }) => text),
     useUser(9)?.name,
     useView(client.isDurable),
-    client.fileUrl('/file/download/chat?sign=x'),
+    useView(client.hasToken) ? client.fileUrl('/file/download/chat?sign=x') : undefined,
   ]
   return createElement('pre', null, JSON.stringify(parts))
 }
@@ -47,22 +47,27 @@ function render(client: ReturnType<typeof aClient>['client']): unknown {
   )
 }
 
-it('react: the hooks give the values of the views, also on a server', async () => {
+it('react: a server renders what a client shows that knows nothing yet, whatever it knows', async () => {
   const { session, client } = aClient()
-  session.setLive({ token: '' })
-  expect(render(client)).toEqual(['online', [], [], null, true, null])
-  session.setLive({ token: 'secret' })
   session.apply({ logs: [session.fill('d1.9', 1)], things: [aUser(9, { alias: 'Bob' })] })
-  session.apply({ messages: [aMessage('d1.9', 1)] })
   await client.conversation(9).loadOlder()
-  expect(render(client)).toEqual([
-    'online',
-    ['Bob'],
-    ['message 1'],
-    'Bob',
-    true,
-    'https://chat.example/file/download/chat?sign=x&access-token=secret&app_id=app',
-  ])
+  expect(client.conversations.getSnapshot().conversations).toHaveLength(1)
+  expect(render(client)).toEqual(['idle', [], [], null, false, null])
+})
+
+it('react: the snapshot for a server of every view is fixed, and that of a new client', () => {
+  const { session, client } = aClient()
+  const viewsOf = ({ groups, contacts, ...each }: typeof client) => [
+    ...[each.connection, each.isDurable, each.hasToken, each.conversations, each.profile],
+    ...[contacts.list, contacts.requests, groups.list, each.user(9)],
+    ...[groups.group(7).info, groups.group(7).members],
+    ...[each.conversation(9).summary, each.conversation(9).messages],
+  ]
+  const before = viewsOf(client).map((view) => view.getServerSnapshot())
+  session.apply({ logs: [session.fill('d1.9', 1)], things: [aUser(9, { alias: 'Bob' })] })
+  const after = viewsOf(client).map((view) => view.getServerSnapshot())
+  expect(after.every((value, index) => Object.is(value, before[index]))).toBe(true)
+  expect(viewsOf(aClient().client).map((view) => view.getServerSnapshot())).toEqual(before)
 })
 
 it('react: a page with the client for browsers renders on a server', async () => {

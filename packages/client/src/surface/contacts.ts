@@ -22,10 +22,10 @@ export function createContacts(
   let sorted: readonly User[] = []
 
   return {
-    list: deriveView(
-      hub,
-      () => [hub.thingsVersion, session.state.live.online],
-      (_things, _online) => {
+    list: deriveView(hub, {
+      initial: undefined,
+      inputs: () => [hub.thingsVersion, session.state.live.online],
+      derive: (_things, _online) => {
         interests.changed()
         const next = ids()?.flatMap((id) => users.find(id) ?? [])
         if (next === undefined) return undefined
@@ -35,7 +35,7 @@ export function createContacts(
         }
         return sorted
       },
-      () =>
+      start: () =>
         interests.add({
           rank: 2,
           *things() {
@@ -44,13 +44,13 @@ export function createContacts(
           },
           presence: () => ids() ?? [],
         }),
-    ),
-    requests: deriveView(
-      hub,
-      () => [thingOf<readonly RosterApplication[]>(session.state, 'contactRequests')],
-      (requests) => requests?.filter(({ status }) => status === waiting),
-      () => interests.add({ rank: 2, things: () => ['contactRequests'] }),
-    ),
+    }),
+    requests: deriveView(hub, {
+      initial: undefined,
+      inputs: () => [thingOf<readonly RosterApplication[]>(session.state, 'contactRequests')],
+      derive: (requests) => requests?.filter(({ status }) => status === waiting),
+      start: () => interests.add({ rank: 2, things: () => ['contactRequests'] }),
+    }),
     async add(userId, { reason, ...options } = {}) {
       checkId('userId', userId)
       checkOptionalText('reason', reason)

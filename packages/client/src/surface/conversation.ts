@@ -1,4 +1,4 @@
-import type { Conversation, Message } from '../api.js'
+import type { Conversation, ConversationSummary, Message } from '../api.js'
 import { ClientError, failureOf } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import type { ConversationKind, ConversationParts } from '../views/conversation-parts.js'
@@ -38,16 +38,16 @@ export function createConversation(
   const { session } = hub
   const kind = () => named ?? parts.kind(id) ?? 'direct'
   const { view: messages, loadOlder } = createMessageList(hub, { id, kind, parts, interests })
-  const summary = createView(
-    hub,
-    () => summaries.get(id, kind()),
-    () =>
+  const summary = createView(hub, {
+    initial: unknownSummary(id, named),
+    compute: () => summaries.get(id, kind()),
+    start: () =>
       interests.add({
         rank: 1,
         things: () => ['pins', 'groups', `${kind() === 'group' ? 'group' : 'user'}.${id}`],
         presence: () => (kind() === 'group' ? [] : [id]),
       }),
-  )
+  })
   const ofConversation = { conversation_id: id }
 
   return {
@@ -136,6 +136,22 @@ export function createConversation(
     const loaded = messages.getSnapshot().messages.map((each) => each.id)
     const lasts = parts.logs(id, kind()).map(({ last }) => last?.msgId ?? 0)
     return Math.max(0, ...loaded, ...lasts)
+  }
+}
+
+function unknownSummary(id: number, kind: ConversationKind = 'direct'): ConversationSummary {
+  return {
+    id,
+    kind,
+    title: '',
+    avatar: '',
+    unread: 0,
+    isPinned: false,
+    isMuted: false,
+    isWritable: true,
+    lastActivity: 0,
+    isOnline: false,
+    typing: [],
   }
 }
 

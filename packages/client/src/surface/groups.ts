@@ -25,16 +25,16 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
   let former: readonly GroupRecord[] | undefined
 
   return {
-    list: deriveView(
-      hub,
-      () => [hub.thingsVersion],
-      (_things) => {
+    list: deriveView(hub, {
+      initial: undefined,
+      inputs: () => [hub.thingsVersion],
+      derive: (_things) => {
         interests.changed()
         const groups = ids()?.flatMap((id) => groupOf(id) ?? [])
         former = groups && shareList(former, groups)
         return former
       },
-      () =>
+      start: () =>
         interests.add({
           rank: 2,
           *things() {
@@ -42,7 +42,7 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
             for (const id of ids() ?? []) yield `group.${id}`
           },
         }),
-    ),
+    }),
     group(id) {
       checkId('id', id)
       const handle = handles.get(id) ?? createGroup(hub, sources, id)
@@ -72,12 +72,12 @@ export function createGroups(hub: Hub, sources: Sources): Groups {
 function createGroup(hub: Hub, { interests, call }: Sources, id: number): Group {
   const ofGroup = { group_id: id }
   const thing = <T>(key: string) =>
-    deriveView(
-      hub,
-      () => [thingOf<T | null>(hub.session.state, key)],
-      (value) => value ?? undefined,
-      () => interests.add({ rank: 2, things: () => [key] }),
-    )
+    deriveView(hub, {
+      initial: undefined,
+      inputs: () => [thingOf<T | null>(hub.session.state, key)],
+      derive: (value) => value ?? undefined,
+      start: () => interests.add({ rank: 2, things: () => [key] }),
+    })
   return {
     id,
     info: thing<GroupRecord>(`group.${id}`),

@@ -56,9 +56,9 @@ export function createConversationList(
       [...moved].flatMap((id) => listed.get(id) ?? []).sort(inOrder),
     )
   }
-  return createView<ConversationList>(
-    hub,
-    (former) => {
+  return createView<ConversationList>(hub, {
+    initial: { conversations, unread: 0, isComplete: false },
+    compute(former) {
       const { length } = conversations
       const ids = changes.take()
       if (ids === 'all') lookAtAll()
@@ -71,7 +71,7 @@ export function createConversationList(
         isComplete: hub.isEnded || (meta.pos !== '' && meta.listCursor === ''),
       })
     },
-    () => {
+    start() {
       const stopChanges = changes.start()
       const stopInterest = interests.add({
         rank: 3,
@@ -90,7 +90,7 @@ export function createConversationList(
         stopInterest()
       }
     },
-  )
+  })
 }
 
 /** Collects the conversations that changes of the state name. */

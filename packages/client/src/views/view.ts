@@ -7,17 +7,22 @@ export interface OwnView<T> extends View<T> {
   refresh(): void
 }
 
+/** Parts of every view. */
+interface ViewOptions<T> {
+  /** The value of a client that knows nothing yet, as a server renders it. */
+  readonly initial: T
+  /** Runs with the first listener, after a computation; what it returns runs after the last one. */
+  readonly start?: () => () => void
+}
+
 /**
  * Makes a view of the state. It computes when it is read or has listeners, and at most once for
  * each change of the state.
- * @param compute returns the former value when nothing has changed
- * @param start runs with the first listener, after a computation; what it returns runs after the
- *   last one
+ * @param options.compute returns the former value when nothing has changed
  */
 export function createView<T>(
   hub: Hub,
-  compute: (former: T | undefined) => T,
-  start?: () => () => void,
+  { initial, compute, start }: ViewOptions<T> & { readonly compute: (former: T | undefined) => T },
 ): OwnView<T> {
   const listeners = new Set<{ readonly run: () => void }>()
   let computedAt = -1
@@ -45,6 +50,7 @@ export function createView<T>(
   }
   return {
     getSnapshot,
+    getServerSnapshot: () => initial,
     subscribe(run) {
       const listener = { run }
       if (listeners.size === 0) {
@@ -74,10 +80,15 @@ export function createView<T>(
  */
 export function deriveView<const Inputs extends readonly unknown[], T>(
   hub: Hub,
-  inputs: () => Inputs,
-  derive: (...inputs: Inputs) => T,
-  start?: () => () => void,
+  {
+    inputs,
+    derive,
+    ...options
+  }: ViewOptions<T> & {
+    readonly inputs: () => Inputs
+    readonly derive: (...inputs: Inputs) => T
+  },
 ): View<T> {
   const memo = memoized(derive)
-  return createView<T>(hub, () => memo(...inputs()), start)
+  return createView<T>(hub, { ...options, compute: () => memo(...inputs()) })
 }

@@ -1,11 +1,14 @@
 /** The programs of docs/guides/client.md and README.md: each is type-checked and run as it stands there. */
 import { join } from 'node:path'
+import { createClient } from '@hermod/client'
 import { Child, type ServerProcess, startServer, testChromium, waitFor } from '@hermod/testkit'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { renderToString } from 'react-dom/server'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clientErrors } from '../../dist/errors.js'
 import { GuideFolder, guide, programs } from './programs.js'
+import { renderedPage } from './rendered-page.js'
 import { Site } from './site.js'
 
 const root = join(import.meta.dirname, '../../../..')
@@ -220,6 +223,25 @@ describe.runIf(executablePath !== null)('the pages of the guide', () => {
     await page.getByText(/: Hello Alice 1$/).waitFor()
     await say(bob.id, alice.id, 'Are you there?')
     await page.getByText(/: Are you there\? 2$/).waitFor()
+  })
+
+  it('a page that a server has rendered hydrates, and then shows what the client knows', async () => {
+    const [alice, bob] = [await newUser('alice'), await newUser('bob')]
+    await say(bob.id, alice.id, 'Hello Alice')
+    const options = { url: server.url, appId: 'hermod', userId: alice.id, storage: 'memory' }
+    const onServer = createClient({ ...options, storage: 'memory', token: () => 'none' })
+    const html = renderToString(renderedPage(onServer, bob.id))
+    folder.write('hydrated.js', await bundle(join(import.meta.dirname, 'hydrated-page.ts')))
+    const data = JSON.stringify({ ...options, token: server.adminToken, peer: bob.id })
+    folder.write(
+      'hydrated.html',
+      `<!doctype html><title>errors: </title><body data-options='${data}'><main>${html}</main>
+      <script type="module" src="/hydrated.js"></script>`,
+    )
+    const page = await open('hydrated.html')
+    await page.getByText('["online",[1],["Hello Alice"],1,true,false,true]').waitFor()
+    expect(await page.title()).toBe('errors:')
+    await onServer.close()
   })
 
   it('a refused token is requested again, and a call without a connection may be tried again', async () => {

@@ -193,9 +193,9 @@ export function createMessageList(
   }
   let lastInputs: readonly unknown[] = []
 
-  const view = createView<MessageList>(
-    hub,
-    (former) => {
+  const view = createView<MessageList>(hub, {
+    initial: { messages: [], hasOlder: false, isLoading: true },
+    compute(former) {
       const next = inputs()
       if (former && isSameList(lastInputs, next)) return former
       lastInputs = next
@@ -207,7 +207,7 @@ export function createMessageList(
         ...(failure && { error: failure }),
       })
     },
-    () => {
+    start() {
       isWatched = true
       failure = undefined
       wasOnline = isOnline()
@@ -228,7 +228,7 @@ export function createMessageList(
         endInterest()
       }
     },
-  )
+  })
   /** The request in progress; an app that scrolls asks more than once for the same page. */
   let older: Promise<void> | undefined
   return {
