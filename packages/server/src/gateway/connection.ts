@@ -23,8 +23,8 @@ import {
   maxUnopenedBytes,
   maxUnreadBytes,
   refusedShare,
-  smallFramePart,
-  smallFrameParts,
+  smallRead,
+  smallReads,
   unfinishedUserBytes,
 } from './limits.js'
 import type { GatewayObserver } from './observer.js'
@@ -329,7 +329,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
   }
 
   /** Counts the memory of an unfinished frame, among all bodies and for its user. */
-  #holdPart({ retained, bytes, parts, steps }: UnfinishedFrame): void {
+  #holdPart({ retained, bytes, reads, steps }: UnfinishedFrame): void {
     const { bodies } = this.host.edge
     this.#part ??= bodies.begin({
       socket: this.socket,
@@ -341,7 +341,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.#steps = steps
     const ofUser = this.#chargeUser(retained)
     this.#part.hold(retained)
-    if (parts > smallFrameParts && bytes < parts * smallFramePart)
+    if (reads > smallReads && bytes < reads * smallRead)
       this.close('tooManyRequests', 'a frame comes in too many small parts')
     else if (ofUser > unfinishedUserBytes)
       this.close('tooManyRequests', 'the unfinished frames of the user take too much memory')

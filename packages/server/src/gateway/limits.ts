@@ -6,9 +6,9 @@ export const maxFrameBytes = 1_048_576 + 4_096
 export const maxUnopenedBytes = 16_384
 /** The most memory that unfinished frames of one user take. */
 export const unfinishedUserBytes = 8_388_608
-/** The reads and fragments of a frame from which on they have at least {@link smallFramePart} bytes on average. */
-export const smallFrameParts = 64
-export const smallFramePart = 256
+/** The reads of a frame from which on they have at least {@link smallRead} bytes on average. */
+export const smallReads = 64
+export const smallRead = 256
 /** The time within which session.open comes. */
 export const openTimeoutMs = 5_000
 /** Calls of one connection that run at once. */

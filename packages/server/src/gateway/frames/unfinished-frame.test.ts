@@ -53,9 +53,9 @@ describe('an unfinished frame', () => {
     const read = Buffer.allocUnsafeSlow(65_536)
     bytes.copy(read)
     expect(unfinished.add(read.subarray(0, 10))).toBe(true)
-    expect(unfinished).toMatchObject({ bytes: 10, parts: 2, retained: 65_536 + 600 })
+    expect(unfinished).toMatchObject({ bytes: 10, reads: 1, retained: 65_536 + 600 })
     for (let count = 0; count < 5; count++) unfinished.add(Buffer.allocUnsafeSlow(1))
-    expect(unfinished).toMatchObject({ bytes: 15, parts: 7, retained: 65_536 + 600 + 5 * 301 })
+    expect(unfinished).toMatchObject({ bytes: 15, reads: 6, retained: 65_536 + 600 + 5 * 301 })
   })
 
   it('begins anew in the chunk in which another one ends', () => {
@@ -67,6 +67,6 @@ describe('an unfinished frame', () => {
       frame(text, 9).subarray(0, 3),
     ])
     expect(unfinished.add(rest)).toBe(true)
-    expect(unfinished).toMatchObject({ bytes: 3, parts: 2, steps: 2 })
+    expect(unfinished).toMatchObject({ bytes: 3, reads: 1, steps: 2 })
   })
 })

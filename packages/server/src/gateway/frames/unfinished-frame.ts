@@ -11,12 +11,12 @@ type Next = 'first' | 'second' | 'length' | 'payload'
  * follows the borders of frames in the bytes (RFC 6455, section 5.2).
  */
 export class UnfinishedFrame {
-  /** The memory that the library keeps of it. */
+  /** The memory that the library keeps of it: that of its reads, and the objects of each read and fragment. */
   retained = 0
   /** The bytes that have come of it. */
   bytes = 0
-  /** The reads and fragments in which they came. */
-  parts = 0
+  /** The reads in which they came. */
+  reads = 0
   /** Grows with each frame that has ended, and with each {@link stepBytes} of this one. */
   steps = 0
   #next: Next = 'first'
@@ -35,7 +35,7 @@ export class UnfinishedFrame {
       this.steps++
       this.retained = 0
       this.bytes = 0
-      this.parts = 0
+      this.reads = 0
     }
     if (start === chunk.length) return false
     // A part of a chunk keeps all of it.
@@ -43,7 +43,7 @@ export class UnfinishedFrame {
     const before = this.bytes
     this.bytes += chunk.length - start
     this.steps += Math.floor(this.bytes / stepBytes) - Math.floor(before / stepBytes)
-    this.parts++
+    this.reads++
     return true
   }
 
@@ -79,7 +79,6 @@ export class UnfinishedFrame {
     const isControl = (byte & 0x08) !== 0
     if (!isControl) this.#hasFurtherFragments = (byte & 0x80) === 0
     this.retained += chunkObjectBytes
-    this.parts++
     this.#next = 'second'
   }
 }
