@@ -36,8 +36,10 @@ export class HttpSender implements WebhookSender {
     if (request === null) return notSent
     const startedAt = performance.now()
     const { url, timeoutMs } = target
+    const share = events[0]?.appId ?? ''
     try {
-      const answer = await this.options.client.post({ url, ...request, timeoutMs, signal })
+      const sent = { url, ...request, timeoutMs, share, signal }
+      const answer = await this.options.client.post(sent)
       return this.#resultOf(answer, performance.now() - startedAt)
     } catch (error) {
       return {

@@ -14,7 +14,7 @@ import { DeadLetterPurge } from '../../domain/webhooks/waiting/dead-letter-purge
 import { minuteMs } from '../../lib/clock.js'
 import { Slots } from '../../lib/concurrency/slots.js'
 import { parseAddressRange } from '../../lib/outbound/address.js'
-import { OutboundClient, systemAddresses, urlFault } from '../../lib/outbound/outbound-client.js'
+import { OutboundClient, urlFault } from '../../lib/outbound/outbound-client.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import { newSecret, secretFault } from '../../lib/secrets/webhook-signature.js'
 import { AttemptLog } from '../../webhooks/dispatcher/attempt-log.js'
@@ -42,12 +42,8 @@ export interface CreateWebhooksOptions {
 const embeddedLeaseMs = 10 * minuteMs
 /** Time in which requests to endpoints may end when the service stops; then they are ended and repeated later. */
 const maxGraceMs = 2_000
-
-/**
- * Names that are looked up at once. A look-up holds one of the few threads for files and passwords, for
- * many seconds when the name server does not answer.
- */
-const maxLookUps = 2
+/** Names of one application that are looked up at once. */
+const maxLookUps = 4
 
 export function createWebhooks(
   infrastructure: Infrastructure,
@@ -59,14 +55,14 @@ export function createWebhooks(
     setting: configOptions.outboundAllow.name,
     proxy: config.outbound.proxy,
   }
-  const lookUps = new Slots({
-    parallel: maxLookUps,
-    maxWaiting: Number.POSITIVE_INFINITY,
-    full: () => new Error('too many names are looked up'),
-  })
   const client = new OutboundClient({
     ...outbound,
-    resolve: (name) => lookUps.run(() => systemAddresses(name)),
+    newShare: () =>
+      new Slots({
+        parallel: maxLookUps,
+        maxWaiting: Number.POSITIVE_INFINITY,
+        full: () => new Error('too many names are looked up'),
+      }),
   })
   const sender = new HttpSender({
     client,

@@ -1,6 +1,10 @@
-import type { buildConnector } from 'undici'
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { describe, expect, it, vi } from 'vitest'
+import { Slots } from '../concurrency/slots.js'
 import { parseAddressRange } from './address.js'
+import { attemptOrder, type Connect, openSocket } from './connecting.js'
 import {
   ForbiddenAddressError,
   OutboundClient,
@@ -9,16 +13,30 @@ import {
 } from './outbound-client.js'
 
 const setting = 'HERMOD_OUTBOUND_ALLOW'
+const newShare = () =>
+  new Slots({
+    parallel: 4,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    full: () => new Error('too many'),
+  })
 
 /** A client with a connector that records addresses and connects to none. */
 function recordingClient(options: Partial<OutboundOptions> = {}) {
   const connections: string[] = []
-  const connect: buildConnector.connector = ({ hostname }, callback) => {
-    connections.push(hostname)
-    callback(new Error('recorded'), null)
+  const connect: Connect = async ({ address }) => {
+    connections.push(address)
+    throw new Error('recorded')
   }
-  const client = new OutboundClient({ allowed: [], setting, proxy: null, connect, ...options })
-  const post = (url: string) => client.post({ url, headers: {}, body: '{}', timeoutMs: 5_000 })
+  const client = new OutboundClient({
+    allowed: [],
+    setting,
+    proxy: null,
+    newShare,
+    connect,
+    ...options,
+  })
+  const post = (url: string, share = '') =>
+    client.post({ url, headers: {}, body: '{}', timeoutMs: 5_000, share })
   return { connections, post }
 }
 
@@ -164,8 +182,7 @@ describe('forbidden addresses', () => {
         isDestroyed = true
       },
     }
-    const connect = ((_: unknown, callback: (error: null, socket: unknown) => void) =>
-      callback(null, socket)) as unknown as buildConnector.connector
+    const connect: Connect = async () => socket as unknown as Socket
     const { isForbidden, message } = await attempt('http://8.8.8.8/', { connect })
     expect({ isForbidden, isDestroyed }).toEqual({ isForbidden: true, isDestroyed: true })
     expect(message).toContain('another address')
@@ -254,6 +271,178 @@ describe('allowed addresses', () => {
     expect({ isForbidden, message }).toEqual({
       isForbidden: false,
       message: 'hooks.example.com has no address',
+    })
+  })
+})
+
+describe('the order of attempts', () => {
+  it.each([
+    [['a1', 'a2', '::1', '::2'], undefined, ['a1', '::1', 'a2', '::2']],
+    [['::1', '::2', '::3', 'a1'], undefined, ['::1', 'a1', '::2', '::3']],
+    [['::1', 'a1', '::2'], 'a1', ['a1', '::1', '::2']],
+    [['::1', 'a1'], 'a2', ['::1', 'a1']],
+    [['a1'], undefined, ['a1']],
+  ])('of %j with %s preferred: %j', (addresses, preferred, expected) => {
+    expect(attemptOrder(addresses, preferred)).toEqual(expected)
+  })
+})
+
+describe('look-ups', () => {
+  it('names of one application that do not resolve delay no other application', async () => {
+    const asked: string[] = []
+    const resolve = (name: string) => {
+      asked.push(name)
+      return name.startsWith('dead') ? new Promise<never>(() => {}) : Promise.resolve(['8.8.8.8'])
+    }
+    const { post, connections } = recordingClient({ resolve })
+    for (let index = 0; index < 50; index++)
+      post(`http://dead${index}.example.com/`, 'first').catch(() => {})
+    await expect(post('http://good.example.com/', 'second')).rejects.toThrow('recorded')
+    expect(connections).toEqual(['8.8.8.8'])
+    expect(asked).toHaveLength(5)
+  })
+
+  it('a name that failed is asked for again after 30 seconds, whoever asks', async () => {
+    let time = 0
+    let asked = 0
+    const resolve = async () => {
+      asked++
+      throw new Error('no such name')
+    }
+    const { post } = recordingClient({ resolve, now: () => time })
+    for (const share of ['first', 'second', 'second'])
+      await expect(post('http://a.example.com/', share)).rejects.toThrow('no such name')
+    expect(asked).toBe(1)
+    time = 29_999
+    await expect(post('http://a.example.com/')).rejects.toThrow('no such name')
+    expect(asked).toBe(1)
+    time = 30_000
+    await expect(post('http://a.example.com/')).rejects.toThrow('no such name')
+    expect(asked).toBe(2)
+  })
+})
+
+/** A server on the loopback address, and a client whose name leads to it and to addresses that hang. */
+async function loopback(answer: RequestListener, addresses: readonly string[] = ['127.0.0.1']) {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const attempts: string[] = []
+  const hanging = new Set<string>()
+  const connect: Connect = ({ address, ...target }, signal) => {
+    attempts.push(address)
+    if (address === '127.0.0.1') return openSocket({ address, ...target }, signal)
+    hanging.add(address)
+    return new Promise((_, reject) =>
+      signal.addEventListener('abort', () => {
+        hanging.delete(address)
+        reject(signal.reason)
+      }),
+    )
+  }
+  const resolve = async () => addresses
+  const allowed = [parseAddressRange('127.0.0.0/8')]
+  const client = new OutboundClient({ allowed, setting, proxy: null, newShare, connect, resolve })
+  return {
+    attempts,
+    hanging,
+    post: (options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}) =>
+      client.post({
+        ...{ url: `http://hooks.example.com:${port}/`, headers: {}, body: '{}' },
+        ...{ timeoutMs: 10_000, share: '', ...options },
+      }),
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]()
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+describe('connecting', () => {
+  const closing: RequestListener = (_, response) =>
+    response.writeHead(204, { connection: 'close' }).end()
+
+  it('an address that does not answer: the next one gets the request, and is tried first from then on', async () => {
+    await using place = await loopback(closing, ['127.0.0.9', '127.0.0.1', '127.0.0.8'])
+    expect((await place.post()).status).toBe(204)
+    expect(place.attempts).toEqual(['127.0.0.9', '127.0.0.1'])
+    expect([...place.hanging]).toEqual([])
+    expect((await place.post()).status).toBe(204)
+    expect(place.attempts.slice(2)).toEqual(['127.0.0.1'])
+  })
+
+  it('the time limit and the signal of a request end connecting', async () => {
+    await using place = await loopback(closing, ['127.0.0.9'])
+    await expect(place.post({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
+    const ended = new AbortController()
+    const request = expect(place.post({ signal: ended.signal })).rejects.toMatchObject({
+      name: 'AbortError',
+    })
+    ended.abort()
+    await request
+    expect([...place.hanging]).toEqual([])
+  })
+
+  it('a request does not wait for another one to the same server that hangs', async () => {
+    const addresses = ['127.0.0.9']
+    await using place = await loopback(closing, addresses)
+    const ended = new AbortController()
+    const request = place.post({ signal: ended.signal }).catch((error) => error.name)
+    await vi.waitFor(() => expect(place.hanging.size).toBe(1))
+    addresses[0] = '127.0.0.1'
+    expect((await place.post()).status).toBe(204)
+    ended.abort()
+    expect(await request).toBe('AbortError')
+  })
+})
+
+describe('a connection', () => {
+  /** Answers the first so many requests of each connection, and then cuts it. */
+  function answering(count: number) {
+    const counts = new Map<Socket, number>()
+    const answer: RequestListener = ({ socket }, response) => {
+      const requests = (counts.get(socket) ?? 0) + 1
+      counts.set(socket, requests)
+      if (requests > count) socket.resetAndDestroy()
+      else response.writeHead(204).end()
+    }
+    return { answer, requests: () => [...counts.values()] }
+  }
+
+  it('is used for the next request', async () => {
+    const { answer, requests } = answering(10)
+    await using place = await loopback(answer)
+    for (let index = 0; index < 5; index++) await place.post()
+    expect(requests()).toEqual([5])
+  })
+
+  it('that is reset when it is used again: the request is repeated once on a new one', async () => {
+    const { answer, requests } = answering(1)
+    await using place = await loopback(answer)
+    for (let index = 0; index < 3; index++) expect((await place.post()).status).toBe(204)
+    expect(requests()).toEqual([2, 2, 1])
+  })
+
+  it('that is new and reset: the request fails', async () => {
+    const { answer, requests } = answering(0)
+    await using place = await loopback(answer)
+    await expect(place.post()).rejects.toThrow()
+    expect(requests()).toEqual([1])
+  })
+
+  it('an answer whose body does not end is cut after a second', async () => {
+    await using place = await loopback((_, response) => {
+      response.writeHead(200)
+      const drip = setInterval(() => response.write('drip '), 50)
+      response.on('close', () => clearInterval(drip))
+    })
+    const startedAt = performance.now()
+    const { status, body } = await place.post({ timeoutMs: 60_000 })
+    expect(performance.now() - startedAt).toBeLessThan(20_000)
+    expect({ status, beginning: body.toString().slice(0, 5) }).toEqual({
+      status: 200,
+      beginning: 'drip ',
     })
   })
 })

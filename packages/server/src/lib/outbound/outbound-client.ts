@@ -1,8 +1,12 @@
 /** The HTTP client for addresses that users set. */
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
-import { Agent, buildConnector, type Dispatcher, ProxyAgent } from 'undici'
+import { isIP, type Socket } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import { type Dispatcher, ProxyAgent } from 'undici'
 import { type AddressRange, forbiddenRange, isSameAddress } from './address.js'
+import { attemptOrder, type Connect, connectToFirst, openSocket } from './connecting.js'
+import { type Connection, type ConnectionRequest, Connections, keepAliveMs } from './connections.js'
+import { LookUps, type LookUpShare } from './look-ups.js'
+import { SystemNames } from './system-names.js'
 
 export interface OutboundOptions {
   /** Ranges that may be called although they are not public. */
@@ -11,18 +15,23 @@ export interface OutboundOptions {
   readonly setting: string
   /** A proxy, which resolves names; null: none. */
   readonly proxy: string | null
-  /** Returns all addresses of a name. Default: the resolver of the system. */
+  readonly newShare: () => LookUpShare
+  /** Returns all addresses of a name. Default: as the system resolves it. */
   readonly resolve?: (name: string) => Promise<readonly string[]>
   /** Connects to an address. Default: TCP or TLS. */
-  readonly connect?: buildConnector.connector
+  readonly connect?: Connect
+  /** Time in ms, from any start. Default: the clock of the process. */
+  readonly now?: () => number
 }
 
 export interface OutboundRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
-  /** Time until the answer has arrived, ms. */
+  /** Time until the answer begins, ms; look-ups and connecting included. */
   readonly timeoutMs: number
+  /** Requests of one share, such as an application, wait for each other's look-ups. */
+  readonly share: string
   readonly signal?: AbortSignal
 }
 
@@ -40,10 +49,12 @@ export class ForbiddenAddressError extends Error {
 
 /** Largest part of an answer that is read. */
 export const maxAnswerBytes = 65_536
-const connectTimeoutMs = 10_000
-const keepAliveMs = 10_000
+/** Time in which the body of an answer is read. */
+const bodyMs = 1_000
 /** Addresses of one name that are tried. */
 const maxAddresses = 4
+/** Names whose last address is remembered. */
+const maxPreferred = 1_000
 
 /**
  * Sends POST requests to public addresses only: http and https, without user information and
@@ -51,87 +62,95 @@ const maxAddresses = 4
  * connection goes to a checked address.
  */
 export class OutboundClient {
-  readonly #dispatcher: Dispatcher
-  /** In progress, by name. */
-  readonly #lookUps = new Map<string, Promise<readonly string[]>>()
+  readonly #proxy: Dispatcher | null
+  readonly #connections = new Connections()
+  readonly #lookUps: LookUps
+  /** The address that connected last, by name. */
+  readonly #preferred = new LRUCache<string, string>({ max: maxPreferred })
 
   constructor(private readonly options: OutboundOptions) {
-    const { proxy } = options
+    const { proxy, newShare, now = () => performance.now() } = options
+    const names = new SystemNames()
+    const { resolve = (name) => names.resolve(name) } = options
+    this.#lookUps = new LookUps({ resolve, now, newShare })
     const limits = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs }
-    this.#dispatcher =
-      proxy === null
-        ? new Agent({ ...limits, connect: this.#connector() })
-        : new ProxyAgent({ ...limits, uri: proxy })
+    this.#proxy = proxy === null ? null : new ProxyAgent({ ...limits, uri: proxy })
   }
 
   /**
    * @throws ForbiddenAddressError
    * @throws Error of the network, or of the signal or the time limit
    */
-  async post(request: OutboundRequest): Promise<OutboundAnswer> {
-    const { headers, body, timeoutMs } = request
+  async post({ share, timeoutMs, ...request }: OutboundRequest): Promise<OutboundAnswer> {
+    const { headers, body } = request
     const url = checkedUrl(request.url)
     this.#checkLiteral(literalOf(url))
     const time = AbortSignal.timeout(timeoutMs)
     const signal = request.signal ? AbortSignal.any([time, request.signal]) : time
-    const answer = await this.#dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: 'POST',
-      headers,
-      body,
-      signal,
-    })
-    return {
-      status: answer.statusCode,
-      headers: answer.headers,
-      body: await beginningOf(answer.body),
+    const sent = { path: url.pathname + url.search, headers, body, signal }
+    if (this.#proxy === null) return this.#postDirectly(url, share, sent)
+    const { origin } = url
+    return (await read(await this.#proxy.request({ ...sent, origin, method: 'POST' }))).answer
+  }
+
+  /** Servers close idle connections at any moment: then the request is repeated on a new one. */
+  async #postDirectly(url: URL, share: string, sent: ConnectionRequest): Promise<OutboundAnswer> {
+    const { origin } = url
+    const idle = this.#connections.take(origin)
+    try {
+      if (idle !== null) return await this.#postOn(idle, sent)
+    } catch (error) {
+      if (!isReset(error)) throw error
+    }
+    const socket = await this.#connect(url, share, sent.signal)
+    return this.#postOn(this.#connections.add(origin, socket), sent)
+  }
+
+  async #postOn(connection: Connection, sent: ConnectionRequest): Promise<OutboundAnswer> {
+    try {
+      const { answer, isWhole } = await read(await connection.post(sent))
+      if (isWhole) this.#connections.giveBack(connection)
+      else connection.destroy()
+      return answer
+    } catch (error) {
+      connection.destroy()
+      throw error
     }
   }
 
   /** Ends all connections. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#dispatcher.destroy()
+    this.#connections.destroy()
+    await this.#proxy?.destroy()
   }
 
-  /** Returns a connector that resolves names, checks all addresses, and connects to one of them. */
-  #connector(): buildConnector.connector {
-    const connect = this.options.connect ?? buildConnector({ timeout: connectTimeoutMs })
-    return (target, callback) => {
-      this.#connect(target, connect).then(
-        (socket) => callback(null, socket),
-        (error) => callback(error as Error, null),
-      )
-    }
-  }
-
-  async #connect(target: buildConnector.Options, connect: buildConnector.connector) {
-    const name = unbracketed(target.hostname)
-    const addresses = isIP(name) ? [name] : await this.#resolve(name)
+  /** Resolves the name, checks all addresses, and connects to one of them. */
+  async #connect(url: URL, share: string, signal: AbortSignal): Promise<Socket> {
+    const name = unbracketed(url.hostname)
+    const isName = !isIP(name)
+    const addresses = isName
+      ? await orAborted(this.#lookUps.addressesOf(name, share), signal)
+      : [name]
     for (const address of addresses) this.#checkAddress(address, name)
-    const checked = addresses.slice(0, maxAddresses)
-    let failure: unknown = new Error(`${name} has no address`)
-    for (const address of checked)
-      try {
-        const servername = target.servername || (isIP(name) ? undefined : name)
-        const named = servername === undefined ? {} : { servername }
-        const socket = await connected(connect, { ...target, ...named, hostname: address })
-        if (isSameAddress(socket.remoteAddress ?? '', address)) return socket
+    const isSecure = url.protocol === 'https:'
+    const port = Number(url.port === '' ? (isSecure ? 443 : 80) : url.port)
+    // An address in a URL is no name of a certificate.
+    const servername = isSecure ? (isName ? name : '') : null
+    const { connect = openSocket } = this.options
+    const ordered = attemptOrder(addresses, this.#preferred.get(name)).slice(0, maxAddresses)
+    return connectToFirst(
+      ordered,
+      async (address, attempt) => {
+        const socket = await connect({ address, port, servername }, attempt)
+        if (isSameAddress(socket.remoteAddress ?? '', address)) {
+          if (isName) this.#preferred.set(name, address)
+          return socket
+        }
         socket.destroy()
         throw new ForbiddenAddressError(`${name} was connected to another address than ${address}`)
-      } catch (error) {
-        failure = error
-      }
-    throw failure
-  }
-
-  /** Looks a name up; requests that need it at the same time share the answer. */
-  #resolve(name: string): Promise<readonly string[]> {
-    const { resolve = systemAddresses } = this.options
-    const lookUp =
-      this.#lookUps.get(name) ?? resolve(name).finally(() => this.#lookUps.delete(name))
-    this.#lookUps.set(name, lookUp)
-    return lookUp
+      },
+      signal,
+    )
   }
 
   #checkLiteral(address: string | null): void {
@@ -188,31 +207,43 @@ function unbracketed(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
-/** Returns the addresses of a name as the resolver of the system knows them. */
-export async function systemAddresses(name: string): Promise<readonly string[]> {
-  const found = await lookup(name, { all: true, verbatim: true })
-  return found.map(({ address }) => address)
+/** Waits for a result, or until the signal is aborted. @throws the reason of the signal */
+function orAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
-function connected(connect: buildConnector.connector, target: buildConnector.Options) {
-  return new Promise<NonNullable<Parameters<buildConnector.Callback>[1]>>((resolve, reject) =>
-    connect(target, (error, socket) => (error ? reject(error) : resolve(socket as never))),
-  )
+/** Tests whether the server has closed the connection. */
+function isReset(error: unknown): boolean {
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as { code?: string }).code ?? '')
 }
 
-/** Reads the beginning of a body; one that breaks off ends there. */
-async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+/** Reads the beginning of an answer. `isWhole` is false when there is more of its body. */
+async function read({ statusCode, headers, body }: Dispatcher.ResponseData) {
   const chunks: Buffer[] = []
   let length = 0
+  let isWhole = false
+  const time = setTimeout(() => body.destroy(), bodyMs)
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       length += chunk.length
       if (length >= maxAnswerBytes) break
     }
+    isWhole = body.readableEnded
   } catch {
     // The status has arrived, and it is the answer.
   }
+  clearTimeout(time)
   body.destroy()
-  return Buffer.concat(chunks).subarray(0, maxAnswerBytes)
+  const answer: OutboundAnswer = {
+    status: statusCode,
+    headers,
+    body: Buffer.concat(chunks).subarray(0, maxAnswerBytes),
+  }
+  return { answer, isWhole }
 }

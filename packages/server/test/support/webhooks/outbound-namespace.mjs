@@ -39,12 +39,15 @@ const client = new OutboundClient({
   allowed: allowed.map(parseAddressRange),
   setting: 'HERMOD_OUTBOUND_ALLOW',
   proxy: null,
+  newShare: () => ({ running: 0, run: (work) => work() }),
 })
 const outcomes = {}
 for (const url of urls)
-  outcomes[url] = await client.post({ url, headers: {}, body: '{}', timeoutMs: 5_000 }).then(
-    ({ status }) => String(status),
-    ({ name, message }) => (name === 'ForbiddenAddressError' ? 'refused' : message),
-  )
+  outcomes[url] = await client
+    .post({ url, headers: {}, body: '{}', timeoutMs: 5_000, share: '' })
+    .then(
+      ({ status }) => String(status),
+      ({ name, message }) => (name === 'ForbiddenAddressError' ? 'refused' : message),
+    )
 process.stdout.write(`${JSON.stringify({ outcomes, connections })}\n`)
 process.exit()
