@@ -64,6 +64,12 @@ export const sessionOpenData = object({
   epoch: text('ID of the history of the database; another one: drop the store and sync anew'),
   pos: optional(text('present with sync "current": the client has everything up to it')),
   server_time: int64({ description: 'milliseconds since 1970' }),
+  token_expires_at: optional(
+    int64({
+      description:
+        'end of the user token, milliseconds since 1970; the session is closed with 4003 then; absent with an Admin token',
+    }),
+  ),
   ping_ms: int32({ description: 'interval of heartbeats' }),
   max_frame: int32({ description: 'longest frame that a client may send, in bytes' }),
   max_in_flight: int32({ description: 'calls that run side by side; further ones wait' }),

@@ -15,6 +15,7 @@ import {
 } from '@hermod/protocol/gateway'
 import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
 import { audiences, type EventAudience } from '../outbox/rows/audience.js'
+import { eventsOfUserChange } from '../outbox/user-changes.js'
 import { code, fieldRows, markdownPage, markdownTable } from './render.js'
 
 export function renderGateway(document: AsyncApiDocument): string {
@@ -38,10 +39,14 @@ export function renderGateway(document: AsyncApiDocument): string {
     ),
     '`session.closing` has the close code that follows, the reason, and the time after which to come back. `sync.needed` has no fields.',
     '## User changes',
-    'Kinds of the entries in `user` of `message.sync`: what a client reads again.',
+    'Kinds of the entries in `user` of `message.sync`: what a client reads again. The events of a connected client make the same things stale.',
     markdownTable(
-      ['kind', 'What has changed'],
-      Object.entries(meaningsOf(userChangeKind)).map(([kind, meaning]) => [kind, meaning]),
+      ['kind', 'What has changed', 'Events that change it'],
+      Object.entries(meaningsOf(userChangeKind)).map(([kind, meaning]) => [
+        kind,
+        meaning,
+        eventsOfUserChange(Number(kind)).map(code).join(', '),
+      ]),
     ),
     '## Close codes',
     'After 4000 to 4499 a client comes back, after 4500 to 4999 it does not reconnect without the user.',

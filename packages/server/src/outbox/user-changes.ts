@@ -99,6 +99,13 @@ const changesByKind = {
   'webhook.disabled': none,
 } as const satisfies Record<CommittedKind, Changes>
 
+/** Returns the kinds of events that make changes of a kind, for the reference. */
+export function eventsOfUserChange(kind: number): readonly CommittedKind[] {
+  return (Object.keys(changesByKind) as CommittedKind[]).filter((event) =>
+    Object.keys(changesByKind[event]).some((name) => userChangeKind[name as ChangeName] === kind),
+  )
+}
+
 /** Returns the changes of users that an event makes. */
 export function userChangesOf(event: AppendedEvent): UserChange[] {
   if (event.kind === 'message.stored') return []

@@ -58,6 +58,8 @@ describe('sessions of the gateway', () => {
       transaction_ttl_ms: 86_400_000,
     })
     expect(Math.abs(data.server_time - Date.now())).toBeLessThan(60_000)
+    const lifeMs = data.token_expires_at - data.server_time
+    expect(lifeMs).toBeGreaterThan(60_000)
     expect(data.session_id).toBeGreaterThan(0)
   })
 
@@ -139,6 +141,7 @@ describe('sessions of the gateway', () => {
     })
     expect(data).toMatchObject({ user_id: alice.id })
     expect(data).not.toHaveProperty('device_sn')
+    expect(data).not.toHaveProperty('token_expires_at')
     expect((await client.succeed('user.profile.get')).data.user_id).toBe(alice.id)
     const bob = await server.api.newSession()
     const info = await client.succeed('user.profile.get', {}, { userId: bob.id })

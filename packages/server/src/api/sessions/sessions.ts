@@ -26,7 +26,7 @@ export function sessionHandlers({
       ) => {
         const { appId, userId, deviceSn } = principal
         const tokenHash = principal.kind === 'user' ? principal.tokenHash : null
-        const { session, epoch, openedAt, state } = await sessionService.open(
+        const { session, expiresAt, epoch, openedAt, state } = await sessionService.open(
           { appId, userId, deviceSn, tokenHash },
           { deviceGuid, platform, userAgent, pos: pos === '' ? null : pos },
           connection,
@@ -38,6 +38,7 @@ export function sessionHandlers({
           epoch,
           ...(state.pos === null ? {} : { pos: state.pos }),
           server_time: openedAt,
+          ...(expiresAt === null ? {} : { token_expires_at: expiresAt }),
           ping_ms: sessionLimits.pingMs,
           max_frame: sessionLimits.maxFrameBytes,
           max_in_flight: sessionLimits.callsInProgress,

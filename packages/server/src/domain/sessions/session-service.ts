@@ -41,6 +41,8 @@ export interface OpeningClient extends Omit<ConnectingClient, 'deviceGuid'> {
 /** A session that has entered delivery. */
 export interface EnteredSession {
   readonly session: Session
+  /** The end of its token, milliseconds since 1970; null for an Admin token. */
+  readonly expiresAt: number | null
   readonly epoch: string
   /** Milliseconds since 1970. */
   readonly openedAt: number
@@ -76,7 +78,7 @@ export class SessionService {
     connection.bind(session, expiresAt)
     if (!sessions.add(session)) throw new AppError('unavailable', 'a later session has replaced it')
     const state = await delivery.enter(session, client.pos)
-    return { session, epoch: epoch.current, openedAt: clock.now(), state }
+    return { session, expiresAt, epoch: epoch.current, openedAt: clock.now(), state }
   }
 
   async #deviceOf(owner: SessionOwner, client: OpeningClient): Promise<number | null> {
