@@ -44,6 +44,8 @@ export type Command =
   | { readonly type: 'typing'; readonly conversationId: number; readonly isGroup: boolean }
   /** Conversations on screen; replaces the former list of the caller. */
   | { readonly type: 'onScreen'; readonly caller: string; readonly logs: readonly LogKey[] }
+  /** No view needs messages below a position: a client in memory drops them. */
+  | { readonly type: 'forget'; readonly log: LogKey; readonly beforeSeq: number }
 
 /** The value of a command `history`. */
 export interface HistoryResult {

@@ -53,6 +53,8 @@ export interface CoreBenchOptions {
   /** False: batches wait for `commit`. */
   readonly isCommitting?: boolean
   readonly random?: () => number
+  /** False: the store is memory. */
+  readonly isDurable?: boolean
 }
 
 /** Runs a core with parts under test: a store, a clock and a server that the test plays. */
@@ -87,7 +89,7 @@ export class CoreBench {
 
   /** Starts a core with what is stored, as after a reload. */
   restart(): void {
-    const { parts, random = () => 0.5 } = this.#options
+    const { parts, random = () => 0.5, isDurable = true } = this.#options
     this.#timers.clear()
     this.#applying = undefined
     this.calls = []
@@ -99,7 +101,7 @@ export class CoreBench {
       userAgent: '',
       sdk: '',
       random,
-      isDurable: true,
+      isDurable,
       parts: (context) => {
         this.context = context
         return parts(context)

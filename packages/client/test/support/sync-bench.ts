@@ -6,7 +6,7 @@ import { History } from '../../src/core/sync/history.js'
 import { Latest } from '../../src/core/sync/latest.js'
 import { Reads } from '../../src/core/sync/reads.js'
 import { Sync } from '../../src/core/sync/sync.js'
-import { CoreBench } from './core-bench.js'
+import { CoreBench, type CoreBenchOptions } from './core-bench.js'
 
 export const me = 5
 export const log = { low_id: me, high_id: 9, is_group: false }
@@ -50,7 +50,7 @@ export class SyncBench extends CoreBench {
   /** What Things has heard. */
   readonly heard: string[]
 
-  static create({ isCommitting = true } = {}): SyncBench {
+  static create(options: Pick<CoreBenchOptions, 'isCommitting' | 'isDurable'> = {}): SyncBench {
     const heard: string[] = []
     const parts = (context: CoreContext): readonly Part[] => {
       const logs: Logs = new Logs(context, {
@@ -74,7 +74,7 @@ export class SyncBench extends CoreBench {
       }
       return [logs, sync, history, latest, new Reads(context, logs), needHead]
     }
-    return new SyncBench({ parts, isCommitting }, heard)
+    return new SyncBench({ parts, ...options }, heard)
   }
 
   /** A client that has a log of two messages. */

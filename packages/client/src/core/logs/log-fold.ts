@@ -4,7 +4,7 @@
  */
 import { conversationOf, kindOf } from '../log-key.js'
 import { addRange, covers } from '../ranges.js'
-import type { LogKey, LogRecord, MessageRecord } from '../records.js'
+import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../records.js'
 import type { LogChange } from './wire.js'
 
 /** A log with what has been done to it since the fold began. */
@@ -190,6 +190,31 @@ export function emptyFold(fold: Fold): void {
   fold.altered.clear()
   fold.record = { ...without(fold.record, 'last'), ranges: [] }
 }
+
+/**
+ * Drops messages from a memory that has no room for them: they are a hole that the server can fill.
+ * @param before positions below it; absent: all
+ * @returns the share of the positions that is left
+ */
+export function forget(fold: Fold, before?: number): number {
+  const { ranges } = fold.record
+  if (before === undefined) {
+    fold.isEmptied = true
+    fold.messages.clear()
+    set(fold, { ranges: [] })
+    return 0
+  }
+  const kept = ranges.flatMap(([from, to]): SeqRange[] =>
+    to < before ? [] : [[Math.max(from, before), to]],
+  )
+  for (const [from, to] of ranges)
+    for (let seq = from; seq <= Math.min(to, before - 1); seq++) fold.messages.set(seq, null)
+  if (lengthOf(kept) < lengthOf(ranges)) set(fold, { ranges: kept })
+  return lengthOf(kept) / (lengthOf(ranges) || 1)
+}
+
+const lengthOf = (ranges: readonly SeqRange[]) =>
+  ranges.reduce((sum, [from, to]) => sum + to + 1 - from, 0)
 
 function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader): void {
   const { record } = fold

@@ -1,5 +1,6 @@
 import type { StoredState } from '../../ports/store.js'
 import type { CoreContext } from '../core-context.js'
+import type { Command } from '../inputs.js'
 import { pairOf } from '../log-key.js'
 import type { Part } from '../part.js'
 import type { LogKey, LogRecord, MessageRecord } from '../records.js'
@@ -8,11 +9,13 @@ import {
   beginFold,
   emptyLog,
   type Fold,
+  forget,
   needHead,
   type Reader,
   readLast,
   showRead,
 } from './log-fold.js'
+import { MemoryRoom } from './memory-room.js'
 
 /** Parts that follow the logs. */
 export interface LogsListeners {
@@ -46,11 +49,14 @@ export class Logs implements Part {
   readonly #moves = new Map<LogKey, Moves>()
   /** The newest own message of direct conversations, which reads broadcasts that arrive after it. */
   readonly #answered = new Map<number, number>()
+  /** Absent: the store is durable, and has room for everything. */
+  readonly #room: MemoryRoom | undefined
   #time = 0
 
   constructor(context: CoreContext, listeners: LogsListeners) {
     this.#context = context
     this.#listeners = listeners
+    this.#room = context.live.isDurable ? undefined : new MemoryRoom()
   }
 
   start({ logs }: StoredState): void {
@@ -66,6 +72,21 @@ export class Logs implements Part {
     this.#records.clear()
     this.#moves.clear()
     this.#answered.clear()
+    this.#room?.clear()
+  }
+
+  /** Notes which logs are on screen, a command of Sync. */
+  command(id: string, command: Command): boolean {
+    if (command.type === 'onScreen') this.#room?.show(command.caller, command.logs)
+    if (command.type !== 'forget') return false
+    const { log, beforeSeq } = command
+    if (this.#room && this.#records.has(log))
+      this.#room.shrink(
+        log,
+        this.fold(log, (fold) => forget(fold, beforeSeq)),
+      )
+    this.#context.emit({ type: 'result', id, value: undefined })
+    return true
   }
 
   get(key: LogKey): LogRecord | undefined {
@@ -110,7 +131,15 @@ export class Logs implements Part {
     if (!isChanged) return result
     this.#store(fold)
     this.#tell(fold)
+    this.#makeRoom(fold)
     return result
+  }
+
+  /** Forgets logs that memory has no room for. */
+  #makeRoom({ record, isEmptied, messages }: Fold): void {
+    if (isEmptied) this.#room?.drop(record.key)
+    this.#room?.add(record.key, messages.values())
+    for (const key of this.#room?.overflow() ?? []) this.fold(key, (fold) => forget(fold))
   }
 
   /** The user does not have a log any more. */
@@ -118,6 +147,7 @@ export class Logs implements Part {
     if (!this.#records.delete(key)) return
     this.#end(key)
     this.#moves.delete(key)
+    this.#room?.drop(key)
     this.#context.batch.dropLog(key)
     this.#listeners.unsent.dropped(key)
   }

@@ -416,6 +416,20 @@ it('message list: a list that grows for long keeps the newest messages', async (
   expect(snapshot().hasOlder).toBe(true)
 })
 
+it.each([true, false])(
+  'message list: what it drops need not stay in memory (durable: %s)',
+  async (isDurable) => {
+    const { session, conversation } = aClient()
+    session.setLive({ isDurable })
+    session.apply({ logs: [session.fill(direct, 200)] })
+    await conversation.loadOlder({ limit: 150 })
+    const end = conversation.messages.subscribe(() => {})
+    end()
+    const forgotten = isDurable ? [] : [{ type: 'forget', log: direct, beforeSeq: 151 }]
+    expect(session.commandsOf('forget')).toEqual(forgotten)
+  },
+)
+
 it('message list: while it has listeners its logs are on screen', async () => {
   const { session, conversation } = aClient()
   const unsubscribe = conversation.messages.subscribe(() => {})

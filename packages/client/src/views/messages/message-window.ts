@@ -98,7 +98,11 @@ export class LogWindow {
     if (this.rows.size <= size * 2) return
     const seqs = [...this.rows.keys()].sort((a, b) => b - a)
     for (const seq of seqs.slice(size)) this.rows.delete(seq)
-    this.lower = seqs[size - 1]
+    const beforeSeq = seqs[size - 1] ?? 0
+    this.lower = beforeSeq
+    const { live } = this.#session.state
+    if (!live.isDurable)
+      this.#session.execute({ type: 'forget', log: this.key, beforeSeq }).catch(() => {})
   }
 
   get #hole(): [number, number] | undefined {
