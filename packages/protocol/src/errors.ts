@@ -592,8 +592,8 @@ export const errorCatalogue = {
   too_many_event_readers: entry(
     15006,
     429,
-    'too many readers wait',
-    'At most 10 calls of an application wait for events at the same time.',
+    'too many readers of events',
+    'At most 10 calls of an application wait for events at the same time; 2 calls read, and 20 wait for their turn.',
     { retryable: true },
   ),
 

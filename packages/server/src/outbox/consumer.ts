@@ -1,5 +1,6 @@
+import type { Int64 } from '@hermod/protocol'
 import type { Event, EventKind } from '@hermod/protocol/events'
-import type { ChangedLog } from './rows/log-key.js'
+import type { ChangedLog, LogKey } from './rows/log-key.js'
 import type { EditKind, RecordedEdit } from './rows/recorded-event.js'
 
 /** An event as a consumer gets it. */
@@ -49,12 +50,20 @@ export type MessageEvent = Content<'message.stored' | 'change.skipped'> & {
   readonly change?: number
 }
 
+/** The logs that a search is for. */
+export interface LogPattern extends Pick<LogKey, 'lowId' | 'isGroup'> {
+  /** null: any. */
+  readonly highId: Int64 | null
+}
+
 /** Reads the messages that rows of the outbox name. */
 export interface MessageReader {
   /** Returns the number of messages of a row of kind `message.stored`. */
   count(payload: string): number
   /** Returns the logs that a row of kind `message.stored` has messages of. */
   logs(payload: string): readonly ChangedLog[]
+  /** Returns a pattern of the payloads of rows of kind `message.stored` that have messages of a log. */
+  payloadsWithLog(log: LogPattern): RegExp
   /**
    * Returns an event for each number of a row of kind `message.stored`, in order within each conversation: the message, or
    * `change.skipped` where it is gone. Rows of earlier versions have no numbers; messages that are gone are left out.

@@ -7,6 +7,7 @@ import { type LogPlace, placeAfter } from '../../dist/domain/events/event-cursor
 import { type LogFilter, type EventSlice, LogReader } from '../../dist/domain/events/log-reader.js'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
+import { EventLoopBudget } from '../../dist/lib/concurrency/event-loop-budget.js'
 import { checkProperty, propertyTimeoutMs } from '../support/check-property.js'
 import { draft, OutboxNode, OutboxPlace } from '../support/database/outbox-node.js'
 import { recallMessage } from '../support/messaging/outbox-messages.js'
@@ -47,7 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 const filter = fc.record({
   kinds: fc.subarray(['message.stored', 'message.recalled', 'user.info_updated'] as EventKind[]),
-  key: fc.constantFrom('', '', 'd:1:2', 'u:3'),
+  key: fc.constantFrom('', '', 'd:1:2', 'u:3', 'g:2', 'app', 'u:03', 'none'),
 })
 
 /** One reader that stores the cursor of the last event it has processed. */
@@ -93,7 +94,8 @@ for (const backend of testBackends()) {
       place = await OutboxPlace.create(backend)
       node = new OutboxNode(place.openDatabase())
       events = new LoggedEvents(node.messages)
-      reader = new LogReader({ database: node.database, outbox: node.store, events })
+      const budget = new EventLoopBudget({ perTurn: 1 })
+      reader = new LogReader({ database: node.database, outbox: node.store, events, budget })
     })
     afterEach(async () => {
       await node[Symbol.asyncDispose]()

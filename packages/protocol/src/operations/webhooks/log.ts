@@ -46,6 +46,7 @@ const read = {
 const readDescription =
   'A call looks at 10,000 rows at most and returns about 1 MiB at most. It answers a cursor also without events: read on from there. ' +
   'more tells whether to read on at once. At most 10 calls of an application with wait run at the same time. ' +
+  'Two calls of an application read at once; 20 wait for their turn, and further ones are refused with 15006. ' +
   'With Accept: application/x-ndjson each event is a line, and a last line has cursor, more and missed.'
 
 const kindNames: ReadonlySet<string> = new Set(committedKinds)

@@ -11,11 +11,16 @@ import type { Infrastructure } from '../infrastructure.js'
 
 /** The log of events, its named consumers and the calls that wait for events. */
 export function createEventLog(
-  { database, stores, clock, epoch }: Infrastructure,
+  { database, stores, clock, epoch, budget }: Infrastructure,
   { apps }: { readonly apps: AppService },
 ): Domain<EventLogServices> {
   const { outbox, storedMessages } = stores
-  const reader = new LogReader({ database, outbox, events: new LoggedEvents(storedMessages) })
+  const reader = new LogReader({
+    database,
+    outbox,
+    events: new LoggedEvents(storedMessages),
+    budget,
+  })
   const consumers = new ConsumerService({
     database,
     store: stores.eventConsumers,

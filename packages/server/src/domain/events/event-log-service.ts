@@ -1,4 +1,6 @@
+import { AppError } from '@hermod/protocol'
 import { pause } from '../../lib/concurrency/pause.js'
+import { Slots } from '../../lib/concurrency/slots.js'
 import type { ConsumerService, ConsumerSummary } from './consumer-service.js'
 import { decodeCursor, encodeCursor, type LogPlace } from './event-cursor.js'
 import type { EventWaits } from './event-waits.js'
@@ -24,9 +26,26 @@ export interface EventLogPage extends Omit<EventSlice, 'next'> {
 
 /** A reader is woken by every commit; one that gets nothing of it reads again after this time. */
 const quietMs = 100
+/** Reads of an application that run at once, and further ones that wait for them. */
+const parallelReads = 2
+const waitingReads = 20
+
+const readsOfApp = {
+  parallel: parallelReads,
+  maxWaiting: waitingReads,
+  full: () =>
+    new AppError(
+      'too_many_event_readers',
+      `${parallelReads} calls read and ${waitingReads} wait for their turn`,
+      { retryAfterSeconds: 1 },
+    ),
+}
 
 /** The log of events of applications, for their readers. */
 export class EventLogService {
+  /** By application, while it has reads. */
+  readonly #reads = new Map<string, Slots>()
+
   constructor(
     private readonly options: {
       readonly reader: LogReader
@@ -58,7 +77,7 @@ export class EventLogService {
     let from = await this.#placeOf(appId, start)
     for (let reads = 1; ; reads++) {
       wait?.arm()
-      const { next, ...page } = await this.options.reader.read(appId, from, filter)
+      const { next, ...page } = await this.#readSlice(appId, from, filter, signal)
       const isEmpty = page.events.length === 0 && page.missed === null && !page.hasMore
       const leftMs = endsAt - performance.now()
       if (!isEmpty || wait === null || leftMs <= 0 || signal.aborted)
@@ -88,6 +107,26 @@ export class EventLogService {
   /** @throws AppError event_consumer_not_found */
   deleteConsumer(appId: string, name: string): Promise<void> {
     return this.options.consumers.delete({ appId, name })
+  }
+
+  /** @throws AppError event_cursor_invalid, too_many_event_readers */
+  async #readSlice(
+    appId: string,
+    from: LogPlace,
+    filter: LogFilter,
+    signal: AbortSignal,
+  ): Promise<EventSlice> {
+    const slots = this.#reads.get(appId) ?? new Slots(readsOfApp)
+    this.#reads.set(appId, slots)
+    try {
+      return await slots.run(async () =>
+        signal.aborted
+          ? { events: [], next: from, hasMore: false, missed: null }
+          : this.options.reader.read(appId, from, filter),
+      )
+    } finally {
+      if (slots.running === 0) this.#reads.delete(appId)
+    }
   }
 
   async #placeOf(appId: string, start: LogStart): Promise<LogPlace> {

@@ -41,7 +41,7 @@ describe('waits for events', () => {
   it('the 11th call of an application is refused, and may wait when another one has left', () => {
     const waits = new EventWaits({ heads: null })
     const [first] = Array.from({ length: 10 }, () => waits.enter('a'))
-    expect(() => waits.enter('a')).toThrow('too many readers wait')
+    expect(() => waits.enter('a')).toThrow('too many readers of events')
     waits.enter('b')
     first?.[Symbol.dispose]()
     waits.enter('a')

@@ -2,6 +2,7 @@ import { AppError } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
 import type { Database } from '../../db/database.js'
 import { stringifyJson } from '../../lib/json.js'
+import type { EventLoopBudget } from '../../lib/concurrency/event-loop-budget.js'
 import type { OutboxReader, OutboxRow } from '../../outbox/outbox-reader.js'
 import { maxPageBytes } from '../paging.js'
 import { type LogPlace, placeAfter } from './event-cursor.js'
@@ -42,13 +43,18 @@ const messagesPerRead = 100
 /** Bytes of an event around its payload, at most. */
 const frameBytes = 512
 
+/** Tests whether a row may have events of a page. */
+type RowTest = (row: OutboxRow) => boolean
+
 /** Reads pages of the log. */
 export class LogReader {
   constructor(
     private readonly options: {
       readonly database: Database
       readonly outbox: Pick<OutboxReader, 'head' | 'listAfter' | 'listOldest'>
-      readonly events: Pick<LoggedEvents, 'count' | 'mayHaveKey' | 'ofRow'>
+      readonly events: Pick<LoggedEvents, 'count' | 'keyTest' | 'ofRow'>
+      /** Shared by all reads of the service. */
+      readonly budget: Pick<EventLoopBudget, 'begin'>
     },
   ) {}
 
@@ -79,15 +85,17 @@ export class LogReader {
   }
 
   /**
-   * Looks at 10,000 rows at most.
+   * Looks at 10,000 rows at most. Other work runs between its steps.
    *
    * @throws AppError event_cursor_invalid for a place after the end of the log
    */
   async read(appId: string, from: LogPlace, filter: LogFilter): Promise<EventSlice> {
     const page = new PageBuilder(from, filter)
+    const wants = this.#testOf(filter)
     const isFiltered = filter.kinds.size > 0 || filter.key !== ''
     const perRead = isFiltered ? rowsPerRead : Math.min(rowsPerRead, filter.limit + 1)
     for (let rowsLeft = maxRows; rowsLeft > 0; ) {
+      await this.options.budget.begin()
       const count = Math.min(perRead, rowsLeft)
       let rows = await this.#listAfter(appId, page.next.position, count)
       if (rows.length === 0 && page.next === from) {
@@ -102,7 +110,7 @@ export class LogReader {
         if (page.next !== from) return page.end(true)
         page.skipTo(first.position, first.createdAt)
       }
-      if (!(await this.#addRows(appId, rows, page))) return page.end(true)
+      if (!(await this.#addRows(appId, rows, page, wants))) return page.end(true)
       if (rows.length < count) return page.end(false)
       rowsLeft -= rows.length
     }
@@ -114,11 +122,23 @@ export class LogReader {
     return database.read((db) => outbox.listAfter(db, appId, position, limit))
   }
 
+  #testOf({ kinds, key }: LogFilter): RowTest {
+    const hasKey = key === '' ? null : this.options.events.keyTest(key)
+    return (row) => (kinds.size === 0 || kinds.has(row.kind)) && (hasKey?.(row) ?? true)
+  }
+
   /** @returns false when the page is full */
-  async #addRows(appId: string, rows: readonly OutboxRow[], page: PageBuilder): Promise<boolean> {
-    for (const group of this.#groups(rows, page.filter)) {
+  async #addRows(
+    appId: string,
+    rows: readonly OutboxRow[],
+    page: PageBuilder,
+    wants: RowTest,
+  ): Promise<boolean> {
+    const { budget, events } = this.options
+    for (const [number, group] of [...this.#groups(rows, page.filter.limit, wants)].entries()) {
+      if (number > 0) await budget.begin()
       const read = await Promise.all(
-        group.map(({ row, isWanted }) => (isWanted ? this.options.events.ofRow(appId, row) : [])),
+        group.map(({ row, isWanted }) => (isWanted ? events.ofRow(appId, row) : [])),
       )
       for (const [index, { row }] of group.entries())
         if (!page.add(row.position, read[index] ?? [])) return false
@@ -127,14 +147,13 @@ export class LogReader {
   }
 
   /** Divides rows so that few messages are read at once. */
-  *#groups(rows: readonly OutboxRow[], { kinds, key, limit }: LogFilter) {
+  *#groups(rows: readonly OutboxRow[], limit: number, wants: RowTest) {
     const { events } = this.options
     const maxMessages = Math.min(messagesPerRead, limit + 1)
     let group: { readonly row: OutboxRow; readonly isWanted: boolean }[] = []
     let messages = 0
     for (const row of rows) {
-      const isWanted =
-        (kinds.size === 0 || kinds.has(row.kind)) && (key === '' || events.mayHaveKey(row, key))
+      const isWanted = wants(row)
       const count = isWanted ? events.count(row) : 0
       if (messages > 0 && messages + count > maxMessages) {
         yield group

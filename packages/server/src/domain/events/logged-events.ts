@@ -1,12 +1,17 @@
-import { type EventKind, type EventPayloads, eventKey } from '@hermod/protocol/events'
+import { type EventKind, eventKey } from '@hermod/protocol/events'
 import { stringifyJson } from '../../lib/json.js'
-import type { MessageReader } from '../../outbox/consumer.js'
+import type { LogPattern, MessageReader } from '../../outbox/consumer.js'
 import type { OutboxRow } from '../../outbox/outbox-reader.js'
 import { isEdit, type RecordedEdit } from '../../outbox/rows/recorded-event.js'
 import { eventsOfRow } from '../../outbox/rows/row-events.js'
 import { type LoggedEvent, loggedId } from './logged-event.js'
 
-type Reader = Pick<MessageReader, 'count' | 'logs' | 'read' | 'readEdit'>
+type Reader = Pick<MessageReader, 'count' | 'payloadsWithLog' | 'read' | 'readEdit'>
+
+/** The low ID of the log of all broadcasts of a sender. */
+const broadcastLowId = -1
+/** The keys of {@link eventKey}, with their IDs. */
+const keyPattern = /^(?:app|[gu]:(\d+)|d:(\d+):(\d+))$/
 
 /** Reads the events of the outbox as other systems get them. */
 export class LoggedEvents {
@@ -42,17 +47,22 @@ export class LoggedEvents {
     return kind === 'message.stored' ? this.messages.count(payload) : 1
   }
 
-  /** Tests whether a row may have events with a key; nothing is read. */
-  mayHaveKey({ kind, payload: text }: OutboxRow, key: string): boolean {
-    if (kind !== 'message.stored') {
-      const payload = JSON.parse(text)
-      return eventKey({ kind, payload }) === key
+  /** Returns a test of whether a row may have events with a key. Nothing is read, and only rows that name the IDs of the key are parsed. */
+  keyTest(key: string): (row: OutboxRow) => boolean {
+    const ids = keyPattern
+      .exec(key)
+      ?.slice(1)
+      .filter((id) => id !== undefined)
+    if (ids === undefined) return () => false
+    const ofMessages = key.startsWith('u:') ? null : this.messages.payloadsWithLog(logOf(key, ids))
+    const named = ids.map((id) => new RegExp(`[:,[]${id}[,\\]}]`))
+    return ({ kind, payload }) => {
+      if (kind === 'message.stored') return ofMessages?.test(payload) ?? false
+      return (
+        named.every((pattern) => pattern.test(payload)) &&
+        eventKey({ kind, payload: JSON.parse(payload) }) === key
+      )
     }
-    return this.messages.logs(text).some(({ lowId, highId, isGroup }) => {
-      const conversation = { low_id: lowId, high_id: highId, is_group: isGroup }
-      const payload = { conversation } as EventPayloads['message.stored']
-      return eventKey({ kind, payload }) === key
-    })
   }
 
   /** Returns the payload of an event as it is stored while the event waits: of messages without their texts. */
@@ -79,6 +89,12 @@ export class LoggedEvents {
     const { actor_id, user_ids, ...message } = event.payload
     return isEdit(kind as EventKind) ? { actor_id, user_ids, ...message } : message
   }
+}
+
+/** Returns the log whose messages have a key. */
+function logOf(key: string, [first, second]: readonly string[]): LogPattern {
+  if (first === undefined) return { lowId: broadcastLowId, highId: null, isGroup: false }
+  return { lowId: BigInt(first), highId: BigInt(second ?? first), isGroup: key.startsWith('g:') }
 }
 
 function isOfMessage(kind: LoggedEvent['kind']): boolean {

@@ -1,14 +1,14 @@
 import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Prepared, Queryable } from '../../../db/database.js'
-import type { MessageEvent, MessageReader } from '../../../outbox/consumer.js'
+import type { LogPattern, MessageEvent, MessageReader } from '../../../outbox/consumer.js'
 import type { ChangedLog } from '../../../outbox/rows/log-key.js'
 import type { RecordedEdit } from '../../../outbox/rows/recorded-event.js'
 import { storedColumns } from '../conversations/conversation-sql.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
 import { toEventMessage } from '../model/event-message.js'
 import type { StoredMessage } from '../model/message-model.js'
-import { decodeRanges, type MessageRange } from '../model/message-ranges.js'
+import { decodeRanges, type MessageRange, rangesWithLog } from '../model/message-ranges.js'
 
 interface RangeParams {
   readonly appId: string
@@ -47,6 +47,10 @@ export class StoredMessages implements MessageReader {
         change,
       }),
     )
+  }
+
+  payloadsWithLog(log: LogPattern): RegExp {
+    return rangesWithLog(log)
   }
 
   async read(appId: string, payload: string): Promise<MessageEvent[]> {

@@ -3,6 +3,7 @@
  * too.
  */
 import { toBase36 } from '../../../lib/ids/base36.js'
+import type { LogPattern } from '../../../outbox/consumer.js'
 import type { Conversation } from './conversation-model.js'
 
 /** Messages of one conversation that were stored together: those with IDs from `firstId` to `lastId`. */
@@ -59,6 +60,15 @@ export function decodeRanges(appId: string, text: string): MessageRange[] {
       firstChange: firstSeq + number(alterations),
     }
   })
+}
+
+/**
+ * Returns a pattern of encoded ranges that have messages of a log.
+ * @param log.highId null: any log with the low ID
+ */
+export function rangesWithLog({ lowId, highId, isGroup }: LogPattern): RegExp {
+  const second = isGroup ? '\\.' : highId === null ? '' : `${toBase36(highId)}\\.`
+  return new RegExp(`(?:^| )${toBase36(lowId)}\\.${second}`)
 }
 
 function number(text: string): number {
