@@ -9,6 +9,7 @@ import { EventLogService } from '../../dist/domain/events/event-log-service.js'
 import { EventWaits } from '../../dist/domain/events/event-waits.js'
 import { LogReader } from '../../dist/domain/events/log-reader.js'
 import { LoggedEvents } from '../../dist/domain/events/logged-events.js'
+import { EventLoopBudget } from '../../dist/lib/concurrency/event-loop-budget.js'
 import { OutboxPurge } from '../../dist/outbox/outbox-purge.js'
 import { hourMs, OutboxNode, OutboxPlace } from '../support/database/outbox-node.js'
 
@@ -29,7 +30,10 @@ for (const backend of testBackends()) {
       place = await OutboxPlace.create(backend)
       node = new OutboxNode(place.openDatabase())
       const { database, store: outbox, messages, clock } = node
-      const reader = new LogReader({ database, outbox, events: new LoggedEvents(messages) })
+      const reader = new LogReader({
+        ...{ database, outbox, events: new LoggedEvents(messages) },
+        budget: new EventLoopBudget({ perTurn: 1 }),
+      })
       const apps = { lockForUpdate: async () => ({}) as never }
       consumers = new ConsumerService({
         ...{ database, reader, apps, clock },
