@@ -132,7 +132,9 @@ describe('a foreign caller reaches a handler as itself, whatever IDs it names', 
   }
   const names = { username: subject.username, mobile: '+15550000000', email: 'a@example.org' }
   const target = {
-    ...{ user: subject.id, message: 31, group: groups.own, announcement: 32, file: 33 },
+    ...{ user: subject.id, message: 31, group: groups.own, announcement: 32, file: 33, task: 34 },
+    ...{ log: { low_id: subject.id, high_id: subject.id, is_group: false }, device: 1 },
+    ...{ conversation: subject.id, recipient: { id: subject.id, isGroup: false } },
     ...{ contentType: 0, names },
   }
 
@@ -142,7 +144,7 @@ describe('a foreign caller reaches a handler as itself, whatever IDs it names', 
     let reached = 0
     for (const { operation } of all) {
       for (const method of operation.methods) {
-        for (const params of intrusionsInto(operation, target, () => 'name')) {
+        for (const { params } of intrusionsInto(operation, { target }, () => 'name')) {
           const { principal } = await pipeline.call(operation, identity, params, method)
           if (principal === null) continue
           reached++

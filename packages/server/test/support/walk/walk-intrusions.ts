@@ -1,6 +1,7 @@
-/** Calls of any operation with everything that looks like an ID set to what belongs to somebody else. */
+/** Calls of any operation whose parameters name what is not the caller's, wherever the definition has such a name. */
 import {
   isWholeBody,
+  type LogHead,
   type Operation,
   object,
   type TProperties,
@@ -8,25 +9,34 @@ import {
 } from '@hermod/protocol'
 import { sharedPassword } from '@hermod/testkit'
 import { sample } from './parameter-values.js'
+import { holdsName, namedKind } from './walk-names.js'
 import type { Params } from './walk-world.js'
 
 /** What a foreign caller is after. */
 export interface Target {
-  /** For every ID of nothing else. */
   readonly user: number
+  readonly log: LogHead['log']
+  readonly conversation: number
+  readonly recipient: { readonly id: number; readonly isGroup: boolean }
   readonly message: number
   readonly group: number
   readonly announcement: number
   readonly file: number
+  readonly task: number
+  readonly device: number
   readonly contentType: number
+  readonly cursor?: string | undefined
+  readonly pos?: string | undefined
   /** Names of users, for look-ups. */
   readonly names: Readonly<Record<'username' | 'mobile' | 'email', string>>
 }
 
 interface Intent {
+  readonly operation: Operation
   readonly target: Target
   readonly newName: () => string
-  readonly isFull: boolean
+  /** Selects optional parameters. */
+  readonly has: (name: string, schema: TSchema) => boolean
   /** Names that somebody has are taken; only look-ups and logins have a use for them. */
   readonly isLookUp: boolean
 }
@@ -38,32 +48,64 @@ const lookedUp: Readonly<Record<string, keyof Target['names']>> = {
   mobile: 'mobile',
   email: 'email',
 }
+/** Parameters that keep a send from being stored: another sender, nobody online, a repeat. */
+const withoutEffect = ['from_user_id', 'online_only', 'transaction_id']
 
-/** Required parameters only, all, and of a send all but what keeps it from being stored: another sender, nobody online, a repeat. */
-export function intrusionsInto(
-  operation: Operation,
-  target: Target,
-  newName: () => string,
-): Params[] {
-  const isLookUp = operation.methods[0] === 'GET' || operation.tag === 'Tokens'
-  const variants = [true, false].map((isFull) =>
-    parameters(operation, { target, newName, isFull, isLookUp }),
-  )
-  const hasSender = !isWholeBody(operation.body) && 'from_user_id' in operation.body
-  return hasSender
-    ? [
-        ...variants,
-        {
-          ...variants[0],
-          from_user_id: undefined,
-          online_only: undefined,
-          transaction_id: undefined,
-        },
-      ]
-    : variants
+/** A call that names what is not the caller's. */
+export interface Intrusion {
+  readonly form: string
+  readonly params: Params
 }
 
-function parameters({ query, body }: Operation, intent: Intent): Params {
+/**
+ * Calls with each form of the names, each once: with required parameters only; with all that name something; with each of these that is
+ * optional alone. For the first form also with all parameters, since those that name nothing make no difference.
+ */
+export function intrusionsInto(
+  operation: Operation,
+  forms: Readonly<Record<string, Target>>,
+  newName: () => string,
+): Intrusion[] {
+  const isLookUp = operation.methods[0] === 'GET' || operation.tag === 'Tokens'
+  const seen = new Set<string>()
+  return Object.entries(forms).flatMap(([form, target], index) =>
+    choicesOf(operation, index === 0).flatMap((has) => {
+      const intent = { operation, target, has, isLookUp }
+      const key = JSON.stringify(parameters({ ...intent, newName: () => 'a_name' }))
+      if (seen.has(key)) return []
+      seen.add(key)
+      return [{ form, params: parameters({ ...intent, newName }) }]
+    }),
+  )
+}
+
+/** The choices of optional parameters. */
+function choicesOf(operation: Operation, isWide: boolean): Intent['has'][] {
+  const isName = (name: string, schema: TSchema) => holdsName(operation, name, schema)
+  const required = requiredIn(operation)
+  const optional = Object.entries(propertiesOf(operation))
+    .filter(([name, schema]) => isName(name, schema) && !required.includes(name))
+    .map(([name]) => name)
+  const alone = optional.map(
+    (one) => (name: string, schema: TSchema) =>
+      name === one || (!optional.includes(name) && isName(name, schema)),
+  )
+  const wide = [() => true, (name: string) => !withoutEffect.includes(name)]
+  return [() => false, isName, ...alone, ...(isWide ? wide : [])]
+}
+
+function propertiesOf({ query, body }: Operation): TProperties {
+  return isWholeBody(body) ? {} : { ...query, ...body }
+}
+
+function requiredIn({ query, body }: Operation): readonly string[] {
+  return isWholeBody(body)
+    ? []
+    : [query, body].flatMap((each) => object(each).required ?? ([] as string[]))
+}
+
+function parameters(intent: Intent): Params {
+  const { query, body } = intent.operation
   if (isWholeBody(body)) return { [body.whole]: value(body.whole, body.schema, intent) }
   return { ...properties(query, intent), ...properties(body, intent) }
 }
@@ -71,25 +113,47 @@ function parameters({ query, body }: Operation, intent: Intent): Params {
 function properties(schemas: TProperties, intent: Intent): Params {
   const required: readonly string[] = object(schemas).required ?? []
   const chosen = Object.entries(schemas).filter(
-    ([name]) => name !== 'cursor' && (intent.isFull || required.includes(name)),
+    ([name, schema]) => required.includes(name) || intent.has(name, schema),
   )
   return Object.fromEntries(chosen.map(([name, schema]) => [name, value(name, schema, intent)]))
 }
 
 function value(name: string, schema: TSchema, intent: Intent): unknown {
-  const { target } = intent
-  if (schema.enum)
-    return name === 'content_type' && schema.enum.includes(target.contentType)
-      ? target.contentType
-      : sample(schema)
+  const { operation, target } = intent
+  if (schema.enum) return enumerated(name, schema, target)
   if (schema.type === 'array') return [value(name, schema.items, intent)]
+  const kind = namedKind(operation, name, schema)
+  switch (kind) {
+    case 'recipient':
+      return target.recipient.id
+    case 'cursor':
+    case 'pos':
+      return target[kind] ?? ''
+    case 'device':
+      return schema.type === 'string' ? intent.newName() : target.device
+    case 'file':
+      return schema.type === 'string' ? `${target.file}` : target.file
+    case 'log':
+    case 'conversation':
+    case 'message':
+    case 'group':
+    case 'user':
+    case 'announcement':
+    case 'task':
+      return target[kind]
+  }
   if (schema.type === 'object' && schema.properties) return properties(schema.properties, intent)
-  if (schema.type === 'string') return textValue(name, schema, intent)
-  if (schema.format !== 'int64' || schema.maximum !== undefined) return sample(schema)
-  if (/msg|mid$/.test(name)) return target.message
-  const kind = (['group', 'announcement', 'file'] as const).find((each) => name.startsWith(each))
-  return target[kind ?? 'user']
+  return schema.type === 'string' ? textValue(name, schema, intent) : sample(schema)
 }
+
+function enumerated(name: string, schema: TSchema, { contentType, recipient }: Target): unknown {
+  const wanted = { content_type: contentType, to_type: recipientType(recipient) }
+  const isSend = schema.enum.length === 2 && name === 'type'
+  const asked = isSend ? recipientType(recipient) : wanted[name as keyof typeof wanted]
+  return schema.enum.includes(asked) ? asked : sample(schema)
+}
+
+const recipientType = ({ isGroup }: Target['recipient']) => (isGroup ? 2 : 1)
 
 function textValue(name: string, schema: TSchema, { target, newName, isLookUp }: Intent): unknown {
   if (/password/.test(name)) return sharedPassword

@@ -13,8 +13,8 @@ import {
 export interface Marker {
   readonly text: string
   readonly where: string
-  /** `application`: the contract shows it to every user of the application. */
-  readonly audience: 'owner' | 'application'
+  /** `application`: the contract shows it to every user of the application; `members`: to those of the group of later members. */
+  readonly audience: 'owner' | 'members' | 'application'
   /** False: no operation shows it to anybody. */
   readonly isReadable: boolean
 }
@@ -30,19 +30,30 @@ interface People {
   readonly erin: Account
 }
 
-/** A private group of hers, with her contact in it. */
-interface MarkedGroup {
+/** A private group with two members, who alone see what was written before others join. */
+export interface MarkedGroup {
   readonly groupId: number
   readonly announcementId: number
   readonly fileId: number
+  /** Of a message in it. */
+  readonly groupMessageId: number
 }
 
-export interface MarkedWorld extends People, MarkedGroup {
-  readonly markers: readonly Marker[]
+interface MarkedMessages {
   /** Of a message from her to her contact. */
   readonly messageId: number
   /** Of a message that its sender recalled. */
   readonly recalledId: number
+  /** Of a notification of the system to her. */
+  readonly notificationId: number
+}
+
+export interface MarkedWorld extends People, MarkedGroup, MarkedMessages {
+  readonly markers: readonly Marker[]
+  /** Of a push to her. */
+  readonly taskId: number
+  /** Another group, which others join and leave. */
+  readonly open: MarkedGroup & { readonly people: People }
 }
 
 type About = Partial<Pick<Marker, 'audience' | 'isReadable'>>
@@ -52,6 +63,7 @@ const secret = 'the secret of the victims'
 const text = { type: 1, content_type: 0 }
 const own: About = {}
 const shared: About = { audience: 'application' }
+const forMembers: About = { audience: 'members' }
 const unread: About = { isReadable: false }
 
 /** Writes markers and keeps in mind where. What is not built yet gets none. */
@@ -108,8 +120,11 @@ export async function markedWorld(world: WalkWorld): Promise<MarkedWorld> {
   await writeAboutOneself(pen, alice)
   await writeToContacts(pen, people)
   const messages = await writeMessages(pen, people)
-  const group = await writeToGroup(pen, people)
-  for (const person of Object.values<Account>({ ...people })) {
+  const taskId = await writePush(pen, alice)
+  const group = await writeToGroup(pen, people, own)
+  const others = await newPeople(pen, 'Grace')
+  const ofOthers = await writeToGroup(pen, others, forMembers)
+  for (const person of [...Object.values<Account>({ ...people }), others.alice]) {
     await pen.do(api.updateSettings, world.adminFor(person), {
       user_id: person.id,
       auth_mode: 3,
@@ -117,13 +132,14 @@ export async function markedWorld(world: WalkWorld): Promise<MarkedWorld> {
       group_confirm: true,
     })
   }
-  return { ...people, ...messages, ...group, markers: pen.markers }
+  const open = { ...ofOthers, people: others }
+  return { ...people, ...messages, ...group, taskId, open, markers: pen.markers }
 }
 
-async function newPeople(pen: Pen): Promise<People> {
+async function newPeople(pen: Pen, name = 'Alice'): Promise<People> {
   const { world } = pen
   const alice = await world.newPerson(world.here, {
-    username: pen.keep('username', world.newName('Alice'), shared),
+    username: pen.keep('username', world.newName(name), shared),
     password: secret,
     userAgent: pen.keep('user agent', world.newName('agent'), {
       isReadable: world.isBuilt(api.listDevices as Operation),
@@ -170,10 +186,7 @@ async function writeToContacts(pen: Pen, { alice, carol, dave, erin }: People): 
   await pen.write(api.applyToContact, by, { reason: own, alias: unread }, { user_id: erin.id })
 }
 
-async function writeMessages(
-  pen: Pen,
-  { alice, carol }: People,
-): Promise<{ messageId: number; recalledId: number }> {
+async function writeMessages(pen: Pen, { alice, carol }: People): Promise<MarkedMessages> {
   const by = pen.world.adminFor(alice)
   const { appId, adminToken: token } = pen.world.here
   const texts = { content: own, ext: own, config: own, attachment: own }
@@ -181,31 +194,62 @@ async function writeMessages(
   const toAlice = { ...text, targets: [alice.id] }
   const sent = await pen.write(api.sendMessage, by, texts, toCarol)
   await pen.write(api.sendMessage, pen.world.adminFor(carol), texts, toAlice)
-  await pen.write(api.sendNotification, { appId, token }, { content: own }, toAlice)
+  const notified = await pen.write(
+    api.sendNotification,
+    { appId, token },
+    { content: own },
+    toAlice,
+  )
   await pen.do(api.pinConversation, by, { conversation_id: carol.id })
   const recalled = await pen.write(api.sendMessage, by, { content: unread }, toCarol)
   const recalledId = recalled?.msg_ids[0] ?? placeholderId
   await pen.do(api.recallMessage, by, { conversation_id: carol.id, msg_id: recalledId })
-  return { messageId: sent?.msg_ids[0] ?? placeholderId, recalledId }
+  return {
+    messageId: sent?.msg_ids[0] ?? placeholderId,
+    recalledId,
+    notificationId: notified?.msg_ids[0] ?? placeholderId,
+  }
 }
 
-async function writeToGroup(pen: Pen, { alice, carol, dave, erin }: People): Promise<MarkedGroup> {
+async function writePush(pen: Pen, { id }: Account): Promise<number> {
+  const { appId, adminToken: token } = pen.world.here
+  const message = {
+    title: 'News',
+    body: pen.keep('body of a push', pen.world.newName('mark'), unread),
+  }
+  const params = { audience: { user_id: [id] }, message }
+  const task = await pen.do(api.startPushTask, { appId, token }, params)
+  return task?.data.task_id ?? placeholderId
+}
+
+/** @param about the audience of what the group shows its members */
+async function writeToGroup(
+  pen: Pen,
+  { alice, carol, dave, erin }: People,
+  about: About,
+): Promise<MarkedGroup> {
   const [by, byCarol] = [alice, carol].map((person) => pen.world.adminFor(person)) as [
     Identity,
     Identity,
   ]
-  const info = { name: own, avatar: own, description: own }
+  const info = { name: about, avatar: about, description: about }
   const group = await pen.write(api.createGroup, by, info, { type: 0, user_list: [carol.id] })
   const groupId = group?.data.group_id ?? placeholderId
   const here = { group_id: groupId }
-  await pen.write(api.setGroupExt, by, { value: own }, here)
-  await pen.write(api.setDisplayName, byCarol, { value: own }, here)
-  const published = await pen.write(api.publishAnnouncement, by, { title: own, content: own }, here)
-  const url = pen.keep('url of a shared file', `https://example.org/${pen.world.newName('mark')}`)
+  await pen.write(api.setGroupExt, by, { value: about }, here)
+  await pen.write(api.setDisplayName, byCarol, { value: about }, here)
+  const published = await pen.write(
+    api.publishAnnouncement,
+    by,
+    { title: about, content: about },
+    here,
+  )
+  const link = `https://example.org/${pen.world.newName('mark')}`
+  const url = pen.keep('url of a shared file', link, about)
   const shared = await pen.write(
     api.shareFile,
     byCarol,
-    { name: own, type: own },
+    { name: about, type: about },
     { ...here, size: 1, url },
   )
   await pen.write(api.applyToGroup, pen.world.adminFor(dave), { reason: own }, here)
@@ -214,7 +258,7 @@ async function writeToGroup(pen: Pen, { alice, carol, dave, erin }: People): Pro
     group_confirm: true,
   })
   await pen.write(api.inviteToGroup, by, { reason: own }, { ...here, user_list: [erin.id] })
-  await pen.write(
+  const sent = await pen.write(
     api.sendMessage,
     by,
     { content: own, ext: own },
@@ -225,5 +269,6 @@ async function writeToGroup(pen: Pen, { alice, carol, dave, erin }: People): Pro
     groupId,
     announcementId: published?.data.id ?? placeholderId,
     fileId: shared?.data.file_id ?? placeholderId,
+    groupMessageId: sent?.msg_ids[0] ?? placeholderId,
   }
 }
