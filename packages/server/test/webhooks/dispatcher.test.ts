@@ -2,6 +2,7 @@
 import { isFullRun, testBackends, waitFor } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../dist/domain/events/logged-event.js'
+import { EndpointRunner } from '../../dist/webhooks/dispatcher/endpoint-runner.js'
 import { hourMs, OutboxPlace, patience } from '../support/database/outbox-node.js'
 import {
   DispatchNode,
@@ -90,6 +91,39 @@ for (const backend of testBackends()) {
       await node.reaches(endpoint, 120)
       expect(receivers.arrivals).toEqual([])
     })
+
+    once?.(
+      'a replay stores no more events than there is room for, and sends all of them in order',
+      async () => {
+        await using node = open()
+        const endpoint = await node.endpoint('hook')
+        await node.dispatcher.start()
+        await node.append(app, ...usersOf(100))
+        await node.reaches(endpoint, 100)
+        const waiting: number[] = []
+        const room = vi
+          .spyOn(EndpointRunner.prototype, 'replayRoom', 'get')
+          .mockImplementation(function (this: EndpointRunner) {
+            waiting.push(this.waiting)
+            return 7 - this.waiting
+          })
+        const replay = { position: 0, until: 100, kinds: [], key: '' }
+        await node.database.transaction((tx) =>
+          node.endpoints.update(tx, endpoint, { replay, version: 2, updatedAt: 1e15 }),
+        )
+        await waitFor(
+          async () => {
+            await node.dispatcher.poll()
+            return receivers.arrivals.length === 200 && true
+          },
+          { what: 'all events again', ...patience },
+        )
+        room.mockRestore()
+        expect(Math.max(...waiting)).toBeLessThanOrEqual(7)
+        expectOrdered(receivers.at('hook').slice(100))
+        expect(node.failures).toEqual([])
+      },
+    )
 
     once?.('a log that cannot be read stops its own application only', async () => {
       await using node = open()

@@ -156,7 +156,7 @@ export class EndpointRun {
           (kinds.length === 0 || (kinds as readonly string[]).includes(event.kind)) &&
           (key === '' || event.key === key),
       )
-      const excess = events[this.runner.replayRoom]
+      const excess = events[Math.max(this.runner.replayRoom, 0)]
       const readTo = excess === undefined ? page?.readTo : excess.position - 1
       if (readTo === position) return
       await this.runner.replay(events.filter((event) => event.position <= (readTo ?? 0)))

@@ -302,7 +302,7 @@ export class EndpointRunner {
     const isUp = isOld || this.#note(result, events[0]?.key ?? '')
     if (isOld || !isUp || outcome === 'delivered')
       return this.options.sent(sent, outcome === 'delivered' ? 0 : this.#nextTryAt)
-    if (events.length > 1 && result.retryAfterMs === null) {
+    if (events.length > 1 && (outcome === 'refused' || result.retryAfterMs === null)) {
       this.options.sent(sent, this.options.now())
       // Later events of a key that a replay has blocked wait in the database; these come before them.
       const isBlocked = ({ key }: LoggedEvent) => this.#lanes.isBlocked(key)
