@@ -88,6 +88,7 @@ describe('the cost of a call', () => {
     expect([0, 16_383, 16_384, 1_048_576].map((size) => answerCost('x'.repeat(size)))).toEqual([
       0, 0, 1, 64,
     ])
+    expect(answerCost('\u4e2d'.repeat(16_384))).toBe(3)
     expect(answerCost({ data: [1] })).toBe(0)
   })
 })

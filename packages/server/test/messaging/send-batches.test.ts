@@ -82,6 +82,17 @@ for (const backend of testBackends('durable')) {
       return { answers, commits: (await commits()) - committed - batchesAtOnce }
     }
 
+    it('count by the bytes of their texts while they wait', async () => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      await using held = await holdWrites(watched.place)
+      const sent = send(alice, bob, '\u4e2d'.repeat(1_000))
+      const bytes = async () => await figure('hermod_message_queue_bytes')
+      await waitFor(async () => (await bytes()) > 0, { what: 'the send to be accepted', timeoutMs })
+      expect(await bytes()).toBe(3_000)
+      await held.release()
+      expect((await sent).code).toBe(200)
+    })
+
     it('end alone: a message that cannot be stored takes no other one with it', async () => {
       const [alice, bob] = [await api.newSession(), await api.newSession()]
       const texts = ['one', refused, 'three']

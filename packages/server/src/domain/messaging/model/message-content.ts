@@ -22,19 +22,22 @@ export function textUnits(
   return units
 }
 
+/** Returns the bytes of the texts of a message. */
+export function textBytes({
+  content,
+  attachment,
+  config,
+  ext,
+}: Pick<MessageContent, 'content' | 'attachment' | 'config' | 'ext'>): number {
+  return [content, attachment, config, ext].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+}
+
 /**
  * Checks the texts of a message against the limit (rule E12).
  * @throws AppError message_too_large
  */
-export function requireSize(
-  { content, attachment, config, ext }: MessageContent,
-  maxBytes: number,
-): void {
-  const size =
-    Buffer.byteLength(content) +
-    Buffer.byteLength(attachment) +
-    Buffer.byteLength(config) +
-    Buffer.byteLength(ext)
+export function requireSize(content: MessageContent, maxBytes: number): void {
+  const size = textBytes(content)
   if (size > maxBytes)
     throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }

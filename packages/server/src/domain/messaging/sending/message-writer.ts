@@ -8,7 +8,7 @@ import type { HandOver } from '../../../outbox/hand-over.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
-import { textUnits } from '../model/message-content.js'
+import { textBytes } from '../model/message-content.js'
 import { type Draft, messageRow } from '../model/message-model.js'
 import type { Batch, BatchRetry, StoredBatch } from './batch-model.js'
 import { newEvents } from './new-events.js'
@@ -64,7 +64,7 @@ export class MessageWriter {
       maxBatchSize: options.maxBatchMessages,
       maxQueuedSize: options.maxQueuedMessages,
       bytes: {
-        of: ({ drafts }) => textUnits(drafts),
+        of: ({ drafts }) => drafts.reduce((sum, draft) => sum + textBytes(draft), 0),
         maxBatch: maxBatchBytes,
         maxHeld: options.maxQueuedBytes,
       },
