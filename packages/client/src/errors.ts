@@ -1,3 +1,4 @@
+import type * as protocol from '@hermod/protocol'
 import type { Failure } from './core/inputs.js'
 
 /**
@@ -40,7 +41,7 @@ export type ClientErrorName = keyof typeof clientErrors
  * Names of failures by the close code of the connection: after 4000 to 4499 the client comes back, after
  * 4500 to 4999 it does not without the user.
  */
-export const closeNames: Readonly<Record<number, string>> = {
+export const closeNames = {
   4000: 'shutdown',
   4001: 'slow_reader',
   4002: 'no_pong',
@@ -61,14 +62,23 @@ export const closeNames: Readonly<Record<number, string>> = {
   4509: 'opened_twice',
   4510: 'connection_limit',
   4511: 'not_opened',
-}
+} as const
+
+/** The name of the end of a session. */
+export type CloseName = (typeof closeNames)[keyof typeof closeNames]
+
+/** The name of an error of the server. */
+export type ServerErrorName = protocol.ErrorName
+
+/** The name of a failure. A newer server may send others. */
+export type FailureName = ClientErrorName | CloseName | ServerErrorName | (string & {})
 
 /** A failed call of the client: an error of the server, or one of {@link clientErrors}. */
 export class ClientError extends Error implements Failure {
   /** The code of the server; below 0: of the client. */
   readonly code: number
   /** The name of the error, in snake case. */
-  override readonly name: string
+  override readonly name: FailureName
   /** True: the same call may succeed later. */
   readonly retry: boolean
   /** Time to wait before that, milliseconds; absent: not known. */

@@ -2,7 +2,14 @@
 export * from './api.js'
 export type { Failure } from './core/inputs.js'
 export type { ConnectionState, ConnectionStatus } from './core/live-state.js'
-export { ClientError, type ClientErrorName, clientErrors } from './errors.js'
+export {
+  ClientError,
+  type ClientErrorName,
+  type CloseName,
+  clientErrors,
+  type FailureName,
+  type ServerErrorName,
+} from './errors.js'
 export type * from './protocol-types.js'
 export {
   type Credentials,

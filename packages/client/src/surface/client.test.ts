@@ -10,7 +10,7 @@ import {
 import type { ClientOptions, Message } from '../api.js'
 import type { Command } from '../core/inputs.js'
 import { createClientOn, createClientWith } from '../create-client.js'
-import { ClientError, failureOf } from '../errors.js'
+import { ClientError, type FailureName, failureOf, type ServerErrorName } from '../errors.js'
 import type { CallParams, OperationId } from '../protocol-types.js'
 
 const options: ClientOptions = {
@@ -113,6 +113,15 @@ it('client: operations have literal IDs and typed parameters', () => {
   // @ts-expect-error no operation has this ID
   const other: OperationId = 'user.nothing.update'
   expect([id, params, other]).toHaveLength(3)
+})
+
+it('client: the names of errors are listed for the editor, and others are allowed', () => {
+  type Listed = FailureName extends infer N ? (N extends string ? N : never) : never
+  const names: Listed[] = ['not_connected', 'kicked', 'group_not_found', 'of_a_newer_server']
+  const ofServer: ServerErrorName = 'group_not_found'
+  // @ts-expect-error no error of the server has this name
+  const other: ServerErrorName = 'grup_not_found'
+  expect([...names, ofServer, other]).toHaveLength(6)
 })
 
 it('connect: resolves when the client is current, and is one connection for two calls', async () => {

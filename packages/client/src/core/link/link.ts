@@ -438,7 +438,7 @@ function closeFailure(code: number, reason: string): Failure {
   if (!isOurs(code)) return failureOf('not_connected', reason || `closed with ${code}`, true)
   return {
     code,
-    name: closeNames[code] ?? `close_${code}`,
+    name: closeNames[code as keyof typeof closeNames] ?? `close_${code}`,
     message: reason || `closed with ${code}`,
     retry: code < 4500,
   }
