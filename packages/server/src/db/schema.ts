@@ -340,6 +340,8 @@ export interface ContactsTable {
   /** 0 contact, 1 former contact, 2 stranger */
   state: number
   is_blocked: Generated<number>
+  /** 1: the peer alone has made the contact (rule E11) */
+  is_unasked: Generated<number>
   alias: string
   ext: string
   mute_notification: number

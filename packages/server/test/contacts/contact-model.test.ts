@@ -38,6 +38,8 @@ interface Side {
   /** 0 contact, 1 former contact, 2 stranger */
   state: number
   isBlocked: boolean
+  /** The peer alone has made the contact. */
+  isUnasked: boolean
   alias: string
   ext: string
   isMuted: boolean
@@ -55,6 +57,8 @@ interface State {
   readonly sides: Side[][]
   /** By receiver and applicant. */
   readonly asked: (Asked | null)[][]
+  /** By sender and recipient. */
+  readonly hasWritten: boolean[][]
   readonly authModes: number[]
   readonly refusesStrangers: boolean[]
 }
@@ -62,9 +66,12 @@ interface State {
 function newState(): State {
   return {
     sides: users.map(() =>
-      users.map(() => ({ state: 2, isBlocked: false, alias: '', ext: '', isMuted: false })),
+      users.map(() => ({
+        ...{ state: 2, isBlocked: false, isUnasked: false, alias: '', ext: '', isMuted: false },
+      })),
     ),
     asked: users.map(() => users.map(() => null)),
+    hasWritten: users.map(() => users.map(() => false)),
     authModes: users.map(() => 0),
     refusesStrangers: users.map(() => false),
   }
@@ -82,14 +89,17 @@ function makeContacts(
   peer: number,
   alias: string,
   aliasOfUser: string,
+  isUnasked = false,
 ): number {
   for (const [own, name] of [
     [side(state, user, peer), alias],
     [side(state, peer, user), aliasOfUser],
   ] as const) {
     own.state = 0
+    own.isUnasked = false
     if (name !== '') own.alias = name
   }
+  side(state, peer, user).isUnasked = isUnasked
   for (const request of [asked(state, user, peer), asked(state, peer, user)])
     if (request?.status === 0) request.status = 1
   return 200
@@ -97,9 +107,10 @@ function makeContacts(
 
 function codeOfSend(state: State, sender: number, recipient: number): number {
   if (sender === recipient) return 200
-  const { isBlocked, state: relation } = side(state, recipient, sender)
+  const { isBlocked, isUnasked, state: relation } = side(state, recipient, sender)
   if (isBlocked) return answerCode.blocked_by_recipient
-  return state.refusesStrangers[recipient] && relation !== 0 ? answerCode.stranger_refused : 200
+  const isAccepted = relation === 0 && !isUnasked
+  return state.refusesStrangers[recipient] && !isAccepted ? answerCode.stranger_refused : 200
 }
 
 /** What each call does to the model; @returns the code that it is answered with */
@@ -107,14 +118,16 @@ const rules = {
   apply(state: State, { actor, peer, text, flag }: Call): number {
     if (actor === peer) return answerCode.invalid_parameter
     const [own, theirs] = [side(state, actor, peer), side(state, peer, actor)]
-    if (own.state === 0) return answerCode.already_contact
+    if (own.state === 0 && !own.isUnasked) return answerCode.already_contact
     if (own.isBlocked || theirs.isBlocked) return answerCode.in_block_list
+    if (own.isUnasked) return keep(state, { actor, peer }, text === '' ? {} : { alias: text })
     if (isOpen(state, actor, peer))
       return makeContacts(state, actor, peer, text, asked(state, actor, peer)?.alias ?? '')
     const mode = state.authModes[peer]
     if (mode === 3) return answerCode.contact_requests_refused
     if (mode === 2 && !flag) return answerCode.wrong_auth_answer
-    if (mode !== 1) return makeContacts(state, actor, peer, text, '')
+    const isUnasked = mode === 0 && !state.hasWritten[peer]?.[actor]
+    if (mode !== 1) return makeContacts(state, actor, peer, text, '', isUnasked)
     const row = state.asked[peer] as (Asked | null)[]
     row[actor] = { status: 0, alias: text, reason: text }
     return 200
@@ -134,8 +147,8 @@ const rules = {
   delete(state: State, { actor, peer }: Call): number {
     const own = side(state, actor, peer)
     if (own.state !== 0) return answerCode.not_contact
-    Object.assign(own, { state: 1, alias: '', ext: '', isMuted: false })
-    side(state, peer, actor).state = 1
+    Object.assign(own, { state: 1, isUnasked: false, alias: '', ext: '', isMuted: false })
+    Object.assign(side(state, peer, actor), { state: 1, isUnasked: false })
     return 200
   },
   alias: (state: State, call: Call) => keep(state, call, { alias: call.text }),
@@ -162,13 +175,24 @@ const rules = {
     state.refusesStrangers[actor] = flag
     return 200
   },
-  send: (state: State, { actor, peer }: Call) => codeOfSend(state, actor, peer),
+  send(state: State, { actor, peer }: Call): number {
+    const code = codeOfSend(state, actor, peer)
+    if (code !== 200) return code
+    const row = state.hasWritten[actor] as boolean[]
+    row[peer] = true
+    side(state, actor, peer).isUnasked = false
+    return code
+  },
 }
 
-function keep(state: State, { actor, peer }: Call, change: Partial<Side>): number {
+function keep(
+  state: State,
+  { actor, peer }: Pick<Call, 'actor' | 'peer'>,
+  change: Partial<Side>,
+): number {
   const own = side(state, actor, peer)
   if (own.state !== 0) return answerCode.not_contact
-  Object.assign(own, change)
+  Object.assign(own, change, { isUnasked: false })
   return 200
 }
 

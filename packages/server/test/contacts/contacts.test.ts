@@ -24,6 +24,7 @@ import {
   unblock,
   updateContact,
 } from '../support/contacts.js'
+import { aGroup, memberIds } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { integrityFaults, sendText, textTo } from '../support/messaging/messaging.js'
 import { recordedEvents } from '../support/messaging/recorded-events.js'
@@ -1132,6 +1133,32 @@ for (const backend of anyBackend()) {
         expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.stranger_refused)
         await alice.api.succeed('PUT', '/user/stranger_chat', { query: { value: 1 } })
         expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
+      })
+
+      it('send: a contact that the sender alone has made opens no door to a user who refuses strangers', async () => {
+        const [mallory, bobby, dora, eve] = [
+          await sender(),
+          await sender(),
+          await sender(),
+          await sender(),
+        ]
+        await changeSettings(alice, { stranger_chat: 2, auth_mode: authModes.open })
+        for (const each of [mallory, bobby, dora]) await apply(each.api, alice.id)
+        const codes = async () =>
+          Promise.all(
+            [mallory, bobby, dora, eve].map(async ({ api }) => (await send(api, [alice.id])).code),
+          )
+        const { ok, stranger_refused: refused } = answerCode
+        expect(await codes()).toEqual([refused, refused, refused, refused])
+        expect(await mayMessage(alice.api, mallory.id, alice.id)).toBe(false)
+        const group = await aGroup(mallory, { members: [alice] })
+        expect(await memberIds(mallory.api, group)).not.toContain(alice.id)
+        // Alice writes to the one, edits her entry of the other, applies to the third, and has written before the fourth applies.
+        expect((await send(alice.api, [mallory.id, eve.id])).code).toBe(ok)
+        await alice.api.succeed('POST', '/roster/ext', { body: { user_id: bobby.id, alias: 'B' } })
+        await apply(alice.api, dora.id)
+        await apply(eve.api, alice.id)
+        expect(await codes()).toEqual([ok, ok, ok, ok])
       })
 
       it('send: the setting of the application holds for users without their own', async () => {

@@ -38,6 +38,7 @@ export function createContacts(
     contactRequests: stores.contactRequests,
     outbox,
     clock,
+    messages: stores.messages,
   })
   const contacts = new ContactService({
     database,

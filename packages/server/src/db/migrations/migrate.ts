@@ -12,6 +12,7 @@ import { pushTokenOwners } from './008-push-token-owners.js'
 import { realtime } from './009-realtime.js'
 import { webhooks } from './010-webhooks.js'
 import { webhookVersions } from './011-webhook-versions.js'
+import { unaskedContacts } from './012-unasked-contacts.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -29,6 +30,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '009-realtime': realtime(dialect),
     '010-webhooks': webhooks(dialect),
     '011-webhook-versions': webhookVersions,
+    '012-unasked-contacts': unaskedContacts,
   }
 }
 

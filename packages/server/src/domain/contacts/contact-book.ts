@@ -1,11 +1,12 @@
-import { AppError, contactRequestStatus, type Int64 } from '@hermod/protocol'
+import { AppError, authMode, contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import { readAppSettings } from '../apps/app-settings.js'
+import { type ConversationKey, directConversation } from '../messaging/model/conversation-model.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
 import { contactEvent } from './contact-events.js'
-import { type ContactSide, checkContactRequest } from './contact-model.js'
+import { type AuthRule, type ContactSide, checkContactRequest } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -15,6 +16,9 @@ export interface ContactBookOptions {
   readonly contactRequests: ContactRequestStore
   readonly outbox: Outbox
   readonly clock: Clock
+  readonly messages: {
+    hasSentLately(tx: Tx, conversation: ConversationKey, senderId: Int64): Promise<boolean>
+  }
 }
 
 /** Makes users contacts of each other, for all services that decide on it. */
@@ -29,7 +33,8 @@ export class ContactBook {
   /**
    * Makes locked users contacts and settles their open contact requests.
    *
-   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's for the user, '' keeps the present one
+   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's for the user, '' keeps the present one;
+   *   `isUnasked` true when the user alone has made the contact
    * @throws AppError contact_limit_reached; then no row was written
    */
   async makeContacts(
@@ -39,6 +44,7 @@ export class ContactBook {
       readonly userId: Int64
       readonly alias?: string
       readonly aliasOfUser?: string
+      readonly isUnasked?: boolean
     }[],
   ): Promise<void> {
     const { store, contactRequests, clock } = this.options
@@ -50,8 +56,11 @@ export class ContactBook {
       throw new AppError('contact_limit_reached')
     const now = clock.now()
     const sides = peers.flatMap((peer) => [
-      { userId, peerId: peer.userId, alias: peer.alias ?? '' },
-      { userId: peer.userId, peerId: userId, alias: peer.aliasOfUser ?? '' },
+      { userId, peerId: peer.userId, alias: peer.alias ?? '', isUnasked: false },
+      {
+        ...{ userId: peer.userId, peerId: userId, alias: peer.aliasOfUser ?? '' },
+        isUnasked: peer.isUnasked ?? false,
+      },
     ])
     await store.makeContacts(tx, appId, sides, now)
     await contactRequests.acceptOpen(tx, appId, userId, peerIds, now)
@@ -75,7 +84,21 @@ export class ContactBook {
     const rule = await this.options.store.findAuthRule(tx, appId, peerId)
     if (checkContactRequest(rule, undefined) === 'ask')
       await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
-    else await this.connect(tx, appId, userId, peerId)
+    else {
+      const isUnasked = await this.isUnasked(tx, { appId, userId, peerId }, rule)
+      await this.add(tx, { appId, userId }, [peerId], isUnasked)
+    }
+  }
+
+  /** Tests whether a contact that the user makes is unasked: auth_mode asks the peer nothing, and the peer has not written to the user. */
+  async isUnasked(
+    tx: Tx,
+    { appId, userId, peerId }: ContactSide,
+    rule: Pick<AuthRule, 'authMode'>,
+  ): Promise<boolean> {
+    if (rule.authMode !== authMode.open) return false
+    const conversation = directConversation(appId, userId, peerId)
+    return !(await this.options.messages.hasSentLately(tx, conversation, peerId))
   }
 
   /** Stores a contact request of the user to the peer. Both are locked. */
@@ -104,6 +127,7 @@ export class ContactBook {
    * Makes the user and these peers contacts without a request. Present contacts stay as they are.
    *
    * @param peerIds distinct, without the user
+   * @param isUnasked as for {@link makeContacts}
    * @returns the new contacts
    * @throws AppError user_not_found, user_deleted, contact_limit_reached; then no contact is added
    */
@@ -111,6 +135,7 @@ export class ContactBook {
     tx: Tx,
     who: { readonly appId: string; readonly userId: Int64 },
     peerIds: readonly Int64[],
+    isUnasked = false,
   ): Promise<readonly Int64[]> {
     const { store, outbox } = this.options
     const { appId, userId } = who
@@ -123,7 +148,7 @@ export class ContactBook {
     await this.makeContacts(
       tx,
       who,
-      added.map((peerId) => ({ userId: peerId })),
+      added.map((peerId) => ({ userId: peerId, isUnasked })),
     )
     outbox.append(tx, ...added.map((peerId) => contactEvent({ appId, userId, peerId }, 'added')))
     return added

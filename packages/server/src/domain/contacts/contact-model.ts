@@ -21,6 +21,8 @@ export interface ContactSide {
 export interface Contact {
   readonly state: number
   readonly isBlocked: boolean
+  /** True for a contact that the other user alone has made: the user has not written to it, accepted or edited it. */
+  readonly isUnasked: boolean
   readonly alias: string
   readonly ext: string
   readonly isMuted: boolean
@@ -30,6 +32,7 @@ export interface Contact {
 export const noContact: Contact = {
   state: relation.stranger,
   isBlocked: false,
+  isUnasked: false,
   alias: '',
   ext: '',
   isMuted: false,
@@ -63,6 +66,7 @@ export function systemEntry({
     authQuestion: '',
     state: relation.stranger,
     isBlocked: false,
+    isUnasked: false,
     alias: '',
     ext: '',
     isMuted: false,
@@ -79,6 +83,14 @@ export function refusesStrangers(
 ): boolean {
   if (setting !== strangerChat.unset) return setting === strangerChat.reject
   return byDefault === strangerChatDefault.reject
+}
+
+/** Tests whether a user who refuses strangers takes messages and additions to groups from the other one (rules E11, F4b). */
+export function isAcceptedContact({
+  state,
+  isUnasked,
+}: Pick<Contact, 'state' | 'isUnasked'>): boolean {
+  return state === relation.contact && !isUnasked
 }
 
 /** The settings by which a user answers contact requests. */

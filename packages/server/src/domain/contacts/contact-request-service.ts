@@ -1,4 +1,4 @@
-import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
+import { AppError, authMode, contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
@@ -15,6 +15,7 @@ import {
   type ContactRequest,
   type ContactSide,
   checkContactRequest,
+  isAcceptedContact,
   isRequestOpen,
 } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
@@ -160,8 +161,10 @@ export class ContactRequestService {
       await contactStore.find(tx, side),
       await contactStore.find(tx, otherSide(side)),
     ]
-    if (own.state === relation.contact) throw new AppError('already_contact')
+    if (isAcceptedContact(own)) throw new AppError('already_contact')
     if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
+    if (own.isUnasked)
+      return contactStore.update(tx, side, { alias: alias || undefined }, clock.now())
     const received = await store.find(tx, { ...actor, applicantId: peerId })
     if (received && isRequestOpen(received, clock.now())) {
       await book.makeContacts(tx, actor, [{ userId: peerId, alias, aliasOfUser: received.alias }])
@@ -170,7 +173,8 @@ export class ContactRequestService {
     const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
     if (this.#check(side, rule, request.authAnswer) === 'ask')
       return book.ask(tx, side, { alias, reason })
-    await book.makeContacts(tx, actor, [{ userId: peerId, alias }])
+    const isUnasked = await book.isUnasked(tx, side, rule)
+    await book.makeContacts(tx, actor, [{ userId: peerId, alias, isUnasked }])
     outbox.append(tx, contactEvent(side, 'added'))
   }
 

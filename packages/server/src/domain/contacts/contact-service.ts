@@ -89,7 +89,7 @@ export class ContactService {
       const isMuting = isMuted !== undefined && isMuted !== before.isMuted
       const changed = definedOnly(texts)
       const hasTexts = Object.keys(changed).length > 0
-      if (!hasTexts && !isMuting) return
+      if (!hasTexts && !isMuting && !before.isUnasked) return
       await store.update(tx, side, { ...changed, isMuted }, clock.now())
       if (hasTexts) this.options.outbox.append(tx, contactEvent(side, 'info_updated', { changed }))
       if (isMuting)

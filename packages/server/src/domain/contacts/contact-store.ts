@@ -14,20 +14,23 @@ import {
   type ContactSide,
   noContact,
 } from './contact-model.js'
+import type { Relation } from './relation-cache.js'
 
 /** One direction of a new contact; alias '' keeps the present one. */
 export interface NewSide {
   readonly userId: Int64
   readonly peerId: Int64
   readonly alias: string
+  /** See Contact.isUnasked. */
+  readonly isUnasked: boolean
 }
 
-type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
+type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked' | 'is_unasked'>
 
 const findRelations: BulkSelect = {
   table: 'contacts',
   keys: { app_id: 'text', user_id: 'bigint', peer_id: 'bigint' },
-  columns: 'user_id, state, is_blocked',
+  columns: 'user_id, state, is_blocked, is_unasked',
 }
 
 /** Relations: the data that users have stored about each other. */
@@ -47,7 +50,7 @@ export class ContactStore {
     >((db, param) =>
       db
         .selectFrom('contacts')
-        .select(['state', 'is_blocked'])
+        .select(['state', 'is_blocked', 'is_unasked'])
         .where('app_id', '=', param('appId'))
         .where('user_id', '=', param('userId'))
         .where('peer_id', '=', param('peerId')),
@@ -76,12 +79,9 @@ export class ContactStore {
   }
 
   /** Finds the part of a relation that decides on messages. */
-  async findRelation(
-    db: Queryable,
-    side: ContactSide,
-  ): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
+  async findRelation(db: Queryable, side: ContactSide): Promise<Relation> {
     const row = await this.#findRelation.first(db, side)
-    return row ? { state: row.state, isBlocked: row.is_blocked === 1 } : noContact
+    return row ? toRelation(row) : noContact
   }
 
   /** Returns the relations that users have stored about one peer, by user. */
@@ -90,15 +90,13 @@ export class ContactStore {
     appId: string,
     peerId: Int64,
     userIds: readonly Int64[],
-  ): Promise<Map<Int64, Pick<Contact, 'state' | 'isBlocked'>>> {
+  ): Promise<Map<Int64, Relation>> {
     const rows = await this.database.bulk<ContactRelationRow & { user_id: Int64 }>(
       db,
       findRelations,
       userIds.map((userId) => [appId, userId, peerId]),
     )
-    return new Map(
-      rows.map((row) => [row.user_id, { state: row.state, isBlocked: row.is_blocked === 1 }]),
-    )
+    return new Map(rows.map((row) => [row.user_id, toRelation(row)]))
   }
 
   /** @returns those of `peerIds` who are contacts of the user */
@@ -133,23 +131,24 @@ export class ContactStore {
   }
 
   async makeContacts(tx: Tx, appId: string, sides: readonly NewSide[], at: number): Promise<void> {
-    const rows = sides.map(({ userId, peerId, alias }) => ({
+    const rows = sides.map(({ userId, peerId, alias, isUnasked }) => ({
       ...emptyRow,
       app_id: appId,
       user_id: userId,
       peer_id: peerId,
       state: relation.contact,
+      is_unasked: Number(isUnasked),
       alias,
       updated_at: at,
     }))
-    for (const { userId, peerId } of sides)
-      this.caches.relations.forget(tx, { appId, userId, peerId })
+    for (const { userId, peerId } of sides) this.#forgetRelation(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
       .values(rows)
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet({
           state: relation.contact,
+          is_unasked: sql`excluded.is_unasked`,
           alias: sql`case when excluded.alias = '' then contacts.alias else excluded.alias end`,
           updated_at: at,
         }),
@@ -164,7 +163,7 @@ export class ContactStore {
     at: number,
   ): Promise<void> {
     const change = { is_blocked: Number(isBlocked), updated_at: at }
-    this.#forgetBlock(tx, { appId, userId, peerId })
+    this.#forgetRelation(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
       .values({
@@ -189,11 +188,12 @@ export class ContactStore {
   ): Promise<void> {
     const { appId, userId, peerId } = side
     const { state, alias, ext, isMuted } = changes
-    if (state !== undefined) this.caches.relations.forget(tx, side)
+    this.#forgetRelation(tx, side)
     await tx
       .updateTable('contacts')
       .set({
         state,
+        is_unasked: 0,
         alias,
         ext,
         mute_notification: isMuted === undefined ? undefined : Number(isMuted),
@@ -202,6 +202,18 @@ export class ContactStore {
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('peer_id', '=', peerId)
+      .execute()
+  }
+
+  /** Accepts contacts that peers alone have made (rule E11). */
+  async accept(tx: Tx, { appId, userId }: UserKey, peerIds: readonly Int64[]): Promise<void> {
+    for (const peerId of peerIds) this.#forgetRelation(tx, { appId, userId, peerId })
+    await tx
+      .updateTable('contacts')
+      .set({ is_unasked: 0 })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('peer_id', 'in', paddedForPlanCache(peerIds))
       .execute()
   }
 
@@ -226,11 +238,11 @@ export class ContactStore {
         .returning(['user_id', 'peer_id'])
         .execute()
       for (const row of rows)
-        this.#forgetBlock(tx, { appId, userId: row.user_id, peerId: row.peer_id })
+        this.#forgetRelation(tx, { appId, userId: row.user_id, peerId: row.peer_id })
     }
   }
 
-  #forgetBlock(tx: Tx, { appId, userId, peerId }: ContactSide): void {
+  #forgetRelation(tx: Tx, { appId, userId, peerId }: ContactSide): void {
     this.caches.relations.forget(tx, { appId, userId, peerId })
     this.caches.userStates.forget(tx, { appId, userId })
   }
@@ -325,7 +337,14 @@ export class ContactStore {
         'u.public_info',
       ])
       .select(['s.auth_mode', 's.auth_question'])
-      .select(['c.state', 'c.is_blocked', 'c.alias', 'c.ext', 'c.mute_notification'])
+      .select([
+        'c.state',
+        'c.is_blocked',
+        'c.is_unasked',
+        'c.alias',
+        'c.ext',
+        'c.mute_notification',
+      ])
       .where('u.app_id', '=', appId)
       .where('u.deleted_at', 'is', null)
     const found =
@@ -345,6 +364,7 @@ export class ContactStore {
       authQuestion: row.auth_question ?? '',
       state: row.state ?? relation.stranger,
       isBlocked: row.is_blocked === 1,
+      isUnasked: row.is_unasked === 1,
       alias: row.alias ?? '',
       ext: row.ext ?? '',
       isMuted: row.mute_notification === 1,
@@ -362,10 +382,13 @@ function contactsOf(db: Queryable, appId: string, userId: Int64) {
     .where('state', '=', relation.contact)
 }
 
+function toRelation({ state, is_blocked, is_unasked }: ContactRelationRow): Relation {
+  return { state, isBlocked: is_blocked === 1, isUnasked: is_unasked === 1 }
+}
+
 function toContact(row: Selectable<ContactsTable>): Contact {
   return {
-    state: row.state,
-    isBlocked: row.is_blocked === 1,
+    ...toRelation(row),
     alias: row.alias,
     ext: row.ext,
     isMuted: row.mute_notification === 1,

@@ -1,12 +1,13 @@
-import { AppError, type ErrorName, type Int64, relation, userStatus } from '@hermod/protocol'
+import { AppError, type ErrorName, type Int64, userStatus } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import { type ContactSide, refusesStrangers } from './contact-model.js'
+import { type ContactSide, isAcceptedContact, refusesStrangers } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { Relation } from './relation-cache.js'
+import type { UserKey } from '../users/user-model.js'
 
 export interface MessageRulesOptions {
   readonly database: Database
@@ -26,9 +27,9 @@ export class MessageRules {
     if (userId === senderId) return null
     const refusesStrangers = await this.#refusesStrangers(recipient)
     if (!hasBlocks && !refusesStrangers) return null
-    const { state, isBlocked } = await this.#relation(appId, userId, senderId)
-    if (isBlocked) return 'blocked_by_recipient'
-    return refusesStrangers && state !== relation.contact ? 'stranger_refused' : null
+    const found = await this.#relation(appId, userId, senderId)
+    if (found.isBlocked) return 'blocked_by_recipient'
+    return refusesStrangers && !isAcceptedContact(found) ? 'stranger_refused' : null
   }
 
   /**
@@ -41,6 +42,19 @@ export class MessageRules {
       this.#user(appId, recipientId),
     ])
     return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
+  }
+
+  /** Accepts the contacts that these peers alone have made, since the user writes to them (rule E11). */
+  async acceptWrittenTo({ appId, userId }: UserKey, peerIds: readonly Int64[]): Promise<void> {
+    const { accounts, database, store } = this.options
+    const state = await accounts.findState(appId, userId)
+    if (!state?.hasUnasked) return
+    const relations = await Promise.all(
+      peerIds.map((peerId) => this.#relation(appId, userId, peerId)),
+    )
+    const unasked = peerIds.filter((_, index) => relations[index]?.isUnasked)
+    if (unasked.length > 0)
+      await database.transaction((tx) => store.accept(tx, { appId, userId }, unasked))
   }
 
   async #refusesStrangers({ appId, strangerChat }: UserState): Promise<boolean> {

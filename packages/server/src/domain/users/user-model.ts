@@ -42,6 +42,8 @@ export interface UserState {
   readonly strangerChat: number
   /** The user blocks at least one other user. */
   readonly hasBlocks: boolean
+  /** Another user has made the user a contact, who has not accepted it. */
+  readonly hasUnasked: boolean
 }
 
 /** Settings for discovery, contact and notification; flags are 0 or 1. */

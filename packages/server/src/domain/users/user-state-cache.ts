@@ -9,9 +9,9 @@ export const userStateCache: CacheDefinition<UserKey, UserState> = {
   maxAgeMs: 1_000,
   tables: {
     users: { columns: ['status', 'deleted_at'] },
-    // Without a row the setting has its default, and the user blocks no user.
+    // Without a row the setting has its default, and the user blocks no user and has no unasked contact.
     user_settings: { columns: ['stranger_chat'], inserts: true },
-    contacts: { columns: ['is_blocked'], inserts: true },
+    contacts: { columns: ['is_blocked', 'is_unasked'], inserts: true },
   } satisfies CachedTables,
   keyOf: ({ appId, userId }) => `${appId}/${userId}`,
 }

@@ -25,6 +25,7 @@ type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id' | 'status' 
 type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
   readonly stranger_chat: number | null
   readonly has_blocks: number
+  readonly has_unasked: number
 }
 
 const lookUps = {
@@ -33,9 +34,11 @@ const lookUps = {
   email: { column: 'email_key', key: emailKey },
 } as const
 
-// Of the row `u`; an index of blocks alone answers it.
+// Of the row `u`; an index of these contacts alone answers each.
 const hasBlocks = sql<number>`case when exists (
   select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_blocked = 1) then 1 else 0 end`
+const hasUnasked = sql<number>`case when exists (
+  select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_unasked = 1) then 1 else 0 end`
 
 /** Locks users in the order of the keys. */
 const lockUsers: BulkSelect = {
@@ -93,7 +96,8 @@ export class UserStore {
         .leftJoin('user_settings as s', (join) =>
           join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'),
         )
-        .select(['u.status', 'u.deleted_at', 's.stranger_chat', hasBlocks.as('has_blocks')])
+        .select(['u.status', 'u.deleted_at', 's.stranger_chat'])
+        .select([hasBlocks.as('has_blocks'), hasUnasked.as('has_unasked')])
         .where('u.app_id', '=', param('appId'))
         .where('u.user_id', '=', param('userId')),
     )
@@ -109,7 +113,7 @@ export class UserStore {
   async findState(db: Queryable, appId: string, userId: Int64): Promise<UserState | null> {
     const row = await this.#findState.first(db, { appId, userId })
     if (!row) return null
-    const { status, deleted_at, stranger_chat, has_blocks } = row
+    const { status, deleted_at, stranger_chat, has_blocks, has_unasked } = row
     return {
       appId,
       userId,
@@ -117,6 +121,7 @@ export class UserStore {
       isDeleted: deleted_at !== null,
       strangerChat: stranger_chat ?? 0,
       hasBlocks: has_blocks === 1,
+      hasUnasked: has_unasked === 1,
     }
   }
 

@@ -1,7 +1,8 @@
-import { type AppSettings, type Int64, relation } from '@hermod/protocol'
+import type { AppSettings, Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { readAppSettings } from '../../apps/app-settings.js'
-import { type Contact, refusesStrangers } from '../../contacts/contact-model.js'
+import { isAcceptedContact, noContact, refusesStrangers } from '../../contacts/contact-model.js'
+import type { Relation } from '../../contacts/relation-cache.js'
 import type { GroupCaller } from '../core/group-access.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { InvitationStore } from './invitation-store.js'
@@ -13,7 +14,7 @@ interface AdderRelations {
     appId: string,
     adderId: Int64,
     userIds: readonly Int64[],
-  ): Promise<ReadonlyMap<Int64, Pick<Contact, 'state' | 'isBlocked'>>>
+  ): Promise<ReadonlyMap<Int64, Relation>>
 }
 
 export interface AdditionRulesOptions {
@@ -51,9 +52,9 @@ export class AdditionRules {
     const decide = (userId: Int64): Addition => {
       const { group_confirm: confirms = 0, stranger_chat: chat = 0 } = settings.get(userId) ?? {}
       if (isAdminToken) return isInvitation && confirms === 1 ? 'invitation' : 'member'
-      const { state = relation.stranger, isBlocked = false } = related.get(userId) ?? {}
-      if (isBlocked) return 'blocked'
-      const isRefused = state !== relation.contact && refusesStrangers(chat, appSettings)
+      const found = related.get(userId) ?? noContact
+      if (found.isBlocked) return 'blocked'
+      const isRefused = !isAcceptedContact(found) && refusesStrangers(chat, appSettings)
       return confirms === 1 || isRefused || isHalfFull.has(userId) ? 'invitation' : 'member'
     }
     return new Map(userIds.map((userId) => [userId, decide(userId)]))

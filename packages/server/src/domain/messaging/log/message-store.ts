@@ -78,6 +78,9 @@ const deleteOwnNotifications: BulkDelete = {
   keys: ownNotificationKey,
 }
 
+/** Bounds the search for the sender of a message. */
+const newestMessages = 1_000
+
 /** Recalls and edits single messages and deletes the beginning of a log. The conversation is locked first, as sends do. */
 export class MessageStore {
   readonly #oldest: PreparedPage<OldestParams, OldMessage>
@@ -109,6 +112,23 @@ export class MessageStore {
         .orderBy('messageId')
         .limit(limit)
     })
+  }
+
+  /** Tests whether a user has sent one of the newest messages of a conversation; older ones are not looked at. */
+  async hasSentLately(tx: Tx, conversation: ConversationKey, senderId: Int64): Promise<boolean> {
+    const newest = tx
+      .selectFrom('messages')
+      .select('sender_id')
+      .where(isConversation(conversation))
+      .orderBy('msg_id', 'desc')
+      .limit(newestMessages)
+    const found = await tx
+      .selectFrom(newest.as('m'))
+      .select('m.sender_id')
+      .where('m.sender_id', '=', senderId)
+      .limit(1)
+      .executeTakeFirst()
+    return found !== undefined
   }
 
   async find(

@@ -151,7 +151,7 @@ export class MessageService {
     { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
     message: MessageContent,
   ): Promise<readonly number[]> {
-    const { writer, acknowledgements } = this.options
+    const { writer, acknowledgements, rules } = this.options
     const { appId } = caller
     const { contentType, content, attachment, config, ext } = message
     const senderDeviceSn = caller.deviceSn ?? 0
@@ -172,8 +172,11 @@ export class MessageService {
       }),
     )
     const typing = isSystem ? null : typingStateOf(message)
-    // These are not stored, so repeats are not recognized.
-    if (onlineOnly || typing !== null) return this.#sendTransient(drafts, typing)
+    // Transient messages are not stored, so repeats are not recognized.
+    if (typing !== null) return this.#sendTransient(drafts, typing)
+    if (!isGroup && senderId !== systemUserId)
+      await rules.acceptWrittenTo({ appId, userId: senderId }, recipients)
+    if (onlineOnly) return this.#sendTransient(drafts, typing)
     const groups = isGroup ? await this.#receiptRequests(appId, recipients, config) : undefined
     const messageIds = await writer.write({ transactionId, drafts, groups })
     if (!isGroup && !isSystem && senderId !== systemUserId) {
