@@ -120,6 +120,10 @@ export class AppDelivery {
     return this.#readers.membershipCount
   }
 
+  groupCount(userId: Int64): number {
+    return this.#readers.groupsOf(userId).size
+  }
+
   get hasSessions(): boolean {
     return this.#users.size > 0
   }

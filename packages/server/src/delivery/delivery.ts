@@ -13,6 +13,8 @@ export interface Delivery {
    * @param pos the pos of the client; null = it has none
    */
   enter(session: Session, pos: string | null): Promise<SyncState>
+  /** Returns the number of groups that delivery knows of the user of a session. */
+  groupCount(session: Session): number
   /** Writes events to the session from now on, `sync.needed` first when any was skipped. Called once the answer is written. */
   begin(session: Session): void
   /** The client has read what was unread: writes `sync.needed` and continues with events. Does nothing for a session that is not behind. */

@@ -107,6 +107,10 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     return running.delivery.enter(session, pos)
   }
 
+  groupCount({ appId, userId }: Session): number {
+    return this.#apps.get(appId)?.delivery.groupCount(userId) ?? 0
+  }
+
   begin(session: Session): void {
     if (session.phase === 'ready') this.#apps.get(session.appId)?.delivery.resume(session)
   }

@@ -1,6 +1,7 @@
 import { openSession } from '@hermod/protocol'
 import type { SessionService } from '../../domain/sessions/session-service.js'
 import { data, type Handler, handleConnection } from '../../pipeline/call.js'
+import { chargeRowsTo } from '../../pipeline/call-cost.js'
 
 /** The limits of connections, which session.open tells to the client. */
 export interface SessionLimits {
@@ -22,7 +23,7 @@ export function sessionHandlers({
       openSession,
       async (
         { device_guid: deviceGuid, platform, user_agent: userAgent, pos = '' },
-        { principal, connection },
+        { principal, connection, allowance },
       ) => {
         const { appId, userId, deviceSn } = principal
         const tokenHash = principal.kind === 'user' ? principal.tokenHash : null
@@ -30,6 +31,7 @@ export function sessionHandlers({
           { appId, userId, deviceSn, tokenHash },
           { deviceGuid, platform, userAgent, pos: pos === '' ? null : pos },
           connection,
+          chargeRowsTo(allowance),
         )
         return data({
           session_id: session.id,

@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { SessionRegistry } from '../../sessions/registry.js'
 import type { ClientConnection, Session } from '../../sessions/session.js'
+import type { ChargeRows } from '../charge-rows.js'
 import type { ConnectingClient, DeviceConnections } from '../devices/device-connections.js'
 import type { TokenService } from '../login/token-service.js'
 
@@ -12,7 +13,7 @@ export interface SessionServiceOptions {
   readonly devices: Pick<DeviceConnections, 'connect'>
   readonly tokens: Pick<TokenService, 'findExpiry'>
   readonly sessions: Pick<SessionRegistry, 'add' | 'ofUser'>
-  readonly delivery: Pick<Delivery, 'enter'>
+  readonly delivery: Pick<Delivery, 'enter' | 'groupCount'>
   readonly ids: Pick<IdGenerator, 'next'>
   readonly clock: Clock
   /** Open sessions of one user. */
@@ -58,6 +59,7 @@ export class SessionService {
     owner: SessionOwner,
     client: OpeningClient,
     connection: ClientConnection,
+    charge: ChargeRows,
   ): Promise<EnteredSession> {
     const { ids, tokens, sessions, delivery, clock, epoch } = this.options
     const { appId, userId, tokenHash } = owner
@@ -78,6 +80,7 @@ export class SessionService {
     connection.bind(session, expiresAt)
     if (!sessions.add(session)) throw new AppError('unavailable', 'a later session has replaced it')
     const state = await delivery.enter(session, client.pos)
+    charge(delivery.groupCount(session))
     return { session, expiresAt, epoch: epoch.current, openedAt: clock.now(), state }
   }
 

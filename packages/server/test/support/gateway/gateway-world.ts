@@ -72,6 +72,7 @@ export class World {
       edge,
       executor: this as unknown as Executor,
       delivery: {
+        groupCount: () => 0,
         enter: async () => ({ sync: 'needed', pos: null }),
         begin() {},
         drained: (session) => void this.drained.push(session),

@@ -172,8 +172,8 @@ export class SyncService {
       this.#userChanges(user, after.position),
     ])
     const walked = await walk.run(user, { after, head, maxLogs: limit, groups })
+    charge(groups.size + userChanges.length + (walked?.rows ?? 0))
     if (!walked) return null
-    charge(walked.rowsRead)
     const logs = walked.logs.map(toPagedLog)
     const { place, hasMore } = walked
     if (upTo === null || upTo >= place.position)
@@ -200,7 +200,7 @@ export class SyncService {
       database.read((db) => lists.count(db, user)),
       this.#userChanges(user, userAfter),
     ])
-    charge(count)
+    charge(count + userChanges.length)
     const peers = firstPeers(rows, limit)
     const logs = peers.flatMap((peer) => logsOfPeer(user, peer))
     const last = peers.at(-1) ?? cursor ?? { place: 0, peerId: 0 }

@@ -36,8 +36,8 @@ export interface Walked {
   /** The last row of the page. */
   readonly place: Place
   readonly hasMore: boolean
-  /** Rows that were not in memory. */
-  readonly rowsRead: number
+  /** Rows that the walk looked at: those read from the database, and those in memory that concern the user. */
+  readonly rows: number
 }
 
 interface Start {
@@ -71,22 +71,28 @@ export class SyncWalk {
     const reader = { userId, groupIds: groups }
     const logs = new Map<string, WalkedLog>()
     let place = after
-    let rowsRead = 0
-    const page = (hasMore: boolean) => ({ logs: [...logs.values()], place, hasMore, rowsRead })
+    let rowCount = 0
+    const page = (hasMore: boolean) => ({
+      logs: [...logs.values()],
+      place,
+      hasMore,
+      rows: rowCount,
+    })
     while (place.position < head.position) {
       const next = place.position + 1
       const recent = this.options.recent.recentRows(appId)
       // Delivery, which fills the memory, may be behind the outbox.
       const rows = recent?.at(next) ? recent : await this.#read(appId, place.position)
       if (!rows.at(next)) return null
-      if (rows !== recent) rowsRead += rows.newest - place.position
       const moveTo = (position: number) => {
         const row = rows.at(position)
         if (row) place = { epoch: head.epoch, position, time: row.createdAt }
       }
       // Rows of changes of the user after the head may be missing.
       const end = Math.min(rows.newest, head.position)
-      for (const row of rows.concerning(place.position, reader)) {
+      const concerning = rows.concerning(place.position, reader)
+      rowCount += rows === recent ? concerning.length : rows.newest - place.position
+      for (const row of concerning) {
         if (row.position > end) break
         const found = logsOf(appId, row, reader)
         const added = found.filter(({ log }) => !logs.has(logKey(log)))

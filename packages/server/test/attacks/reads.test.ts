@@ -1,0 +1,52 @@
+/** Reads that look at many rows, and pages of many bytes (rules A2b, A2b1). */
+import { anyBackend, GatewayClient, type Session } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+import { sessionsOf } from '../support/attack.js'
+import { sendText } from '../support/messaging/messaging.js'
+import { WatchedServer } from '../support/watched-server.js'
+
+/** A user pays 11 tokens to have these groups read, and has 45. */
+const groups = 5_000
+const limited = { HERMOD_RATE_LIMIT: 'on', HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '45' }
+const affordable = 5
+const calls = 12
+
+/** Makes the users members of groups that nothing is sent to. */
+async function joinGroups({ server, sql }: WatchedServer, users: readonly Session[]) {
+  const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${groups})`
+  await sql.run(`insert into groups (app_id, group_id, type, name, avatar, description, owner_id,
+      capacity, member_count, created_at, updated_at, members_changed_at)
+    ${numbers} select '${server.appId}', i, 0, '', '', '', 1, 10, 2, 1, 1, 1 from n`)
+  for (const { id } of users)
+    await sql.run(`insert into group_members (app_id, group_id, user_id, joined_at)
+      ${numbers} select '${server.appId}', i, ${id}, 1 from n`)
+}
+
+// The service charges rows in one way, whatever the database is.
+for (const backend of anyBackend())
+  describe(`reads of users in many groups on ${backend.name}`, () => {
+    it('a user in 5,000 groups: syncs and sessions are paid by the groups that they read', async () => {
+      await using watched = await WatchedServer.start(backend, { env: limited })
+      const { server } = watched
+      const [alice, bob, carol] = (await sessionsOf(server, 3)) as [Session, Session, Session]
+      const { data } = await alice.api.succeed('POST', '/message/sync', { body: { after: '' } })
+      await joinGroups(watched, [alice, bob])
+      await sendText(carol.api, alice.id, 'something to sync')
+
+      const codes: number[] = []
+      for (let call = 0; call < calls; call++) {
+        const body = { after: data.pos, limit: 1 }
+        codes.push((await alice.api.call('POST', '/message/sync', { body })).code)
+      }
+      expect(codes[0]).toBe(answerCode.ok)
+      expect(codes.filter((code) => code === answerCode.ok).length).toBeLessThan(calls / 2)
+      expect(codes.at(-1)).toBe(answerCode.too_many_requests)
+
+      for (let session = 0; session < affordable; session++) {
+        using client = await GatewayClient.connect(server.url)
+        await client.open({ appId: server.appId, accessToken: bob.token })
+      }
+      expect((await bob.api.call('GET', '/user/profile')).code).toBe(answerCode.too_many_requests)
+    })
+  })
