@@ -134,6 +134,7 @@ describe('a foreign caller reaches a handler as itself, whatever IDs it names', 
   const target = {
     ...{ user: subject.id, message: 31, group: groups.own, announcement: 32, file: 33, task: 34 },
     ...{ log: { low_id: subject.id, high_id: subject.id, is_group: false }, device: 1 },
+    endpoint: 35,
     ...{ conversation: subject.id, recipient: { id: subject.id, isGroup: false } },
     ...{ contentType: 0, names },
   }

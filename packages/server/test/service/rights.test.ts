@@ -1,8 +1,8 @@
 /**
  * Texts of users reach no foreign caller, and no foreign caller changes them, whatever operation is called with whatever names: every
  * operation with everything that its parameters name, in every form, over HTTP and over frames (rule C7, decision page 049). The callers
- * have no part in it, have had one, have joined later, or are of another application. PostgreSQL has one of them for each operation, over
- * HTTP. The full run has Admin tokens of the other application too; callers.test.ts has them in the pipeline.
+ * have no part in it, have had one, have joined later, or are of another application: users, and one way of calling with its Admin token
+ * for each operation. PostgreSQL has one user for each operation, over HTTP. The full run has all of them.
  */
 import {
   addGroupMembers,
@@ -65,13 +65,24 @@ function dependsOnUser({ callers }: Operation): boolean {
 
 const all = operations.map((operation) => ({ id: operation.id, operation: operation as Operation }))
 
+/** The one of the callers who tries an operation where all of them would take too long. */
+function chosenOf<Name>(names: readonly Name[], operation: Operation): Name {
+  return names[all.findIndex(({ id }) => id === operation.id) % names.length] as Name
+}
+
+/** Tests whether a caller tries an operation over the socket too. */
+function isFramed(name: ForeignCallerName, operation: Operation): boolean {
+  const isChosen = chosenOf<ForeignCallerName>(foreignCallerNames, operation) === name
+  return operation.socket === 'only' || (operation.socket && (isFullRun || isChosen))
+}
+
 /** Operations that a foreign caller is tried with. One caller is enough where it makes no difference. */
 function operationsFor(name: ForeignCallerName, backend: Backend): typeof all {
-  const order = foreignCallerNames as readonly ForeignCallerName[]
-  return all.filter(({ operation }, index) => {
-    if (isFullRun || !order.includes(name)) return true
-    const isChosen = order[index % order.length] === name
-    return isChosen || (dependsOnUser(operation) && backend.name === 'sqlite')
+  const users: readonly ForeignCallerName[] = foreignCallerNames
+  const order = users.includes(name) ? users : foreignAdminNames
+  return all.filter(({ operation }) => {
+    const isAlways = order === users && dependsOnUser(operation) && backend.name === 'sqlite'
+    return isFullRun || isAlways || chosenOf<ForeignCallerName>(order, operation) === name
   })
 }
 
@@ -90,6 +101,8 @@ interface ForeignCaller {
   readonly identity: (person: Account) => Identity
   /** What a new person does before the first call. */
   readonly begin: (person: Account) => Promise<void>
+  /** Events and answers that came over earlier connections. */
+  readonly frames: unknown[]
   life: Life
 }
 
@@ -97,8 +110,14 @@ interface ForeignCaller {
 interface Life {
   readonly person: Account
   readonly forms: Forms
-  /** Its connection. */
+  /** Its connection, whose frames must show nothing. */
   readonly client: GatewayClient | null
+}
+
+interface Call {
+  readonly method: string
+  readonly params: Params
+  readonly isFramed: boolean
 }
 
 interface Reply {
@@ -163,7 +182,7 @@ for (const backend of testBackends()) {
           isOnSocket: backend.name === 'sqlite' && identity === withToken,
           ...options,
         }
-        return { ...about, life: await newLife(about) }
+        return { ...about, frames: [], life: await newLife(about) }
       }
       return {
         'a stranger': await caller(here, withToken),
@@ -176,14 +195,18 @@ for (const backend of testBackends()) {
         'a later member': await caller(here, withToken, { begin: join, isMember: true }),
         'a user of another application': await caller(there, withToken),
         'an Admin of another application, for its own user': await caller(there, ({ id }) => ({
-          ...{ ...asAdmin, userId: id },
+          ...asAdmin,
+          userId: id,
         })),
         'an Admin of another application, for the user': await caller(there, () => ({
-          ...{ ...asAdmin, userId: marked.alice.id },
+          ...asAdmin,
+          userId: marked.alice.id,
         })),
         'an Admin of another application, for no user': await caller(there, () => asAdmin),
         'an Admin of another application, for the group': await caller(there, ({ id }) => ({
-          ...{ ...asAdmin, userId: id, groupId: marked.groupId },
+          ...asAdmin,
+          userId: id,
+          groupId: marked.groupId,
         })),
       }
     }
@@ -248,11 +271,13 @@ for (const backend of testBackends()) {
       return cursor
     }
 
-    /** The calls of an operation, with places in lists of the authors. Operations that refuse all users are called in one form. */
+    /** The calls of an operation, with places in lists of the authors. Those of operators are called in one form. */
     async function intrusions(operation: Operation, { forms }: Life): Promise<Intrusion[]> {
-      const isForUsers = callerRules[operation.callers].tokens.some((kind) => kind === 'user')
-      const tried = Object.entries(forms).slice(0, isForUsers ? undefined : 1)
-      const hasCursor = isForUsers && namesIn(operation).some(({ kind }) => kind === 'cursor')
+      const { tokens } = callerRules[operation.callers]
+      const isOpen = tokens.some((kind) => kind === 'user' || kind === 'admin')
+      const tried = Object.entries(forms).slice(0, isOpen ? undefined : 1)
+      const hasCursor =
+        dependsOnUser(operation) && namesIn(operation).some(({ kind }) => kind === 'cursor')
       const placed = tried.map(async ([form, target]): Promise<[string, Target]> => {
         const [first] = intrusionsInto(operation, { form: target }, () => '')
         const cursor = hasCursor ? await cursorOf(operation, first?.params ?? {}) : undefined
@@ -264,7 +289,9 @@ for (const backend of testBackends()) {
 
     /** A caller that deleted itself, ended its token or left the group is replaced. */
     async function renew(foreignCaller: ForeignCaller): Promise<void> {
-      foreignCaller.life.client?.terminate()
+      const { client } = foreignCaller.life
+      client?.terminate()
+      foreignCaller.frames.push(...(client?.frames ?? []))
       foreignCaller.life = await newLife(foreignCaller)
     }
 
@@ -275,28 +302,22 @@ for (const backend of testBackends()) {
       return rows.length > 0
     }
 
-    /** The answers to a call by its first method and over the socket, or by a further method. */
+    /** The answers to a call, and to the same call over the socket. */
     async function intrude(
       foreignCaller: ForeignCaller,
       operation: Operation,
-      { method, params }: { readonly method: string; readonly params: Params },
+      { method, params, isFramed }: Call,
     ): Promise<Reply[]> {
       for (let lives = 1; ; lives++) {
         const { person, client } = foreignCaller.life
         counts.calls++
-        const answer: Reply = await world.call(
-          operation,
-          foreignCaller.identity(person),
-          params,
-          method,
-        )
+        const identity = foreignCaller.identity(person)
+        const answer: Reply = await world.call(operation, identity, params, method)
         if (endOfCaller.includes(answer.code) && lives < maxLives) {
           await renew(foreignCaller)
           continue
         }
-        if (!client || operation.socket === false || method !== operation.methods[0])
-          return [answer]
-        if (client.ended) return [answer]
+        if (!isFramed || !client || client.ended) return [answer]
         counts.frames++
         const frame = await client.call(operation.id, params).catch(() => null)
         return frame ? [answer, { code: frame.code, text: JSON.stringify(frame) }] : [answer]
@@ -329,9 +350,10 @@ for (const backend of testBackends()) {
       expect(marked.markers.length).toBeGreaterThan(60)
     })
 
-    const names: readonly ForeignCallerName[] = isFullRun
-      ? [...foreignAdminNames, ...foreignCallerNames]
-      : foreignCallerNames
+    const names: readonly ForeignCallerName[] =
+      isFullRun || backend.name === 'sqlite'
+        ? [...foreignAdminNames, ...foreignCallerNames]
+        : foreignCallerNames
 
     describe.each(names)('%s', (name) => {
       it.each(operationsFor(name, backend))(
@@ -345,14 +367,12 @@ for (const backend of testBackends()) {
           const found = await intrusions(operation, foreignCaller.life)
           counts.operations.add(operation.id)
           counts.forms += new Set(found.map(({ form }) => form)).size
+          const byFrames = isFramed(name, operation)
           for (const [index, { form, params }] of found.entries()) {
-            const methods = index === 0 ? operation.methods : operation.methods.slice(0, 1)
-            for (const method of methods) {
-              const asked = withoutInvitations(operation, foreignCaller, params)
-              for (const answer of await intrude(foreignCaller, operation, {
-                method,
-                params: asked,
-              })) {
+            const asked = withoutInvitations(operation, foreignCaller, params)
+            for (const method of operation.methods.slice(0, index === 0 ? undefined : 1)) {
+              const call = { method, params: asked, isFramed: byFrames }
+              for (const answer of await intrude(foreignCaller, operation, call)) {
                 const said = `${form}: ${method} ${JSON.stringify(asked)} answered ${answer.text.slice(0, 300)}`
                 for (const { where } of leaksIn(answer.text, foreignCaller))
                   leaks.push(`${where}: ${said}`)
@@ -368,10 +388,10 @@ for (const backend of testBackends()) {
 
       it('events and reads afterwards: show no text of another user', async () => {
         const foreignCaller = foreignCallers[name]
-        const { person, client } = foreignCaller.life
+        const { frames, life } = foreignCaller
         const groups = [marked.groupId, marked.open.groupId]
-        const reads = await snapshot(world, person, victims, groups)
-        const text = JSON.stringify([reads, client?.frames ?? []])
+        const reads = await snapshot(world, life.person, victims, groups)
+        const text = JSON.stringify([reads, frames, life.client?.frames ?? []])
         expect(leaksIn(text, foreignCaller)).toEqual([])
       })
 

@@ -25,6 +25,7 @@ export function formsOf(marked: MarkedWorld, own: Own): Forms {
   const about = ({ groupId, announcementId, fileId, groupMessageId }: MarkedGroup) => ({
     ...{ group: groupId, announcement: announcementId, file: fileId, message: groupMessageId },
     ...{ log: group(groupId), conversation: groupId, user: groupId, task: marked.taskId },
+    endpoint: marked.endpointId,
     ...{ recipient: { id: groupId, isGroup: true }, device: 1, contentType: 0, names },
   })
   const base: Target = {

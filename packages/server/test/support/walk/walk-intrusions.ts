@@ -24,6 +24,7 @@ export interface Target {
   readonly file: number
   readonly task: number
   readonly device: number
+  readonly endpoint: number
   readonly contentType: number
   readonly cursor?: string | undefined
   readonly pos?: string | undefined
@@ -140,6 +141,7 @@ function value(name: string, schema: TSchema, intent: Intent): unknown {
     case 'user':
     case 'announcement':
     case 'task':
+    case 'endpoint':
       return target[kind]
   }
   if (schema.type === 'object' && schema.properties) return properties(schema.properties, intent)

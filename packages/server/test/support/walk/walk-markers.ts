@@ -52,6 +52,8 @@ export interface MarkedWorld extends People, MarkedGroup, MarkedMessages {
   readonly markers: readonly Marker[]
   /** Of a push to her. */
   readonly taskId: number
+  /** Of the application, disabled. */
+  readonly endpointId: number
   /** Another group, which others join and leave. */
   readonly open: MarkedGroup & { readonly people: People }
 }
@@ -121,6 +123,7 @@ export async function markedWorld(world: WalkWorld): Promise<MarkedWorld> {
   await writeToContacts(pen, people)
   const messages = await writeMessages(pen, people)
   const taskId = await writePush(pen, alice)
+  const endpointId = await writeEndpoint(pen)
   const group = await writeToGroup(pen, people, own)
   const others = await newPeople(pen, 'Grace')
   const ofOthers = await writeToGroup(pen, others, forMembers)
@@ -133,7 +136,7 @@ export async function markedWorld(world: WalkWorld): Promise<MarkedWorld> {
     })
   }
   const open = { ...ofOthers, people: others }
-  return { ...people, ...messages, ...group, taskId, open, markers: pen.markers }
+  return { ...people, ...messages, ...group, taskId, endpointId, open, markers: pen.markers }
 }
 
 async function newPeople(pen: Pen, name = 'Alice'): Promise<People> {
@@ -220,6 +223,22 @@ async function writePush(pen: Pen, { id }: Account): Promise<number> {
   const params = { audience: { user_id: [id] }, message }
   const task = await pen.do(api.startPushTask, { appId, token }, params)
   return task?.data.task_id ?? placeholderId
+}
+
+async function writeEndpoint(pen: Pen): Promise<number> {
+  const { appId, adminToken: token } = pen.world.here
+  const by = { appId, token }
+  const url = `https://example.org/${pen.keep('url of an endpoint', pen.world.newName('mark'), unread)}`
+  const made = await pen.write(
+    api.createWebhook,
+    by,
+    { description: unread },
+    { url, kinds: ['webhook.disabled'] },
+  )
+  const endpoint_id = made?.data.endpoint_id ?? placeholderId
+  pen.keep('secret of an endpoint', made?.data.secret ?? pen.world.newName('mark'), unread)
+  await pen.do(api.updateWebhook, by, { endpoint_id, state: 'disabled' })
+  return endpoint_id
 }
 
 /** @param about the audience of what the group shows its members */

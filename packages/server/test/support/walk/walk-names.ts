@@ -7,7 +7,7 @@ import {
   type TSchema,
 } from '@hermod/protocol'
 
-/** `recipient`: a user or a group, as another parameter says. `operators`: what operators and Admin tokens alone may name. */
+/** `recipient`: a user or a group, as another parameter says. `operators`: what operators alone may name. */
 export type NamedKind =
   | 'log'
   | 'conversation'
@@ -19,6 +19,7 @@ export type NamedKind =
   | 'file'
   | 'task'
   | 'device'
+  | 'endpoint'
   | 'cursor'
   | 'pos'
   | 'secret'
@@ -37,11 +38,12 @@ const namesByKind: Readonly<Record<Exclude<NamedKind, 'log'>, readonly string[]>
   file: ['file_id', 'file_list'],
   task: ['task_id', 'task_ids'],
   device: ['device_sn', 'deviceSn', 'device_guid'],
+  endpoint: ['endpoint_id'],
   cursor: ['cursor'],
   pos: ['after'],
   // Texts that cannot be guessed; file-rights.test.ts and group-qr.test.ts have them.
   secret: ['file_sign', 'sdk_sign', 'sign', 'ticket'],
-  operators: ['endpoint_id', 'token_id', 'event_id'],
+  operators: ['token_id', 'event_id'],
 }
 
 const kindsByName: ReadonlyMap<string, NamedKind> = new Map(
