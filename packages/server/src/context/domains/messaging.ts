@@ -79,9 +79,10 @@ export function createMessaging(
     store: stores.conversations,
     cache: caches.broadcastSenders,
   })
+  const rights = new ReadRights(stores.members)
   const finder = new ConversationFinder({
     kinds: stores.peerKinds,
-    rights: new ReadRights(stores.members),
+    rights,
     broadcastSenders,
   })
   const writer = new MessageWriter({
@@ -229,7 +230,7 @@ export function createMessaging(
     sync: new SyncService({
       database,
       store: stores.sync,
-      finder,
+      rights,
       heads: stores.heads,
       contents: new HeadContents({ database, changes, messageLog: stores.history }),
       walk: new SyncWalk({

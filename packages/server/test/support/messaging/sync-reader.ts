@@ -56,7 +56,7 @@ export class SyncReader implements AsyncDisposable {
     this.#service = new SyncService({
       database,
       store: new SyncStore(database),
-      finder: new ReadRights(new MemberStore(database, caches.members)),
+      rights: new ReadRights(new MemberStore(database, caches.members)),
       heads: new HeadStore(database),
       contents: new HeadContents({ database, changes, messageLog }),
       walk: new SyncWalk({

@@ -52,18 +52,9 @@ export class ConversationFinder {
     return log
   }
 
-  /** @returns null for logs that the user may not read, in the order of the logs */
-  async check(
-    db: Queryable,
-    user: UserKey,
-    logs: readonly Conversation[],
-  ): Promise<(ReadableLog | null)[]> {
-    return this.options.rights.check(db, user, logs)
-  }
-
   /** @returns null when the user may not read the log */
   async findReadable(db: Queryable, user: UserKey, log: Conversation): Promise<ReadableLog | null> {
-    const [readable] = await this.check(db, user, [log])
+    const [readable] = await this.options.rights.check(db, user, [log])
     return readable ?? null
   }
 

@@ -7,8 +7,8 @@ import type { ChargeRows } from '../../charge-rows.js'
 import { readCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { BroadcastSenders } from '../conversations/broadcast-senders.js'
-import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ConversationListStore } from '../conversations/conversation-list-store.js'
+import type { ReadRights } from '../conversations/readable-log.js'
 import {
   broadcastStream,
   type Conversation,
@@ -26,7 +26,7 @@ import type { SyncWalk, WalkedLog } from './sync-walk.js'
 export interface SyncServiceOptions {
   readonly database: Database
   readonly store: SyncStore
-  readonly finder: Pick<ConversationFinder, 'check'>
+  readonly rights: ReadRights
   readonly heads: HeadStore
   readonly contents: HeadContents
   readonly walk: SyncWalk
@@ -268,8 +268,8 @@ export class SyncService {
 
   /** @returns null for logs that the user may not read, or that have not begun, in the order of the logs */
   async #findHeads(user: UserKey, logs: readonly Conversation[]): Promise<(Head | null)[]> {
-    const { database, finder, heads } = this.options
-    const readable = await database.read((db) => finder.check(db, user, logs))
+    const { database, rights, heads } = this.options
+    const readable = await database.read((db) => rights.check(db, user, logs))
     return database.read((db) => Promise.all(readable.map((log) => log && heads.find(db, log))))
   }
 
