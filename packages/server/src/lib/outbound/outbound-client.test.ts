@@ -302,7 +302,7 @@ describe('look-ups', () => {
     expect(asked).toHaveLength(5)
   })
 
-  it('a name that failed is asked for again after 30 seconds, whoever asks', async () => {
+  it('a name that failed is asked for again after 30 seconds, in every share', async () => {
     let time = 0
     let asked = 0
     const resolve = async () => {

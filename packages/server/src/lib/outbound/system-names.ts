@@ -1,4 +1,4 @@
-/** Resolves names without the threads that files and passwords share. */
+/** Resolves names without a thread that waits for name servers. */
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
