@@ -12,13 +12,13 @@ import { fastClock } from './support/test-leader.js'
 
 let server: ServerProcess
 const clients: Client[] = []
-let leader: Leader | undefined
+const leaders: Leader[] = []
 
 beforeAll(async () => {
   server = await startServer()
 })
 afterAll(async () => {
-  leader?.stop()
+  for (const leader of leaders) leader.stop()
   for (const client of clients) await client.close()
   await server?.[Symbol.asyncDispose]()
 })
@@ -52,26 +52,25 @@ async function answerOf(call: Call, key: string): Promise<unknown> {
   return second ? (await call(second.op, second.params)).data : data
 }
 
-it('things: each kind equals the answers of the server, and again after each change', async () => {
-  const [me, friend, stranger] = [await newUser(), await newUser(), await newUser()]
-  await stranger.call('user.settings.update', { user_id: stranger.id, group_confirm: true })
-  await me.call('user.settings.update', { user_id: me.id, group_confirm: true, auth_mode: 1 })
-  const groupOf = async ({ call }: { call: Call }, name: string, user_list: number[]) =>
-    (await call('group.create', { name, type: 1, user_list })).data.group_id as number
-  const mine = await groupOf(me, 'mine', [])
-  const theirs = await groupOf(friend, 'theirs', [])
-
-  const keys = [
-    ...Object.keys(thingKinds).filter((kind) => parseKey(kind)),
-    ...[me, friend, stranger].map(({ id }) => `user.${id}`),
-    ...[mine, theirs].flatMap((id) => [`group.${id}`, `members.${id}`, `joinRequests.${id}`]),
-  ]
+/** Keeps things as a client does, and compares them with what the user's calls answer. */
+async function watch({ token, call }: { token: string; call: Call }, keys: readonly string[]) {
   const store = memoryStore()
-  leader = leaderStarter(
-    { url: server.url, appId: server.appId, token: () => me.token, onError: String },
+  /** Operations that the client has called. */
+  const calls: string[] = []
+  const leader = leaderStarter(
+    { url: server.url, appId: server.appId, token: () => token, onError: String },
     {
       clock: fastClock(1),
-      connect: connectNodeSocket,
+      connect: (url, listener) => {
+        const connection = connectNodeSocket(url, listener)
+        return {
+          send(text) {
+            calls.push(JSON.parse(text).op)
+            connection.send(text)
+          },
+          abandon: (code) => connection.abandon(code),
+        }
+      },
       upload: fetchUpload,
       wakeups: { listen: () => () => {} },
       platform: 0,
@@ -88,6 +87,7 @@ it('things: each kind equals the answers of the server, and again after each cha
       failed: String,
     },
   })
+  leaders.push(leader)
   leader.connect()
   leader.execute('want', { type: 'want', caller: 'test', keys })
 
@@ -98,7 +98,7 @@ it('things: each kind equals the answers of the server, and again after each cha
         const { things } = await store.load()
         const kept = new Map(things.map((thing) => [thing.key, thing]))
         const pairs = await Promise.all(
-          keys.map(async (key) => [key, kept.get(key)?.value, await answerOf(me.call, key)]),
+          keys.map(async (key) => [key, kept.get(key)?.value, await answerOf(call, key)]),
         )
         wrong = pairs.filter(([, ours, theirs]) => JSON.stringify(ours) !== JSON.stringify(theirs))
         return (wrong as unknown[]).length === 0
@@ -106,6 +106,24 @@ it('things: each kind equals the answers of the server, and again after each cha
       { what, timeoutMs: 10_000 },
     ).catch((error) => expect.fail(`${what}: ${JSON.stringify(wrong)} ${error}`))
   }
+  return { untilEqual, calls }
+}
+
+it('things: each kind equals the answers of the server, and again after each change', async () => {
+  const [me, friend, stranger] = [await newUser(), await newUser(), await newUser()]
+  await stranger.call('user.settings.update', { user_id: stranger.id, group_confirm: true })
+  await me.call('user.settings.update', { user_id: me.id, group_confirm: true, auth_mode: 1 })
+  const groupOf = async ({ call }: { call: Call }, name: string, user_list: number[]) =>
+    (await call('group.create', { name, type: 1, user_list })).data.group_id as number
+  const mine = await groupOf(me, 'mine', [])
+  const theirs = await groupOf(friend, 'theirs', [])
+
+  const keys = [
+    ...Object.keys(thingKinds).filter((kind) => parseKey(kind)),
+    ...[me, friend, stranger].map(({ id }) => `user.${id}`),
+    ...[mine, theirs].flatMap((id) => [`group.${id}`, `members.${id}`, `joinRequests.${id}`]),
+  ]
+  const { untilEqual } = await watch(me, keys)
   await untilEqual('the first answers')
 
   const inGroup = (group_id: number) => ({ group_id })
@@ -152,3 +170,43 @@ it('things: each kind equals the answers of the server, and again after each cha
     await untilEqual(what)
   }
 }, 120_000)
+
+it('things: a member of a group applies the events of others without a call', async () => {
+  const [me, owner, friend] = [await newUser(), await newUser(), await newUser()]
+  const { data } = await owner.call('group.create', { name: 'team', user_list: [me.id] })
+  const group_id = data.group_id as number
+  const keys = [`group.${group_id}`, `members.${group_id}`, 'groups', 'invitations', 'contacts']
+  const { untilEqual, calls } = await watch(me, keys)
+  await untilEqual('the first answers')
+  calls.length = 0
+  const users = { group_id, user_list: [friend.id] }
+  const set = (name: string, value: unknown) => [name, { group_id, value }] as const
+  const changes: readonly (readonly [op: string, data: object])[] = [
+    set('group.name.update', 'crew'),
+    set('group.avatar.update', 'https://example.org/a.png'),
+    set('group.description.update', 'all of us'),
+    set('group.ext.update', '{}'),
+    set('group.settings.allow_member_invitation', true),
+    set('group.settings.allow_member_modify', true),
+    set('group.settings.capacity', 50),
+    ['group.settings.require_admin_approval', { group_id, apply_approval: 0 }],
+    ['group.settings.ban_all', { group_id, duration: 5 }],
+    ['group.settings.unban_all', { group_id }],
+    ['group.invite', users],
+    set('group.display_name.update', 'boss'),
+    ['group.admin.add', users],
+    ['group.admin.remove', users],
+    ['group.ban', { ...users, duration: 5 }],
+    ['group.unban', users],
+    ['group.announcement.edit', { group_id, title: 'news', content: 'none' }],
+    ['group.kick', users],
+    ['group.invite', users],
+    ['group.transfer', { group_id, new_owner: friend.id }],
+  ]
+  for (const [op, params] of changes)
+    await owner.call(op, params).catch((error) => expect.fail(`${op}: ${error}`))
+  await untilEqual('the changes')
+  await friend.call('group.destroy', { group_id })
+  await untilEqual('the end of the group')
+  expect(calls.filter((op) => op !== 'message.sync')).toEqual([])
+}, 30_000)

@@ -16,6 +16,15 @@ export function backOffMs({ random }: Pick<CoreContext, 'random'>, failures: num
   return 250 + Math.floor(random() * Math.min(60_000, 1_000 * 2 ** Math.min(failures, 6)))
 }
 
+const firstSpreadMs = 100
+const spreadMsPerMember = 2
+const maxSpreadMs = 30_000
+
+/** Returns a random time before a read that all members of a group may need at once. */
+export function spreadMs({ random }: Pick<CoreContext, 'random'>, members: number): number {
+  return Math.min(firstSpreadMs + random() * members * spreadMsPerMember, maxSpreadMs)
+}
+
 /** The longest wait before a repeat that the server may order. */
 const maxWaitMs = 600_000
 

@@ -1,9 +1,12 @@
 import type { CoreContext } from './core-context.js'
+import { kindOf, wireLog } from './log-key.js'
 import { Logs } from './logs/logs.js'
+import { spreadMs } from './outcomes.js'
 import type { Part } from './part.js'
 import { Presence } from './presence/presence.js'
 import { Receipts } from './presence/receipts.js'
 import { Typing } from './presence/typing.js'
+import type { LogKey } from './records.js'
 import type { LogAccess } from './seams.js'
 import { History } from './sync/history.js'
 import { Latest } from './sync/latest.js'
@@ -25,12 +28,16 @@ export function createParts(context: CoreContext): readonly Part[] {
   const logs: Logs = new Logs(context, {
     unsent,
     receipts,
-    headNeeded: (key) => sync.needHead(key),
-    lastUnknown: (key) => latest.need(key),
+    headNeeded: (key, wait) => sync.needHead(key, undefined, wait),
+    lastUnknown: (key, wait) => latest.need(key, wait),
   })
-  const sync: Sync = new Sync(context, logs, things)
+  const spread = (key: LogKey) => {
+    const members = kindOf(key) === 'group' ? things.memberCount(wireLog(key).high_id) : 0
+    return spreadMs(context, members)
+  }
+  const sync: Sync = new Sync(context, logs, { things, spreadMs: spread })
   const history = new History(context, logs, (key, done) => sync.needHead(key, done))
-  const latest: Latest = new Latest(context, logs, history)
+  const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })
   return [
     logs,
     sync,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SeqRange } from './records.js'
-import { addRange, coveredFrom, covers } from './ranges.js'
+import { addRange, coveredFrom, covers, removePosition } from './ranges.js'
 
 const end = 40
 const span = fc.tuple(fc.integer({ min: 1, max: end }), fc.nat(6))
@@ -30,6 +30,17 @@ describe('ranges of positions', () => {
         }
       }),
     )
+  })
+
+  it('lose one position at a time', () => {
+    const ranges = addRange(addRange([], 1, 3), 5, 5)
+    expect(removePosition(ranges, 2)).toEqual([
+      [1, 1],
+      [3, 3],
+      [5, 5],
+    ])
+    expect(removePosition(ranges, 5)).toEqual([[1, 3]])
+    expect(removePosition(ranges, 4)).toEqual(ranges)
   })
 
   it('stay the same object when they have the positions already', () => {

@@ -30,3 +30,15 @@ export function coveredFrom(ranges: readonly SeqRange[], before: number): number
   const range = ranges.findLast(([from]) => from < before)
   return range && range[1] >= before - 1 ? range[0] : before
 }
+
+/** Takes one position out. */
+export function removePosition(ranges: readonly SeqRange[], seq: number): readonly SeqRange[] {
+  return ranges.flatMap(([from, to]): SeqRange[] => {
+    if (seq < from || seq > to) return [[from, to]]
+    const parts: readonly SeqRange[] = [
+      [from, seq - 1],
+      [seq + 1, to],
+    ]
+    return parts.filter(([first, last]) => first <= last)
+  })
+}

@@ -1,7 +1,8 @@
 /**
  * The records of a store: plain JSON values (an unsent file also has its Blob), in tables by key. A
  * record is never modified, only replaced, so views compare by identity. The store, the tabs and
- * the simulation share these shapes; a change of one raises {@link storeFormat}.
+ * the simulation share these shapes. A change of one raises {@link storeFormat}, unless it adds a
+ * member that may be absent: stores of earlier clients lack it.
  */
 
 /** The version of these shapes. A store of another version is dropped, its unsent messages with it. */
@@ -39,6 +40,11 @@ export interface LogRecord {
   readonly seq: number
   /** Unread messages. */
   readonly unread: number
+  /**
+   * Positions that the client itself has counted in `unread`, since the server said the number;
+   * absent: none.
+   */
+  readonly counted?: readonly SeqRange[]
   /** True: the server must say `unread` and the marks, by the head of the log. */
   readonly isHeadNeeded: boolean
   readonly readSeq: number

@@ -194,10 +194,11 @@ function thingOf(server: ModelServer, userId: number, key: string): unknown {
     case 'profile':
       return call('user.profile.get', {}).data
     case 'group':
-      return call('group.info', { group_id: Number(ref) })?.data ?? null
+      return call('group.info.batch', { group_list: [Number(ref)] }).data[0] ?? null
     default: {
-      const list = all('group.member_list', { group_id: Number(ref) })
-      return list.map(({ user_id }) => ({ user_id, role: 0 }))
+      const group_id = Number(ref)
+      const user_list = all('group.member_list', { group_id }).map(({ user_id }) => user_id)
+      return call('group.members.info', { group_id, user_list })?.data ?? []
     }
   }
 }

@@ -1,7 +1,9 @@
 /** A client of which only the logs are kept, and pages of a server that a test plays. */
 import type { CoreContext } from '../../src/core/core-context.js'
 import { Logs } from '../../src/core/logs/logs.js'
+import { spreadMs } from '../../src/core/outcomes.js'
 import type { EventFrame, Part } from '../../src/core/part.js'
+import type { LogKey } from '../../src/core/records.js'
 import { History } from '../../src/core/sync/history.js'
 import { Latest } from '../../src/core/sync/latest.js'
 import { Reads } from '../../src/core/sync/reads.js'
@@ -56,16 +58,20 @@ export class SyncBench extends CoreBench {
       const logs: Logs = new Logs(context, {
         unsent: { stored: ignore, gone: ignore, hidden: ignore, dropped: ignore },
         receipts: { received: ignore },
-        headNeeded: (key) => sync.needHead(key),
-        lastUnknown: (key) => latest.need(key),
+        headNeeded: (key, wait) => sync.needHead(key, undefined, wait),
+        lastUnknown: (key, wait) => latest.need(key, wait),
       })
-      const sync: Sync = new Sync(context, logs, {
-        changed: (kind, ref) => heard.push(`${kind}.${ref}`),
+      const spread = (key: LogKey) => spreadMs(context, key.startsWith('g') ? 5_000 : 0)
+      const things = {
+        changed: (kind: number, ref: number) => heard.push(`${kind}.${ref}`),
         allChanged: () => undefined,
-        groupVersion: (groupId, version) => heard.push(`group ${groupId} ${version}`),
-      })
+        groupVersion: (groupId: number, version: number) =>
+          heard.push(`group ${groupId} ${version}`),
+        memberCount: () => 5_000,
+      }
+      const sync: Sync = new Sync(context, logs, { things, spreadMs: spread })
       const history = new History(context, logs, (key, done) => sync.needHead(key, done))
-      const latest: Latest = new Latest(context, logs, history)
+      const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })
       // A test calls Sync as other parts do, within a step.
       const needHead = {
         event: ({ event }: EventFrame) => {

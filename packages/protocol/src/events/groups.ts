@@ -11,12 +11,25 @@ function inGroup<T extends TProperties>(properties: T) {
 }
 
 const members = inGroup({})
+/** The new values of fields of the group and its members, so that a client need not read them. */
+const memberCount = {
+  member_count: int64({ description: 'The number of members after the event.' }),
+}
+const updatedAt = {
+  updated_at: int64({ description: 'updated_at of the group, milliseconds since 1970.' }),
+}
 /** The number of members who came or went. */
 const count = {
   count: optional(
     int32({
       description:
         'In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100.',
+    }),
+  ),
+  since_version: optional(
+    int64({
+      description:
+        'With count, and not in chatrooms: the version before the first of the events that are sent together. A client that has it has missed nothing.',
     }),
   ),
 }
@@ -51,9 +64,16 @@ export const groupEvents = {
   /** Members left a chatroom. */
   'group.absence': crowd,
   'group.created': members,
-  'group.destroyed': members,
+  'group.destroyed': inGroup(updatedAt),
   'group.joined': inGroup({
     ...count,
+    ...memberCount,
+    join_time: optional(
+      int64({
+        description:
+          'When they joined, milliseconds since 1970. Absent where the members have to be read: one of them is still banned, or events of several times are sent as one.',
+      }),
+    ),
     log: Type.Object(
       {
         change: int64({ description: 'The number of the last change.' }),
@@ -63,7 +83,7 @@ export const groupEvents = {
       { description: "The end of the group's log at the join." },
     ),
   }),
-  'group.left': crowd,
+  'group.left': inGroup({ ...count, ...memberCount }),
   /** `user_ids` is the user who requests to become a member. */
   'group.applied': words,
   'group.request_accepted': members,
@@ -73,19 +93,25 @@ export const groupEvents = {
   'group.invitation_accepted': members,
   /** The same as group.invitation_accepted. */
   'group.invitation_declined': members,
-  'group.kicked': members,
-  'group.blocked': members,
+  'group.kicked': inGroup(memberCount),
+  'group.blocked': inGroup(memberCount),
   'group.unblocked': members,
   /** `user_ids` is the new owner. */
   'group.owner_assigned': inGroup({
     former_owner_id: int64({ description: 'Now an ordinary member, or deleted.' }),
+    ...updatedAt,
   }),
   'group.admin_granted': members,
   'group.admin_revoked': members,
   /** A member muted the group's messages. */
   'group.muted': members,
   'group.unmuted': members,
-  'group.banned': inGroup({ minutes: int64({ description: 'For how long; -1 = permanently.' }) }),
+  'group.banned': inGroup({
+    minutes: int64({ description: 'For how long; -1 = permanently.' }),
+    expired_time: int64({
+      description: 'The end of the ban, milliseconds since 1970; -1 = permanent.',
+    }),
+  }),
   'group.unbanned': members,
   'group.info_updated': inGroup({
     property: text(
@@ -101,6 +127,12 @@ export const groupEvents = {
       boolean({
         description:
           'true: hide_member_info hides the value from ordinary members other than the named one. Absent otherwise.',
+      }),
+    ),
+    updated_at: optional(
+      int64({
+        description:
+          'updated_at of the group, milliseconds since 1970; absent for properties of a member.',
       }),
     ),
   }),

@@ -65,6 +65,10 @@ export const messageEvents = {
         description: 'The position of the message, which counts as present although it is gone.',
       }),
     ),
+    sender_id: optional(
+      int64({ description: 'The sender of a recalled message; 0 = the system.' }),
+    ),
+    is_system: optional(boolean({ description: 'true: a system notification was recalled' })),
   }),
   'message.read': mark,
   /** The actor has read everything in all conversations; each mark that moved has its own event. */

@@ -68,21 +68,15 @@ export const GroupRecord = resource('Group', 'A group with its settings.', {
 /** A group with its settings; msg_mute_mode and msg_push_mode are the caller's, 0 for outsiders. */
 export type GroupRecord = Static<typeof GroupRecord>
 
-/** Group summary of the contract: `owner` instead of owner_id, and fewer fields. */
-export const GroupSummary = resource('GroupSummary', 'The short form of a group.', {
-  apply_approval: GroupRecord.properties.apply_approval,
-  avatar: GroupRecord.properties.avatar,
-  capacity: GroupRecord.properties.capacity,
-  count: GroupRecord.properties.count,
-  group_id: GroupRecord.properties.group_id,
-  ...groupModes,
-  name: GroupRecord.properties.name,
-  owner: GroupRecord.properties.owner_id,
-  status: GroupRecord.properties.status,
-  type: GroupRecord.properties.type,
-  version: GroupRecord.properties.version,
+/**
+ * Group summary of the contract, with `owner`, and the other fields of {@link GroupRecord}: one call
+ * reads everything that a list of groups shows.
+ */
+export const GroupSummary = resource('GroupSummary', 'A group in a list of groups.', {
+  ...GroupRecord.properties,
+  owner: int64({ description: 'the same as owner_id' }),
 })
-/** The short form of a group; the two modes are the caller's. */
+/** A group in a list of groups; the two modes are the caller's. */
 export type GroupSummary = Static<typeof GroupSummary>
 
 /** Data of /group/settings/ban_all, in seconds (rule B6). */

@@ -301,6 +301,8 @@ for (const backend of testBackends()) {
       expect(consumer.events[0]?.payload).toEqual({
         conversation: { low_id: 1, high_id: 2, is_group: false },
         seq: 1,
+        sender_id: 1,
+        is_system: false,
       })
     })
 

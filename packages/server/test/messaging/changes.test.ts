@@ -65,7 +65,7 @@ function due(log: readonly Logged[], after: number, next: number) {
 function allOf({ changes }: ChangePage) {
   return changes?.map((each) => {
     const { change, kind } = each
-    if (each.kind === 'skipped') return { change, seq: each.seq }
+    if (each.kind === 'skipped') return { change, seq: each.recalled?.seq ?? null }
     const id = each.kind === 'recalled' ? each.tombstone.messageId : each.message.messageId
     return { change, kind, id }
   })

@@ -64,7 +64,11 @@ for (const backend of testBackends()) {
           change: 2,
           data: expect.objectContaining({ msg_id: first, seq: 1, content: 'first!' }),
         },
-        { event: 'change.skipped', change: 3, data: { conversation: log, seq: 2 } },
+        {
+          event: 'change.skipped',
+          change: 3,
+          data: { conversation: log, seq: 2, sender_id: bob.id, is_system: false },
+        },
         {
           event: 'message.recalled',
           change: 4,

@@ -79,7 +79,7 @@ const cases: readonly Case[] = [
     prepare: (w) => post(w.bob.api, '/user/conversation/pin', { conversation_id: w.group }),
     act: (w) => post(w.bob.api, '/group/leave', { group_id: w.group }),
     events: (w) => [
-      ['group.left', [w.bob.id], { group_id: w.group, version: 3 }],
+      ['group.left', [w.bob.id], { group_id: w.group, version: 3, member_count: 1 }],
       ['conversation.unpinned', [w.bob.id], { conversation_id: w.group }],
     ],
     stale: (w) => [
@@ -236,7 +236,13 @@ const cases: readonly Case[] = [
       [
         'group.joined',
         [w.guest.id],
-        { group_id: w.group, version: 3, log: { change: 1, seq: 1, msg_id: anything } },
+        {
+          group_id: w.group,
+          version: 3,
+          log: { change: 1, seq: 1, msg_id: anything },
+          member_count: 3,
+          join_time: anything,
+        },
       ],
       ['group.request_accepted', [w.guest.id], { group_id: w.group, version: 3 }],
     ],
@@ -252,7 +258,7 @@ const cases: readonly Case[] = [
       [
         'group.owner_assigned',
         [w.bob.id],
-        { group_id: w.group, version: 3, former_owner_id: w.alice.id },
+        { group_id: w.group, version: 3, former_owner_id: w.alice.id, updated_at: anything },
       ],
     ],
     stale: (w) => [
@@ -277,7 +283,9 @@ const cases: readonly Case[] = [
   {
     name: 'a dissolution writes nothing for its members',
     act: (w) => post(w.alice.api, '/group/destroy', { group_id: w.group }),
-    events: (w) => [['group.destroyed', [], { group_id: w.group, version: 3 }]],
+    events: (w) => [
+      ['group.destroyed', [], { group_id: w.group, version: 3, updated_at: anything }],
+    ],
     stale: () => [],
   },
   {
@@ -285,7 +293,7 @@ const cases: readonly Case[] = [
     prepare: (w) => post(w.bob.api, '/group/apply', { group_id: w.chatroom }),
     act: (w) => post(w.bob.api, '/group/leave', { group_id: w.chatroom }),
     events: (w) => [
-      ['group.left', [w.bob.id], { group_id: w.chatroom, version: 2 }],
+      ['group.left', [w.bob.id], { group_id: w.chatroom, version: 2, member_count: 1 }],
       ['group.absence', [w.bob.id], { group_id: w.chatroom, version: 2 }],
     ],
     stale: (w) => [[w.bob.id, group, w.chatroom]],

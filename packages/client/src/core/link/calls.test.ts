@@ -149,6 +149,26 @@ describe('calls', () => {
     expect(outcomes).toEqual([{ type: 'answer', answer: { data: 1 } }])
   })
 
+  it('that read and were too many hold back reads, and no message', () => {
+    const bench = online({ max_in_flight: 3 })
+    bench.call('group.info.batch')
+    bench.frame({ id: 1, code: 42_900, name: 'too_many_requests', retry_after_ms: 700 })
+    bench.effects = []
+    bench.call('contact.find')
+    bench.call('message.send')
+    expect(bench.sent()).toMatchObject([{ id: 2, op: 'message.send' }])
+    bench.frame({ id: 2, code: 42_900, name: 'too_many_requests', retry_after_ms: 900 })
+    bench.effects = []
+    bench.pass(700)
+    expect(bench.sent()).toEqual([])
+    bench.pass(200)
+    expect(bench.sent().map(({ op }) => op)).toEqual([
+      'message.send',
+      'group.info.batch',
+      'contact.find',
+    ])
+  })
+
   it('fail when they are too many for the sixth time, or for longer than 30 s', () => {
     const bench = online()
     const { outcomes } = bench.call('op')

@@ -13,6 +13,8 @@ export const maxPauseMs = 30_000
 /** Repeats of a call that the server has refused as `too_many_requests`. */
 const maxRepeats = 5
 const tooManyRequests = 42_900
+/** Calls that a refusal of other calls does not hold back. */
+const sends = new Set(['message.send', 'message.recall'])
 
 /** The core, as Calls sees it. */
 export interface CallsHost {
@@ -27,6 +29,7 @@ export interface CallsHost {
 }
 
 interface Call {
+  readonly isSend: boolean
   readonly members: object
   readonly done: (outcome: CallOutcome) => void
   repeats: number
@@ -48,6 +51,7 @@ export class Calls {
   #maxInFlight = 1
   #maxFrame = 0
   #pausedUntil = 0
+  #sendsPausedUntil = 0
 
   constructor(host: CallsHost) {
     this.#host = host
@@ -58,6 +62,7 @@ export class Calls {
     this.#maxInFlight = limitOf(maxInFlight, 16, 64)
     this.#maxFrame = limitOf(maxFrame, 65_536, 2 ** 30)
     this.#pausedUntil = 0
+    this.#sendsPausedUntil = 0
   }
 
   closed(): void {
@@ -76,6 +81,7 @@ export class Calls {
   ): () => void {
     let isCancelled = false
     const call: Call = {
+      isSend: sends.has(op),
       members: { op, data, user_id: userId, group_id: groupId },
       done: (outcome) => {
         if (!isCancelled) done(outcome)
@@ -108,28 +114,32 @@ export class Calls {
     this.#sendWaiting()
   }
 
-  /** A call that has not run is sent again, when the server takes more. */
+  /** A call that has not run is sent again, when the server takes more. Only a send pauses sends. */
   #isRepeated(call: Call, { code, retryAfterMs = 1_000 }: Failure): boolean {
     if (code !== tooManyRequests || retryAfterMs > maxPauseMs || call.repeats >= maxRepeats)
       return false
     call.repeats++
     this.#waiting.unshift(call)
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#host.now + retryAfterMs)
+    const until = this.#host.now + retryAfterMs
+    this.#pausedUntil = Math.max(this.#pausedUntil, until)
+    if (call.isSend) this.#sendsPausedUntil = Math.max(this.#sendsPausedUntil, until)
     return true
   }
 
   #sendWaiting(): void {
-    const pauseMs = this.#pausedUntil - this.#host.now
-    if (pauseMs > 0) {
-      if (this.#waiting.length > 0)
-        this.#host.after('calls.pause', pauseMs, () => this.#sendWaiting())
-      return
-    }
     while (this.#inFlight.size < this.#maxInFlight) {
-      const call = this.#waiting.shift()
+      const index = this.#waiting.findIndex((call) => this.#pauseMs(call) <= 0)
+      const [call] = index < 0 ? [] : this.#waiting.splice(index, 1)
       if (!call) break
       this.#send(call)
     }
+    const pauses = this.#waiting.map((call) => this.#pauseMs(call)).filter((ms) => ms > 0)
+    if (pauses.length > 0)
+      this.#host.after('calls.pause', Math.min(...pauses), () => this.#sendWaiting())
+  }
+
+  #pauseMs({ isSend }: Call): number {
+    return (isSend ? this.#sendsPausedUntil : this.#pausedUntil) - this.#host.now
   }
 
   #send(call: Call): void {

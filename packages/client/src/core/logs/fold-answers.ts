@@ -10,6 +10,7 @@ import {
   needHead,
   put,
   type Reader,
+  readAll,
   set,
   without,
 } from './log-fold.js'
@@ -117,6 +118,8 @@ function takeNumbers(
     takeLast(fold, head)
   }
   if (isSame && isCurrent) {
+    // The number stands for all messages so far; those of later changes are counted here again.
+    readAll(fold)
     set(fold, { unread: head.unread, isHeadNeeded: false })
     const { pendingReadMsgId = -1 } = fold.record
     if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)

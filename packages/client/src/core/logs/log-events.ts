@@ -1,7 +1,16 @@
 import { groupKey, logKeyOf } from '../log-key.js'
 import type { EventFrame } from '../part.js'
 import type { LogKey } from '../records.js'
-import { type Fold, foldChange, foldDeletion, foldMark, needHead, set } from './log-fold.js'
+import {
+  type Fold,
+  foldChange,
+  foldDeletion,
+  foldMark,
+  needHead,
+  needSpreadHead,
+  readAll,
+  set,
+} from './log-fold.js'
 import type { Logs } from './logs.js'
 import { changeOf, countOf, idsOf, type Members, membersOf, textOf } from './wire.js'
 
@@ -102,12 +111,16 @@ function applyGroupEvent(logs: Logs, event: string, data: Members, me: number): 
   if (!record) return { type: 'noLog', key }
   const version = Math.max(record.version ?? 0, countOf(data.version) ?? 0)
   if (version > (record.version ?? 0)) logs.fold(key, (fold) => set(fold, { version }))
-  if (event === 'group.destroyed')
-    logs.fold(key, (fold) => set(fold, { status: dissolved, unread: 0 }), 'numbers')
+  if (event === 'group.destroyed') logs.fold(key, (fold) => dissolve(fold), 'numbers')
   if (event === 'group.message_setting' && (isActor || isMoved)) setModes(logs, key, data)
   if (event === 'group.info_updated' && settings.includes(textOf(data.property)))
-    logs.fold(key, (fold) => needHead(fold), 'numbers')
+    logs.fold(key, (fold) => needSpreadHead(fold), 'numbers')
   return applied
+}
+
+function dissolve(fold: Fold): void {
+  set(fold, { status: dissolved })
+  readAll(fold)
 }
 
 /** The event names the end of the log; unread messages and modes come with the head. */

@@ -72,8 +72,49 @@ describe('changes of a log', () => {
     const recall = { change: 3, kind: 'recalled', seq: 2, msgId: 102, senderId: peer } as const
     foldChange(fold, recall, reader)
     expect(fold.messages.get(2)).toBeNull()
-    expect(fold.record).toMatchObject({ ranges: [[1, 2]], unread: 2, isHeadNeeded: true })
+    expect(fold.record).toMatchObject({ ranges: [[1, 2]], unread: 1, isHeadNeeded: false })
     expect('last' in fold.record).toBe(false)
+  })
+
+  const recall = (change: number, seq: number, senderId = peer) =>
+    ({ change, kind: 'recalled', seq, msgId: 100 + seq, senderId }) as const
+  const skipped = (change: number, seq: number, senderId = peer, isSystem = false) =>
+    ({ change, kind: 'skipped', seq, senderId, isSystem }) as const
+
+  it.each([
+    ['recall', recall],
+    ['skipped number', skipped],
+  ])('count a message once that they have counted: a %s takes it off', (_name, gone) => {
+    const one = after(two, gone(3, 1))
+    expect(one).toMatchObject({ unread: 1, counted: [[2, 2]], isHeadNeeded: false })
+    // Whether the server had counted it already shows only a head.
+    expect(after(one, gone(4, 1))).toMatchObject({ unread: 1, isHeadNeeded: true })
+  })
+
+  it.each([
+    ['that a head has counted', {}, true],
+    ['that was read before', { readSeq: 1, unread: 1 }, false],
+    ['in a log without unread messages', { unread: 0 }, false],
+  ])(
+    'leave the count of a recalled message %s to the server, where it matters',
+    (_name, members, isHeadNeeded) => {
+      const { counted: _counted, ...taken } = { ...two, ...members }
+      expect(after(taken, recall(3, 1))).toMatchObject({ unread: taken.unread, isHeadNeeded })
+    },
+  )
+
+  it('of a recalled own message ask for no head: it read those before it, or is a notification', () => {
+    expect(after(two, skipped(3, 3, me))).toMatchObject({
+      unread: 0,
+      readSeq: 3,
+      isHeadNeeded: false,
+    })
+    expect(after(two, skipped(3, 3, me, true))).toMatchObject({
+      unread: 2,
+      readSeq: 0,
+      isHeadNeeded: false,
+    })
+    expect(after(two, recall(3, 1, me))).toMatchObject({ unread: 2, isHeadNeeded: false })
   })
 
   it('that the reader does not see count as present where they have a position', () => {

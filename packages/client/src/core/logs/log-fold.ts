@@ -3,7 +3,7 @@
  * they change. The rules are those of docs/guides/realtime.md.
  */
 import { conversationOf, kindOf } from '../log-key.js'
-import { addRange, covers } from '../ranges.js'
+import { addRange, covers, removePosition } from '../ranges.js'
 import type { LogKey, LogRecord, MessageRecord, SeqRange } from '../records.js'
 import type { LogChange } from './wire.js'
 
@@ -20,6 +20,8 @@ export interface Fold {
   readonly altered: Map<number, MessageRecord | null>
   /** IDs of messages that were recalled. */
   readonly recalled: number[]
+  /** When the server is asked for what the log needs; `spread`: all members of the group need it at once. */
+  wait: 'none' | 'spread' | 'soon'
   /** The newest own message of a direct conversation that has arrived, notifications left out; 0: none. */
   answeredMsgId: number
 }
@@ -67,6 +69,7 @@ export function beginFold(record: LogRecord): Fold {
     hiddenMsgId: 0,
     altered: new Map(),
     recalled: [],
+    wait: 'none',
     answeredMsgId: 0,
   }
 }
@@ -78,7 +81,20 @@ export function set(fold: Fold, changes: Partial<LogRecord>): void {
 
 /** Makes the server say the unread count and the marks. */
 export function needHead(fold: Fold): void {
+  fold.wait = 'soon'
   if (!fold.record.isHeadNeeded) set(fold, { isHeadNeeded: true })
+}
+
+/** Does the same after an event for which all members of a group would ask at once. */
+export function needSpreadHead(fold: Fold): void {
+  const { wait } = fold
+  needHead(fold)
+  fold.wait = wait === 'soon' ? wait : 'spread'
+}
+
+/** Nothing is unread. */
+export function readAll(fold: Fold): void {
+  fold.record = { ...without(fold.record, 'counted'), unread: 0 }
 }
 
 /** Applies the change that is next in the log, of an event or a page. */
@@ -98,14 +114,18 @@ export function foldChange(fold: Fold, change: LogChange, reader: Reader): Appli
     case 'recalled':
       fold.recalled.push(change.msgId)
       remove(fold, change.seq)
-      if (record.unread > 0 && change.senderId !== reader.me && change.seq > record.readSeq)
-        needHead(fold)
+      if (change.senderId !== reader.me) uncount(fold, change.seq)
       break
-    case 'skipped':
-      if (change.seq === undefined) break
-      remove(fold, change.seq)
-      // It may have been an own message, which has read those before it.
-      needHead(fold)
+    case 'skipped': {
+      const { seq, senderId, isSystem } = change
+      if (seq === undefined) break
+      remove(fold, seq)
+      if (senderId === undefined) needHead(fold)
+      else {
+        moveMarks(fold, { seq, senderId, isSystem }, reader.me)
+        if (senderId !== reader.me) uncount(fold, seq)
+      }
+    }
   }
   return 'applied'
 }
@@ -148,13 +168,22 @@ export function foldMark(
 function readUpTo(fold: Fold, seq: number): void {
   const { record } = fold
   set(fold, { readSeq: Math.max(seq, record.readSeq) })
-  if (seq >= record.seq) set(fold, { unread: 0 })
+  if (seq >= record.seq) readAll(fold)
   else if (record.unread > 0) needHead(fold)
+}
+
+/** A message is gone that may be unread. Whether the server has counted it shows only its head. */
+function uncount(fold: Fold, seq: number): void {
+  const { counted = [], readSeq, unread } = fold.record
+  if (seq <= readSeq || unread === 0) return
+  if (!covers(counted, seq, seq)) needSpreadHead(fold)
+  else set(fold, { unread: unread - 1, counted: removePosition(counted, seq) })
 }
 
 /** The user has read the newest message that is left, and so everything. */
 export function readLast(fold: Fold, { seq }: MessageRecord): void {
-  set(fold, { readSeq: Math.max(seq, fold.record.readSeq), unread: 0 })
+  set(fold, { readSeq: Math.max(seq, fold.record.readSeq) })
+  readAll(fold)
 }
 
 /** The server has the position up to which the user has read. */
@@ -173,13 +202,13 @@ export function foldRead(fold: Fold, msgId: number): void {
 export function showRead(fold: Fold): void {
   const { pendingReadMsgId, last, unread } = fold.record
   if (pendingReadMsgId === undefined || unread === 0 || last === undefined) return
-  if (last === null || last.msgId <= pendingReadMsgId) set(fold, { unread: 0 })
+  if (last === null || last.msgId <= pendingReadMsgId) readAll(fold)
 }
 
 /** Messages up to an ID are hidden: the conversation was deleted. Those up to a position are not unread. */
 export function foldDeletion(fold: Fold, msgId: number, seq: number): void {
   hide(fold, msgId)
-  if (seq >= fold.record.seq) set(fold, { unread: 0 })
+  if (seq >= fold.record.seq) readAll(fold)
   else needHead(fold)
 }
 
@@ -188,7 +217,7 @@ export function emptyFold(fold: Fold): void {
   fold.isEmptied = true
   fold.messages.clear()
   fold.altered.clear()
-  fold.record = { ...without(fold.record, 'last'), ranges: [] }
+  fold.record = { ...without(without(fold.record, 'last'), 'counted'), ranges: [] }
 }
 
 /**
@@ -228,16 +257,33 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader
     }
     if (record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
     if (msgId >= (record.pendingReadMsgId ?? Number.POSITIVE_INFINITY)) confirmRead(fold)
-    readUpTo(fold, seq)
-    if (record.kind === 'direct' && record.conversationId === me)
-      set(fold, { peerReadSeq: Math.max(record.peerReadSeq, seq) })
+    moveMarks(fold, message, me)
     return
   }
-  if (record.kind === 'direct' && !isSystem)
-    set(fold, { peerReadSeq: Math.max(record.peerReadSeq, seq) })
+  moveMarks(fold, message, me)
   if (msgId <= answeredMsgId) set(fold, { readSeq: Math.max(record.readSeq, seq) })
   else if (seq > record.readSeq && msgId > record.hiddenMsgId && countsUnread(record))
-    set(fold, { unread: record.unread + 1 })
+    set(fold, {
+      unread: record.unread + 1,
+      counted: addRange(record.counted ?? [], seq, seq),
+    })
+}
+
+/** The sender of a message has read those before it, unless it is a notification. */
+function moveMarks(
+  fold: Fold,
+  {
+    seq,
+    senderId,
+    isSystem,
+  }: Pick<MessageRecord, 'seq' | 'senderId'> & { readonly isSystem?: boolean | undefined },
+  me: number,
+): void {
+  const { kind, conversationId } = fold.record
+  if (isSystem) return
+  if (senderId === me) readUpTo(fold, seq)
+  if (kind === 'direct' && (senderId !== me || conversationId === me))
+    set(fold, { peerReadSeq: Math.max(fold.record.peerReadSeq, seq) })
 }
 
 function countsUnread({ groupType, status, muteMode }: LogRecord): boolean {
@@ -269,7 +315,9 @@ function remove(fold: Fold, seq: number): void {
   fold.altered.set(seq, null)
   fold.messages.set(seq, null)
   set(fold, { ranges: addRange(ranges, seq, seq), seq: Math.max(fold.record.seq, seq) })
-  if (last?.seq === seq) fold.record = without(fold.record, 'last')
+  if (last?.seq !== seq) return
+  fold.record = without(fold.record, 'last')
+  if (fold.wait === 'none') fold.wait = 'spread'
 }
 
 /** Drops messages up to an ID. */
@@ -285,7 +333,10 @@ export function hide(fold: Fold, msgId: number): void {
 }
 
 /** Returns a record without a member that may be absent. */
-export function without(record: LogRecord, name: 'last' | 'pendingReadMsgId'): LogRecord {
+export function without(
+  record: LogRecord,
+  name: 'last' | 'pendingReadMsgId' | 'counted',
+): LogRecord {
   const { [name]: _left, ...rest } = record
   return rest as LogRecord
 }

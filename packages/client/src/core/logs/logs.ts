@@ -22,9 +22,9 @@ export interface LogsListeners {
   readonly unsent: UnsentListener
   readonly receipts: ReceiptsListener
   /** The server must say the numbers of a log. */
-  headNeeded(key: LogKey): void
+  headNeeded(key: LogKey, wait: Fold['wait']): void
   /** The newest visible message of a log is not known. */
-  lastUnknown(key: LogKey): void
+  lastUnknown(key: LogKey, wait: Fold['wait']): void
 }
 
 /** The alterations of messages of one log while something older is read. */
@@ -62,7 +62,7 @@ export class Logs implements Part {
   start({ logs }: StoredState): void {
     for (const record of logs) {
       this.#records.set(record.key, record)
-      this.#announce(record)
+      this.#announce(record, 'none')
     }
   }
 
@@ -199,13 +199,13 @@ export class Logs implements Part {
     for (const msgId of recalled) unsent.gone(key, msgId)
     if (hiddenMsgId > 0) unsent.hidden(key, hiddenMsgId)
     if (record.kind === 'direct' && received > record.deliveredSeq) receipts.received(key, received)
-    this.#announce(record)
+    this.#announce(record, fold.wait)
     if (fold.answeredMsgId > 0) this.#answer(key, fold.answeredMsgId)
   }
 
-  #announce({ key, isHeadNeeded, last }: LogRecord): void {
-    if (isHeadNeeded) this.#listeners.headNeeded(key)
-    if (last === undefined) this.#listeners.lastUnknown(key)
+  #announce({ key, isHeadNeeded, last }: LogRecord, wait: Fold['wait']): void {
+    if (isHeadNeeded) this.#listeners.headNeeded(key, wait)
+    if (last === undefined) this.#listeners.lastUnknown(key, wait)
   }
 
   /** An own message reads the other log of the peer too, up to it. */

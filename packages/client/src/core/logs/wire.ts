@@ -17,7 +17,13 @@ export type LogChange = { readonly change: number } & (
       readonly msgId: number
       readonly senderId: number
     }
-  | { readonly kind: 'skipped'; readonly seq?: number }
+  | {
+      readonly kind: 'skipped'
+      readonly seq?: number
+      /** Absent when the message is not known as recalled. */
+      readonly senderId?: number
+      readonly isSystem?: boolean
+    }
   /** A kind that this client does not know, or a change without what belongs to it. */
   | { readonly kind: 'unknown' }
 )
@@ -146,7 +152,17 @@ export function changeOf(
   const kind = Object.hasOwn(changeKinds, event) ? changeKinds[event] : 'unknown'
   const members = membersOf(data)
   const seq = countOf(members.seq)
-  if (kind === 'skipped') return { change, kind, ...(seq && { seq }) }
+  if (kind === 'skipped') {
+    const senderId = countOf(members.sender_id)
+    const isSystem = members.is_system === true
+    return {
+      change,
+      kind,
+      ...(seq && { seq }),
+      ...(senderId !== undefined && { senderId }),
+      isSystem,
+    }
+  }
   if (kind === 'recalled') {
     const [msgId, senderId] = [members.msg_id, members.sender_id].map(countOf)
     if (seq && msgId) return { change, kind, seq, msgId, senderId: senderId ?? 0 }

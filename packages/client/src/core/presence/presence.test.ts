@@ -69,6 +69,18 @@ describe('presence', () => {
     expect(bench.take('presence.subscribe').data).toEqual({ user_ids: [1, 2, 3] })
   })
 
+  it('is not subscribed again for the same users in another order', () => {
+    const bench = Bench.create()
+    bench.open()
+    bench.watch([1, 2, 3])
+    bench.answer(bench.take('presence.subscribe'), [])
+    bench.watch([3, 1, 2])
+    bench.watch([2, 3], 'other')
+    expect(bench.calls).toEqual([])
+    bench.watch([2, 4], 'other')
+    expect(bench.take('presence.subscribe').data.user_ids).toEqual([3, 1, 2, 4])
+  })
+
   it('is subscribed anew when a list changes during the call, at most for 500 users', () => {
     const bench = Bench.create()
     bench.open()

@@ -19,8 +19,8 @@ interface OnlineState {
 export class Presence implements Part {
   readonly #context: CoreContext
   readonly #lists = new Map<string, readonly number[]>()
-  /** The list of this connection, as text. */
-  #subscribed = ''
+  /** The users of this connection. */
+  #subscribed: ReadonlySet<number> = new Set()
   #isCalling = false
 
   constructor(context: CoreContext) {
@@ -28,7 +28,7 @@ export class Presence implements Part {
   }
 
   opened(): void {
-    this.#subscribed = ''
+    this.#subscribed = new Set()
     this.#isCalling = false
     this.#context.cancel('presence.shown')
     this.#subscribe()
@@ -53,25 +53,25 @@ export class Presence implements Part {
     if (event !== 'presence') return
     const { users } = data as { readonly users: readonly OnlineState[] }
     const online = new Set(this.#context.live.online)
-    const watched = new Set(this.#union())
+    const watched = this.#union()
     for (const { user_id: id, online: isOnline } of users)
       if (isOnline && watched.has(id)) online.add(id)
       else online.delete(id)
     this.#show(online)
   }
 
-  #union(): readonly number[] {
-    return [...new Set([...this.#lists.values()].flat())].slice(0, maxUsers)
+  #union(): ReadonlySet<number> {
+    return new Set([...new Set([...this.#lists.values()].flat())].slice(0, maxUsers))
   }
 
+  /** Subscribes when the users differ; their order means nothing to the server. */
   #subscribe(): void {
-    const userIds = this.#union()
-    const text = String(userIds)
-    if (!this.#context.isOpen || this.#isCalling || text === this.#subscribed) return
+    const users = this.#union()
+    if (!this.#context.isOpen || this.#isCalling || isSameSet(users, this.#subscribed)) return
     this.#isCalling = true
-    callUntilAnswered(this.#context, 'presence.subscribe', { user_ids: userIds }, (answer) => {
+    callUntilAnswered(this.#context, 'presence.subscribe', { user_ids: [...users] }, (answer) => {
       this.#isCalling = false
-      this.#subscribed = text
+      this.#subscribed = users
       const states = (answer?.data ?? []) as OnlineState[]
       this.#show(new Set(states.filter(({ online }) => online).map(({ user_id: id }) => id)))
       this.#subscribe()
@@ -79,8 +79,11 @@ export class Presence implements Part {
   }
 
   #show(online: ReadonlySet<number>): void {
-    const former = this.#context.live.online
-    if (former.length !== online.size || former.some((id) => !online.has(id)))
+    if (!isSameSet(online, new Set(this.#context.live.online)))
       this.#context.setLive({ online: [...online] })
   }
+}
+
+function isSameSet(a: ReadonlySet<number>, b: ReadonlySet<number>): boolean {
+  return a.size === b.size && [...a].every((each) => b.has(each))
 }

@@ -1,10 +1,17 @@
 import type { CoreContext } from '../core-context.js'
-import { set } from '../logs/log-fold.js'
+import { type Fold, set } from '../logs/log-fold.js'
 import type { Logs, Watch } from '../logs/logs.js'
 import type { Part, PartInput } from '../part.js'
 import { coveredFrom } from '../ranges.js'
 import type { LogKey } from '../records.js'
 import type { History } from './history.js'
+
+/** Parts that Latest uses. */
+export interface LatestOptions {
+  readonly history: Pick<History, 'read'>
+  /** Returns a random time before a request that all readers of a log make after the same event. */
+  spreadMs(key: LogKey): number
+}
 
 interface Lookup {
   readonly key: LogKey
@@ -26,6 +33,9 @@ export class Latest implements Part {
   readonly #context: CoreContext
   readonly #logs: Logs
   readonly #history: Pick<History, 'read'>
+  readonly #spreadMs: (key: LogKey) => number
+  /** Logs of which the server is asked at a random time only. */
+  readonly #spread = new Set<LogKey>()
   readonly #wanted = new Set<LogKey>()
   /** Reads of the server by log, so that a log is given up. */
   readonly #reads = new Map<LogKey, number>()
@@ -34,14 +44,16 @@ export class Latest implements Part {
   #lastRequest = 0
   #isPlanned = false
 
-  constructor(context: CoreContext, logs: Logs, history: Pick<History, 'read'>) {
+  constructor(context: CoreContext, logs: Logs, { history, spreadMs }: LatestOptions) {
     this.#context = context
     this.#logs = logs
     this.#history = history
+    this.#spreadMs = spreadMs
   }
 
   /** The newest visible message of a log is not known. */
-  need(key: LogKey): void {
+  need(key: LogKey, wait: Fold['wait'] = 'none'): void {
+    if (wait === 'spread') this.#spread.add(key)
     if (this.#active.has(key)) return
     this.#wanted.add(key)
     this.#plan()
@@ -65,6 +77,7 @@ export class Latest implements Part {
     const { key, watch } = lookup
     this.#logs.unwatch(key, watch)
     this.#active.delete(key)
+    const isSpread = this.#spread.delete(key)
     const record = this.#logs.get(key)
     if (record && record.last === undefined) {
       const [newest] = input.messages
@@ -73,7 +86,8 @@ export class Latest implements Part {
       const isNewest = covered <= (newest?.seq ?? 0) + 1
       if (watch.isVoid || watch.altered.size > 0) this.#wanted.add(key)
       else if (isNewest) this.#logs.fold(key, (fold) => set(fold, { last: message ?? null }))
-      else this.#readServer(key, record.seq + 1)
+      else if (isSpread) this.#readServerLater(key)
+      else this.#readServer(key)
     }
     this.#plan()
   }
@@ -103,7 +117,17 @@ export class Latest implements Part {
     }
   }
 
-  #readServer(key: LogKey, beforeSeq: number): void {
+  /** All members of a group may miss the same message. */
+  #readServerLater(key: LogKey): void {
+    this.#active.add(key)
+    this.#context.after(`latest ${key}`, this.#spreadMs(key), () => {
+      this.#active.delete(key)
+      if (this.#logs.get(key)?.last === undefined) this.#readServer(key)
+    })
+  }
+
+  #readServer(key: LogKey): void {
+    const beforeSeq = (this.#logs.get(key)?.seq ?? 0) + 1
     const reads = this.#reads.get(key) ?? 0
     if (!this.#context.isOpen || reads >= maxReads) return
     this.#reads.set(key, reads + 1)

@@ -216,6 +216,26 @@ describe('heads', () => {
     expect(bench.record()).toMatchObject({ isHeadNeeded: false, unread: 1 })
   })
 
+  it('that all members of a group need are requested at a random time, whatever comes meanwhile', () => {
+    const bench = SyncBench.current()
+    const group = { low_id: 7, high_id: 7, is_group: true }
+    const conversation = { conversation: group }
+    const counted = { ...conversation, seq: 1, msg_id: 201 }
+    bench.event('message.stored', message(1, counted), 1)
+    bench.advance(200)
+    const call = bench.take('message.sync')
+    const state = { log: group, kind: 1, status: 0, version: 1 }
+    const numbers = { ...state, change: 1, seq: 1, unread: 1, latest_msg_id: 201, from: 1 }
+    bench.answer(call, page({ heads: [head(numbers)] }))
+    bench.event('message.recalled', { ...counted, sender_id: 9 }, 2)
+    bench.event('message.stored', message(2, { ...conversation, seq: 2, msg_id: 202 }), 3)
+    bench.event('group.info_updated', { ...state, group_id: 7, property: 'read_ack' })
+    bench.advance(5_000)
+    expect(bench.calls).toEqual([])
+    bench.advance(200)
+    expect(bench.take('message.sync').data.have).toEqual([{ log: group, change: 3 }])
+  })
+
   it('are requested after a restart too', () => {
     const bench = SyncBench.current()
     bench.event('message.recalled', { conversation: log, msg_id: 102, seq: 2, sender_id: 9 }, 3)

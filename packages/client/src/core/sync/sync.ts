@@ -1,13 +1,13 @@
 import { failureOf } from '../../errors.js'
-import { backOffMs } from '../outcomes.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
-import { applyEvent } from '../logs/log-events.js'
 import { foldHead } from '../logs/fold-answers.js'
-import { needHead } from '../logs/log-fold.js'
+import { applyEvent } from '../logs/log-events.js'
+import { type Fold, needHead } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
+import { backOffMs } from '../outcomes.js'
 import type { EventFrame, OpenedSession, Part } from '../part.js'
 import type { LogKey, LogRecord } from '../records.js'
 import type { ThingsListener } from '../seams.js'
@@ -25,6 +25,20 @@ interface Request {
   readonly stamp: number
 }
 
+/** A log whose head is needed. */
+interface WantedHead {
+  readonly callbacks: (() => void)[]
+  /** The time by which it is requested. */
+  readonly at: number
+}
+
+/** Parts that Sync uses. */
+export interface SyncOptions {
+  readonly things: ThingsListener
+  /** Returns a random time before a request that all readers of a log make after the same event. */
+  spreadMs(key: LogKey): number
+}
+
 /** Logs that a call may name. */
 const maxNamed = 100
 /** The first page of a list is what a screen shows; the rest comes with one message for each log. */
@@ -35,7 +49,7 @@ const pages = {
 } as const
 /** Logs whose heads wait. */
 const maxWanted = 10_000
-/** Time to collect logs whose heads are needed; it doubles while answers do not help. */
+/** Time to collect logs whose heads are needed soon; it doubles while answers do not help. */
 const collectMs = 100
 const maxCollectMs = 30_000
 /** Longer texts are no position. */
@@ -55,13 +69,16 @@ export class Sync implements Part {
   readonly #context: CoreContext
   readonly #logs: Logs
   readonly #things: ThingsListener
+  readonly #spreadMs: (key: LogKey) => number
   readonly #gaps: Gaps
   /** Syncs that were ever due, and those that are done. */
   #due = 0
   #done = 0
   #request: Request | undefined
-  /** Logs whose heads are needed, with callbacks. */
-  readonly #wanted = new Map<LogKey, (() => void)[]>()
+  /** Logs whose heads are needed. */
+  readonly #wanted = new Map<LogKey, WantedHead>()
+  /** The time of the next call for them. */
+  #collectAt = Infinity
   /** Answers in a row that failed, or did not help. */
   #failures = 0
   /** The next call begins the list anew. */
@@ -70,10 +87,11 @@ export class Sync implements Part {
   #listed = new Set<LogKey>()
   readonly #onScreen = new Map<string, readonly LogKey[]>()
 
-  constructor(context: CoreContext, logs: Logs, things: ThingsListener) {
+  constructor(context: CoreContext, logs: Logs, { things, spreadMs }: SyncOptions) {
     this.#context = context
     this.#logs = logs
     this.#things = things
+    this.#spreadMs = spreadMs
     this.#gaps = new Gaps(context, logs, this)
   }
 
@@ -82,14 +100,20 @@ export class Sync implements Part {
     return this.#due !== this.#done
   }
 
-  /** Requests the head of a log soon, as {@link LogAccess} says. */
-  needHead(key: LogKey, done?: () => void): void {
-    const callbacks = this.#wanted.get(key) ?? []
+  /**
+   * Requests the head of a log soon, as {@link LogAccess} says.
+   * @param wait absent: soon; `none`: soon, unless it is wanted already
+   */
+  needHead(key: LogKey, done?: () => void, wait: Fold['wait'] = 'soon'): void {
+    const wanted = this.#wanted.get(key)
     // A flag in the record says the same, and is looked at again.
     if (!done && this.#wanted.size >= maxWanted) return
+    const ms = wait === 'spread' ? this.#spreadMs(key) : this.#collectMs
+    const at = wanted && wait === 'none' ? wanted.at : this.#context.now + ms
+    const callbacks = wanted?.callbacks ?? []
     if (done) callbacks.push(done)
-    this.#wanted.set(key, callbacks)
-    this.#collect()
+    this.#wanted.set(key, { callbacks, at: Math.min(at, wanted?.at ?? at) })
+    this.#collect(at)
   }
 
   settled(key: LogKey): void {
@@ -108,14 +132,14 @@ export class Sync implements Part {
 
   closed(): void {
     this.#gaps.clear()
-    this.#context.cancel('sync')
+    this.#cancelTimer()
     this.#abandon()
   }
 
   reset(): void {
     this.#gaps.clear()
     this.#listed.clear()
-    for (const [key, callbacks] of this.#wanted)
+    for (const [key, { callbacks }] of this.#wanted)
       if (callbacks.length === 0) this.#wanted.delete(key)
   }
 
@@ -172,21 +196,44 @@ export class Sync implements Part {
     return this.isSyncDue || !!this.#request || this.#context.batch.meta.listCursor !== ''
   }
 
-  /** Calls soon, so that several logs share one call. */
-  #collect(): void {
-    if (this.#request || !this.#context.isOpen) return
-    const ms = Math.min(collectMs * 2 ** this.#failures, maxCollectMs)
-    this.#context.after('sync', ms, () => this.#run())
+  get #collectMs(): number {
+    return Math.min(collectMs * 2 ** this.#failures, maxCollectMs)
+  }
+
+  /** Calls at a time at the latest, so that several logs share one call. */
+  #collect(at: number): void {
+    if (this.#request || !this.#context.isOpen || at >= this.#collectAt) return
+    this.#runAt(at)
+  }
+
+  /** Calls at a time, and not before. */
+  #runAt(at: number): void {
+    this.#collectAt = at
+    this.#context.after('sync', at - this.#context.now, () => {
+      this.#collectAt = Infinity
+      this.#run()
+    })
+  }
+
+  #cancelTimer(): void {
+    this.#collectAt = Infinity
+    this.#context.cancel('sync')
   }
 
   #run(): void {
-    const { batch, isOpen } = this.#context
+    const { batch, isOpen, now } = this.#context
     if (this.#request || !isOpen) return
     const { pos, listCursor } = batch.meta
     const isRest = !this.isSyncDue && listCursor !== ''
-    const names = [...this.#wanted.keys()].filter((key) => !this.#gaps.has(key)).slice(0, maxNamed)
-    if (!this.isSyncDue && !isRest && names.length === 0) return
-    this.#context.cancel('sync')
+    const wanted = [...this.#wanted].filter(([key]) => !this.#gaps.has(key))
+    // Heads that are not due yet share a call, and cause none.
+    const nextAt = wanted.reduce((first, [, { at }]) => Math.min(first, at), Infinity)
+    if (!this.isSyncDue && !isRest && nextAt > now) {
+      if (nextAt < Infinity) this.#collect(nextAt)
+      return
+    }
+    const names = wanted.map(([key]) => key).slice(0, maxNamed)
+    this.#cancelTimer()
     const isList = pos === '' || this.#isListDue
     const page = isRest ? pages.rest : isList ? pages.first : pages.delta
     const request: Request = {
@@ -194,7 +241,7 @@ export class Sync implements Part {
       isRest,
       pos,
       cursor: isRest ? listCursor : '',
-      named: new Map(names.map((key) => [key, this.#wanted.get(key) ?? []])),
+      named: new Map(names.map((key) => [key, this.#wanted.get(key)?.callbacks ?? []])),
       window: page.window,
       stamp: this.#logs.stamp(),
     }
@@ -240,7 +287,11 @@ export class Sync implements Part {
     this.#take(page, request)
     if (isStuck(page, request)) this.#retry()
     else if (this.isSyncDue || this.#context.batch.meta.listCursor !== '') this.#run()
-    else if (this.#wanted.size > 0) this.#collect()
+    else this.#collectRest()
+  }
+
+  #collectRest(): void {
+    for (const { at } of this.#wanted.values()) this.#collect(Math.max(at, this.#context.now))
   }
 
   #take(page: SyncPage, request: Request): void {
@@ -252,7 +303,7 @@ export class Sync implements Part {
       isHelped ||= isTaken && request.named.has(head.key)
       if (isTaken) {
         for (const done of take(open, head.key)) done()
-        const callbacks = this.#wanted.get(head.key) ?? []
+        const { callbacks = [] } = this.#wanted.get(head.key) ?? {}
         // An event since the call says that it is not enough. The flag is stored with the position.
         if (callbacks.length > 0) this.#logs.fold(head.key, needHead)
         else if (this.#logs.get(head.key)?.isHeadNeeded !== true) this.#wanted.delete(head.key)
@@ -264,8 +315,7 @@ export class Sync implements Part {
       for (const done of take(open, key)) done()
     }
     // What the answer did not settle is asked for again.
-    for (const [key, callbacks] of open)
-      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
+    this.#wantAgain(open)
     for (const { kind, ref } of page.user) this.#things.changed(kind, ref)
     if (page.pos !== undefined) batch.setMeta({ pos: page.pos })
     if (page.isList) this.#takeListEnd(page, request)
@@ -337,15 +387,23 @@ export class Sync implements Part {
 
   #retry(afterMs = 0): void {
     const ms = Math.max(afterMs, backOffMs(this.#context, this.#failures++))
-    this.#context.after('sync', ms, () => this.#run())
+    this.#runAt(this.#context.now + ms)
   }
 
   /** Logs that the call has named are needed still. */
   #abandon(): void {
     const named = this.#request?.named ?? []
     this.#request = undefined
-    for (const [key, callbacks] of named)
-      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
+    this.#wantAgain(named)
+  }
+
+  #wantAgain(named: Iterable<readonly [LogKey, readonly (() => void)[]]>): void {
+    const at = this.#context.now + this.#collectMs
+    for (const [key, callbacks] of named) {
+      const since = this.#wanted.get(key)
+      const all = [...callbacks, ...(since?.callbacks ?? [])]
+      this.#wanted.set(key, { callbacks: all, at: Math.min(at, since?.at ?? at) })
+    }
   }
 }
 

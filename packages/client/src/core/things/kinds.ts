@@ -39,8 +39,13 @@ export const thingKinds: Readonly<Record<string, ThingKind>> = {
   },
   // IDs of groups.
   groups: { op: 'group.user_joined', empty: [] },
-  // GroupRecord.
-  group: { op: 'group.info', params: ofGroup, empty: null },
+  // GroupSummary, a GroupRecord with `owner`.
+  group: {
+    op: 'group.info.batch',
+    params: (group_list) => ({ group_list }),
+    empty: null,
+    batch: 'group_id',
+  },
   // GroupMemberInfo.
   members: {
     op: 'group.member_list',

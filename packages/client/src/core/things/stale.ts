@@ -45,21 +45,29 @@ export function keysOfEvent({ event, data }: EventFrame, me: number): readonly s
     return /info_updated|muted/.test(event) ? others : [...others, 'contacts', 'contactRequests']
   }
   if (!event.startsWith('group.')) return []
-  const isConcerned = userIds.includes(me) || actor === me || event === 'group.destroyed'
-  const keys = [`group.${group}`, `members.${group}`, `joinRequests.${group}`]
-  return isConcerned ? [...keys, 'groups', 'invitations'] : keys
+  const isConcerned = userIds.includes(me) || actor === me
+  const keys = [`joinRequests.${group}`]
+  return isConcerned
+    ? [...keys, `group.${group}`, `members.${group}`, 'groups', 'invitations']
+    : keys
 }
 
-/**
- * Returns the group and its version for a change with a value that this member may not see; null:
- * another event. A read would answer what is known, so only the version is news.
- */
-export function hiddenChangeOf(
-  { event, data }: EventFrame,
-  me: number,
-): { readonly groupId: number; readonly version: number } | null {
-  const { group_id, version, user_ids, value } = Object(data) as Readonly<Record<string, unknown>>
-  const isHidden = event === 'group.info_updated' && value === undefined
-  if (!isHidden || typeof group_id !== 'number' || typeof version !== 'number') return null
-  return Array.isArray(user_ids) && user_ids.includes(me) ? null : { groupId: group_id, version }
+/** Events that give a user a role, or take it: other names and requests are visible then. */
+const roleEvents = /^group\.(admin_granted|admin_revoked|owner_assigned)$/
+/** Events that make a user a member, or end that. */
+const membershipEvents = /^group\.(created|joined|left|kicked|blocked|presence|absence)$/
+
+/** Returns the keys that an event for all members makes stale, because it concerns the own user. */
+export function keysOfOwnChange({ event, data }: EventFrame, me: number): readonly string[] {
+  const {
+    user_ids: userIds,
+    group_id: group,
+    former_owner_id: former,
+  } = Object(data) as {
+    readonly [member: string]: unknown
+  }
+  const isNamed = former === me || (Array.isArray(userIds) && userIds.includes(me))
+  if (!isNamed) return []
+  if (membershipEvents.test(event)) return keysOfEvent({ event, data }, me)
+  return roleEvents.test(event) ? [`members.${group}`, `joinRequests.${group}`] : []
 }

@@ -31,8 +31,8 @@ const model = {
     change: [userChangeKind.contact, 9],
   },
   'group.7': {
-    op: 'group.info',
-    event: ['group.info_updated', { actor_id: 8, user_ids: [], group_id: 7 }],
+    op: 'group.info.batch',
+    event: ['group.info_updated', { actor_id: 8, user_ids: [], group_id: 7, property: 'name' }],
     change: [userChangeKind.group, 7],
   },
 } as const
@@ -166,7 +166,8 @@ class World {
     if (!this.bench.context.isOpen) this.untold.add(key)
     else {
       const [event, data] = model[key].event
-      this.events.push({ key, hear: () => this.bench.event(event, { ...data, version }) })
+      const payload = { ...data, value: `${version}`, updated_at: version, version }
+      this.events.push({ key, hear: () => this.bench.event(event, payload) })
     }
   }
 
@@ -174,9 +175,9 @@ class World {
     if (!call) return
     const { bench } = this
     bench.calls = bench.calls.filter((each) => each !== call)
-    const list = (call.data.list as number[] | undefined)?.map((id) =>
-      this.#valueOf(`user.${id}` as Key),
-    )
+    const { list: userIds, group_list: groupIds } = call.data
+    const batch = userIds ? 'user' : 'group'
+    const list = (userIds ?? groupIds)?.map((id: number) => this.#valueOf(`${batch}.${id}` as Key))
     const key = keys.find((each) => model[each].op === call.op) as Key
     const value = key === 'pins' ? { conversation_ids: this.#valueOf(key) } : this.#valueOf(key)
     this.answers.push(() => bench.answer(call, list ?? value))
@@ -192,6 +193,8 @@ class World {
     const version = this.values.get(key)
     const [name, ref] = key.split('.')
     if (name === 'user') return { user_id: Number(ref), version }
+    if (name === 'group')
+      return { group_id: Number(ref), name: `${version}`, updated_at: version, version }
     return name === 'pins' ? [version] : { version }
   }
 }

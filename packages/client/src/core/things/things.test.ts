@@ -72,9 +72,9 @@ describe('things', () => {
 
   it('are read after a refusal has ended a back-off', () => {
     const bench = opened(['group.7'])
-    bench.refuse(bench.take('group.info'), 50_300, 'unavailable', { retry: true })
+    bench.refuse(bench.take('group.info.batch'), 50_300, 'unavailable', { retry: true })
     bench.advance(5_000)
-    bench.refuse(bench.take('group.info'), 20_000, 'group_not_found')
+    bench.refuse(bench.take('group.info.batch'), 20_000, 'group_not_found')
     bench.want(['group.7', 'profile'])
     expect(bench.take('user.profile.get')).toBeDefined()
   })
@@ -82,22 +82,9 @@ describe('things', () => {
   it('of a group are read again for a new version, also when the group was read before', () => {
     const bench = opened(['group.7', 'members.7'])
     bench.answer(bench.take('group.member_list'), [])
-    bench.answer(bench.take('group.info'), { group_id: 7, version: 3 })
+    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, version: 3 }])
     bench.event('head', { ref: 7, version: 3 })
     expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([false, true])
-  })
-
-  it('of a group are read again for a display name that is shown, and not for one that is hidden', () => {
-    const bench = opened(['group.7', 'members.7'])
-    bench.answer(bench.take('group.member_list'), [])
-    bench.answer(bench.take('group.info'), { group_id: 7, version: 3 })
-    const renamed = groupEvent({ property: 'display_name', is_hidden: true })
-    bench.event('group.info_updated', { ...renamed, version: 4 })
-    bench.event('head', { ref: 7, version: 4 })
-    expect(bench.value('group.7')).toEqual({ group_id: 7, version: 4 })
-    expect(bench.isStale('group.7')).toBe(false)
-    bench.event('group.info_updated', { ...renamed, value: 'Al', version: 5 })
-    expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([true, true])
   })
 
   it('of one kind are read with one call; missing ones are null', () => {
@@ -155,6 +142,153 @@ describe('things', () => {
   })
 })
 
+describe('a group of 5,000 members', () => {
+  const member = (user_id: number, more: object = {}) => ({
+    display_name: '',
+    expired_time: 0,
+    join_time: 1,
+    user_id,
+    role: 0,
+    ...more,
+  })
+  const shown = () => {
+    const bench = opened(['group.7', 'members.7', 'joinRequests.7', 'groups', 'invitations'])
+    const group = { group_id: 7, type: 0, name: 'Old', count: 5_000, version: 3 }
+    bench.answer(bench.take('group.info.batch'), [group])
+    bench.answer(bench.take('group.member_list'), [{ user_id: 5 }, { user_id: 9 }])
+    bench.answer(bench.take('group.members.info'), [member(5), member(9, { role: 2 })])
+    bench.answer(bench.take('group.application_list'), [{ applicant_id: 6 }])
+    bench.answer(bench.take('group.user_joined'), [7])
+    bench.answer(bench.take('group.invitation_list'), [])
+    return bench
+  }
+  const rename = { user_ids: [], property: 'name', value: 'New', updated_at: 8 }
+
+  it.each<[event: string, data: object, group: object, members: object[]]>([
+    ['info_updated', rename, { name: 'New', updated_at: 8 }, []],
+    [
+      'joined',
+      { member_count: 5_001, join_time: 4 },
+      { count: 5_001 },
+      [member(8, { join_time: 4 })],
+    ],
+    ['kicked', { user_ids: [9], member_count: 4_999 }, { count: 4_999 }, [undefined as never]],
+    ['admin_granted', { user_ids: [9] }, {}, [member(9, { role: 1 })]],
+    [
+      'owner_assigned',
+      { user_ids: [9], former_owner_id: 4, updated_at: 8 },
+      { owner_id: 9, owner: 9, updated_at: 8 },
+      [member(9, { role: 2 })],
+    ],
+    [
+      'banned',
+      { user_ids: [9], minutes: 1, expired_time: 6 },
+      {},
+      [member(9, { role: 2, expired_time: 6 })],
+    ],
+    [
+      'info_updated',
+      { user_ids: [9], property: 'display_name', value: 'Al' },
+      {},
+      [member(9, { role: 2, display_name: 'Al' })],
+    ],
+    ['info_updated', { user_ids: [9], property: 'display_name', is_hidden: true }, {}, []],
+    ['announcement_updated', { user_ids: [], title: 'x', is_deleted: false }, {}, []],
+  ])('takes the next event from its payload, without a call: %s', (event, data, group, members) => {
+    const bench = shown()
+    bench.event(`group.${event}`, { ...groupEvent(data), version: 4 })
+    bench.event('head', { ref: 8, version: 4 })
+    bench.advance(60_000)
+    expect(bench.calls).toEqual([])
+    expect(bench.value('group.7')).toMatchObject({
+      name: 'Old',
+      count: 5_000,
+      ...group,
+      version: 4,
+    })
+    const byId = new Map([member(5), member(9, { role: 2 })].map((each) => [each.user_id, each]))
+    if (members[0] === undefined && event === 'kicked') byId.delete(9)
+    for (const each of members)
+      if (each) byId.set((each as { user_id: number }).user_id, each as never)
+    const expected = [...byId.values()].sort((a, b) => a.user_id - b.user_id)
+    expect(JSON.stringify(bench.value('members.7'))).toBe(JSON.stringify(expected))
+  })
+
+  it('is read once, after up to 10 s, when an event is missing', () => {
+    const bench = shown()
+    for (const version of [5, 6, 7]) {
+      bench.event('group.info_updated', { ...groupEvent(rename), version })
+      bench.advance(1_000)
+    }
+    expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([true, true])
+    expect(bench.calls).toEqual([])
+    bench.advance(3_000)
+    expect(bench.calls.map(({ op }) => op).sort()).toEqual([
+      'group.info.batch',
+      'group.member_list',
+    ])
+    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, count: 5_000, version: 7 }])
+    expect(bench.isStale('group.7')).toBe(false)
+  })
+
+  it('is not read after a missing event once no view shows it', () => {
+    const bench = shown()
+    bench.event('group.info_updated', { ...groupEvent(rename), version: 6 })
+    bench.want([])
+    bench.advance(60_000)
+    expect(bench.calls).toEqual([])
+  })
+
+  it('has events that come during a read, and only those that the answer has not', () => {
+    const bench = shown()
+    bench.event('group.info_updated', { ...groupEvent(rename), version: 6 })
+    bench.advance(6_000)
+    const call = bench.take('group.info.batch')
+    bench.event('group.info_updated', { ...groupEvent(rename), value: 'Six', version: 6 })
+    bench.event('group.info_updated', { ...groupEvent(rename), value: 'Seven', version: 7 })
+    bench.answer(call, [{ group_id: 7, name: 'Six', count: 5_000, version: 6 }])
+    expect(bench.value('group.7')).toMatchObject({ name: 'Seven', version: 7 })
+    expect(bench.isStale('group.7')).toBe(false)
+  })
+
+  it('takes joins of a second as one step, and reads members whose time of joining is not known', () => {
+    const bench = shown()
+    const joins = { user_ids: [6, 8], count: 2, since_version: 3, member_count: 5_002 }
+    bench.event('group.joined', { ...groupEvent(joins), version: 5 })
+    expect(bench.value('group.7')).toMatchObject({ count: 5_002, version: 5 })
+    expect([bench.isStale('group.7'), bench.isStale('members.7')]).toEqual([false, true])
+    // One of them had asked to join.
+    expect(bench.isStale('joinRequests.7')).toBe(true)
+  })
+
+  it('has another owner, roles and requests when they concern the own user', () => {
+    const bench = shown()
+    bench.event('group.admin_granted', { ...groupEvent({ user_ids: [5] }), version: 4 })
+    expect([bench.isStale('members.7'), bench.isStale('joinRequests.7')]).toEqual([true, true])
+    expect([bench.isStale('group.7'), bench.isStale('groups')]).toEqual([false, false])
+    bench.event('group.kicked', { ...groupEvent({ user_ids: [5] }), version: 5 })
+    expect([bench.isStale('group.7'), bench.isStale('groups')]).toEqual([true, true])
+  })
+
+  it('that is dissolved leaves the list of groups', () => {
+    const bench = shown()
+    bench.event('group.destroyed', { ...groupEvent({ user_ids: [], updated_at: 8 }), version: 4 })
+    expect(bench.value('groups')).toEqual([])
+    expect(bench.value('group.7')).toMatchObject({ status: 1, updated_at: 8, version: 4 })
+    expect(bench.calls).toEqual([])
+  })
+})
+
+it('joins of a chatroom count its members, and leave its version', () => {
+  const bench = opened(['group.7'])
+  const room = { group_id: 7, type: 2, count: 3, version: 3 }
+  bench.answer(bench.take('group.info.batch'), [room])
+  bench.event('group.joined', { ...groupEvent({ member_count: 4, join_time: 1 }), version: 3 })
+  expect(bench.value('group.7')).toEqual({ ...room, count: 4 })
+  bench.advance(60_000)
+  expect(bench.calls).toEqual([])
+})
+
 describe('a stale thing', () => {
   it('is read again when it is wanted, and marked in any case', () => {
     const bench = opened(['settings'])
@@ -189,25 +323,21 @@ describe('a stale thing', () => {
     expect(bench.calls.map(({ op }) => op)).toEqual(['contact.find', 'contact.list'])
   })
 
-  it('is a group with an event, or with a head of a version above the one that was read', () => {
+  it('is a group with a head of a version above the one that was read', () => {
     const bench = opened(['group.7'])
-    bench.answer(bench.take('group.info'), { group_id: 7, version: 3 })
-    bench.event('group.info_updated', groupEvent({ version: 4, property: 'name', value: 'y' }))
-    expect(bench.isStale('group.7')).toBe(true)
-    bench.advance(200)
-    bench.answer(bench.take('group.info'), { group_id: 7, version: 4 })
+    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, version: 4 }])
     bench.event('head', { ref: 7, version: 4 })
     bench.advance(200)
     expect(bench.calls).toEqual([])
     bench.event('head', { ref: 7, version: 6 })
     bench.advance(200)
-    bench.take('group.info')
+    bench.take('group.info.batch')
   })
 
   it('is a group whose own settings have changed without a version', () => {
     const bench = opened(['group.7'])
-    bench.answer(bench.take('group.info'), { group_id: 7, version: 3 })
-    bench.event('group.muted', groupEvent({ version: 3 }))
+    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, version: 3 }])
+    bench.event('group.muted', groupEvent({ user_ids: [5], version: 3 }))
     expect(bench.isStale('group.7')).toBe(true)
   })
 
@@ -242,7 +372,7 @@ describe('a read that fails', () => {
 
   it('as not found or not allowed gives an empty value', () => {
     const bench = opened(['group.7', 'members.7'])
-    bench.refuse(bench.take('group.info'), 20001, 'group_not_found')
+    bench.answer(bench.take('group.info.batch'), [])
     bench.refuse(bench.take('group.member_list'), 20011, 'member_required')
     expect(bench.value('group.7')).toBeNull()
     expect(bench.value('members.7')).toEqual([])
@@ -265,9 +395,9 @@ describe('a read that fails', () => {
 })
 
 it('four reads run side by side', () => {
-  const bench = opened([1, 2, 3, 4, 5, 6].map((id) => `group.${id}`))
+  const bench = opened([1, 2, 3, 4, 5, 6].map((id) => `members.${id}`))
   expect(bench.calls).toHaveLength(4)
-  bench.answer(bench.take('group.info'), { group_id: 1 })
+  bench.answer(bench.take('group.member_list'), [])
   expect(bench.calls.map((call) => call.data.group_id)).toEqual([2, 3, 4, 5])
 })
 

@@ -1,12 +1,14 @@
 import { failureOf } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Answer, Command, Failure } from '../inputs.js'
-import { isRepeated, waitMsOf } from '../outcomes.js'
+import { countOf, idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
+import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
 import type { ThingRecord } from '../records.js'
 import type { ThingsListener } from '../seams.js'
+import { groupAfter, isShared, membersAfter, stepOf } from './group-changes.js'
 import { parseKey, type ThingKind } from './kinds.js'
-import { hiddenChangeOf, keysOfChange, keysOfEvent } from './stale.js'
+import { keysOfChange, keysOfEvent, keysOfOwnChange } from './stale.js'
 
 const maxReads = 4
 /** Things that one call reads. */
@@ -14,6 +16,8 @@ const maxBatch = 500
 /** Pages of one list. */
 const maxPages = 200
 const maxWanted = 20_000
+/** Events of a group that wait for a read of it. */
+const maxWaiting = 100
 /** Keys that are wanted within this time share a call. */
 const collectMs = 10
 /** Events within this time cause one read. */
@@ -32,17 +36,26 @@ interface ThingRead {
   pages: number
 }
 
+/** The state of a thing that is being read. */
+interface Reading {
+  /** True: it has turned stale since. */
+  isStale: boolean
+  /** Events of a group that are applied to what is read. */
+  readonly frames: EventFrame[]
+}
+
 /**
  * Things of the user that are read by an operation, kept, and read again when they are stale and
- * wanted. A change that comes during a read makes the thing stale again.
+ * wanted. A change that comes during a read makes the thing stale again. Events of groups are
+ * applied; a group is read again when one is missing.
  */
 export class Things implements Part, ThingsListener {
   readonly #context: CoreContext
   readonly #records = new Map<string, ThingRecord>()
   readonly #wanted = new Map<string, ReadonlySet<string>>()
-  readonly #queue = new Set<string>()
-  /** Keys that are being read; true: stale again. */
-  readonly #reading = new Map<string, boolean>()
+  /** Keys to read, with the earliest time for it. */
+  readonly #queue = new Map<string, number>()
+  readonly #reading = new Map<string, Reading>()
   /** Keys of reads that failed for good; another change or session tries again. */
   readonly #failed = new Set<string>()
   /** Users that were read since the start; changes of strangers and their names send no event. */
@@ -68,7 +81,7 @@ export class Things implements Part, ThingsListener {
   reset(): void {
     this.#records.clear()
     this.#freshUsers.clear()
-    for (const key of this.#reading.keys()) this.#reading.set(key, true)
+    for (const reading of this.#reading.values()) reading.isStale = true
     for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
   }
 
@@ -90,9 +103,18 @@ export class Things implements Part, ThingsListener {
   }
 
   event(frame: EventFrame): void {
-    const hidden = hiddenChangeOf(frame, this.#context.me)
-    if (hidden) this.#takeVersion(`group.${hidden.groupId}`, hidden.version)
-    else for (const key of keysOfEvent(frame, this.#context.me)) this.#stale(key)
+    const { me } = this.#context
+    const { group_id: groupId } = Object(frame.data) as { readonly group_id?: unknown }
+    if (!isShared(frame) || typeof groupId !== 'number') {
+      for (const key of keysOfEvent(frame, me)) this.#stale(key)
+      return
+    }
+    const own = keysOfOwnChange(frame, me)
+    for (const key of own) this.#stale(key)
+    for (const key of [`members.${groupId}`, `group.${groupId}`])
+      if (!own.includes(key)) this.#take(key, frame)
+    this.#takeRequests(groupId, frame)
+    if (frame.event === 'group.destroyed') this.#takeEnd(groupId)
   }
 
   changed(kind: number, ref: number): void {
@@ -105,37 +127,84 @@ export class Things implements Part, ThingsListener {
 
   groupVersion(groupId: number, version: number): void {
     // The members may be older than the answer about the group.
-    this.#stale(`members.${groupId}`)
-    const { value } = this.#records.get(`group.${groupId}`) ?? {}
-    const { version: read = -1 } = (value ?? {}) as { readonly version?: number }
-    if (version > read) this.#stale(`group.${groupId}`)
+    this.#stale(`members.${groupId}`, this.#spreadMs(groupId))
+    const { version: read = -1 } = this.#group(groupId)
+    if (version > read) this.#stale(`group.${groupId}`, this.#spreadMs(groupId))
   }
 
-  /** Notes the next version of a group; after a gap the group is stale. */
-  #takeVersion(key: string, version: number): void {
+  memberCount(groupId: number): number {
+    const members = this.#records.get(`members.${groupId}`)?.value
+    return countOf(this.#group(groupId).count) ?? listOf(members).length
+  }
+
+  #group(groupId: number): { readonly version?: number; readonly count?: unknown } {
+    return Object(this.#records.get(`group.${groupId}`)?.value)
+  }
+
+  #spreadMs(groupId: number): number {
+    return spreadMs(this.#context, this.memberCount(groupId))
+  }
+
+  /** Applies an event of a group to the group or its members; during a read it waits for the end. */
+  #take(key: string, frame: EventFrame): void {
+    const reading = this.#reading.get(key)
+    if (reading) {
+      if (reading.frames.length < maxWaiting) reading.frames.push(frame)
+      else reading.isStale = true
+      return
+    }
     const record = this.#records.get(key)
-    const value = Object(record?.value) as { readonly version?: number }
-    if (!record || version <= (value.version ?? 0)) return
-    if (value.version === version - 1 && !this.#reading.has(key))
-      this.#put({ ...record, value: { ...value, version } })
-    else this.#stale(key)
+    if (!record || record.isStale) return
+    const { ref: groupId, name } = parseKey(key) as { readonly ref: number; readonly name: string }
+    // A group is compared before its members are changed, and takes the version after them.
+    const step = stepOf(Object(this.#records.get(`group.${groupId}`)?.value), frame)
+    const value = step === 'gap' ? undefined : this.#after(name, record.value, frame, step)
+    if (value === undefined) this.#stale(key, this.#spreadMs(groupId))
+    else if (value !== record.value) this.#put({ ...record, value })
   }
 
-  #stale(key: string): void {
+  #after(name: string, value: unknown, frame: EventFrame, step: 'known' | 'next'): unknown {
+    if (name === 'members')
+      return Array.isArray(value) ? membersAfter(value, frame, this.#context.me) : undefined
+    return step === 'known' ? value : groupAfter(Object(value), frame)
+  }
+
+  /** Requests of users who are members now, or were removed, are answered. */
+  #takeRequests(groupId: number, { event, data }: EventFrame): void {
+    const key = `joinRequests.${groupId}`
+    const userIds = idsOf(membersOf(data).user_ids)
+    const value = this.#records.get(key)?.value
+    const isNamed = ({ applicant_id: id }: Members) => userIds.includes(Number(id))
+    const isChanged = event === 'group.destroyed' || listOf(value).map(membersOf).some(isNamed)
+    if (isChanged || this.#reading.has(key)) this.#stale(key, this.#spreadMs(groupId))
+  }
+
+  #takeEnd(groupId: number): void {
+    const record = this.#records.get('groups')
+    if (this.#reading.has('groups') || !Array.isArray(record?.value)) this.#stale('groups')
+    else this.#put({ ...record, value: record.value.filter((id) => id !== groupId) })
+  }
+
+  #stale(key: string, waitMs = rereadMs): void {
     this.#failed.delete(key)
-    if (this.#reading.has(key)) this.#reading.set(key, true)
+    const reading = this.#reading.get(key)
+    if (reading) reading.isStale = true
     const record = this.#records.get(key)
     if (record && !record.isStale) this.#put({ ...record, isStale: true })
-    this.#offer(key)
+    this.#offer(key, record ? waitMs : collectMs)
   }
 
   /** Queues a thing that is wanted and not known. */
-  #offer(key: string): void {
+  #offer(key: string, waitMs?: number): void {
     const record = this.#records.get(key)
     const isKnown = record && !record.isStale && !this.#isOldUser(key)
     if (isKnown || this.#failed.has(key) || this.#reading.has(key) || !this.#isWanted(key)) return
-    this.#queue.add(key)
-    if (this.#context.isOpen && this.#failures === 0) this.#readSoon(record ? rereadMs : collectMs)
+    const ms = waitMs ?? (record ? rereadMs : collectMs)
+    const queuedFor = this.#queue.get(key) ?? Infinity
+    // A queued key keeps its time: each event after a missing one finds the same gap.
+    if (queuedFor === Infinity || waitMs === rereadMs)
+      this.#queue.set(key, Math.min(this.#context.now + ms, queuedFor))
+    if (this.#context.isOpen && this.#failures === 0) this.#readSoon(ms)
   }
 
   #isOldUser(key: string): boolean {
@@ -157,27 +226,35 @@ export class Things implements Part, ThingsListener {
     })
   }
 
+  /** Reads what is due; the timer waits for the rest. */
   #readNext(): void {
-    for (const key of this.#queue) {
+    let nextAt = Infinity
+    for (const [key, readAt] of this.#queue) {
       if (!this.#context.isOpen || this.#reads >= maxReads) return
-      this.#queue.delete(key)
-      const parsed = parseKey(key)
-      if (!parsed || !this.#isWanted(key)) continue
-      const { name, kind, ref } = parsed
-      const refs = [ref]
-      if (kind.batch)
-        for (const other of this.#queue) {
-          if (refs.length >= maxBatch) break
-          const each = parseKey(other)
-          if (each?.name !== name) continue
-          this.#queue.delete(other)
-          if (this.#isWanted(other)) refs.push(each.ref)
-        }
-      const keys = kind.batch ? refs.map((each) => `${name}.${each}`) : [key]
-      for (const each of keys) this.#reading.set(each, false)
-      this.#reads++
-      this.#page({ kind, keys, refs, entries: [], pages: 0 }, '')
+      if (readAt > this.#context.now) nextAt = Math.min(nextAt, readAt)
+      else this.#read(key)
     }
+    if (nextAt < Infinity) this.#readSoon(nextAt - this.#context.now)
+  }
+
+  #read(key: string): void {
+    this.#queue.delete(key)
+    const parsed = parseKey(key)
+    if (!parsed || !this.#isWanted(key)) return
+    const { name, kind, ref } = parsed
+    const refs = [ref]
+    if (kind.batch)
+      for (const [other, readAt] of this.#queue) {
+        if (refs.length >= maxBatch) break
+        const each = parseKey(other)
+        if (each?.name !== name || readAt > this.#context.now) continue
+        this.#queue.delete(other)
+        if (this.#isWanted(other)) refs.push(each.ref)
+      }
+    const keys = kind.batch ? refs.map((each) => `${name}.${each}`) : [key]
+    for (const each of keys) this.#reading.set(each, { isStale: false, frames: [] })
+    this.#reads++
+    this.#page({ kind, keys, refs, entries: [], pages: 0 }, '')
   }
 
   #page(read: ThingRead, cursor: string): void {
@@ -222,7 +299,7 @@ export class Things implements Part, ThingsListener {
     // A refusal is an answer too: it ends the back-off.
     this.#failures = isTried ? this.#failures + 1 : 0
     for (const [index, key] of keys.entries()) {
-      const isStale = this.#reading.get(key) === true
+      const { isStale = false, frames = [] } = this.#reading.get(key) ?? {}
       this.#reading.delete(key)
       if (!failure || (!isTried && isEmpty(failure))) {
         const list = byRef ? byRef.get(refs[index]) : kind.empty === null ? entries[0] : entries
@@ -233,6 +310,7 @@ export class Things implements Part, ThingsListener {
         // What says the same stays the same object, so that views do not change.
         if (record?.value !== value || record?.isStale !== isStale)
           this.#put({ key, value, isStale })
+        for (const frame of frames) this.#take(key, frame)
       } else if (!isTried) this.#failed.add(key)
       this.#offer(key)
     }

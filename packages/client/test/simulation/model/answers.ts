@@ -51,7 +51,7 @@ export function changeFor(database: Database, log: ModelLog, change: number, use
   const skipped = (at?: number) => ({
     event: 'change.skipped',
     change,
-    data: { conversation: log.name, ...(at !== undefined && { seq: at }) },
+    data: { conversation: log.name, ...(at !== undefined && goneAt(log, at)) },
   })
   if (kind === 'stored') {
     if (isHidden) return skipped()
@@ -65,19 +65,22 @@ export function changeFor(database: Database, log: ModelLog, change: number, use
   return { event: 'message.recalled', change, data: recallOf(log, seq, { actorId, timestamp }) }
 }
 
+/** The place of a recalled message and its sender. */
+export function goneAt({ senders, notifications }: ModelLog, seq: number): Json {
+  return { seq, sender_id: senders[seq - 1], is_system: notifications.has(seq) }
+}
+
 export function recallOf(
-  { name, ids, senders }: ModelLog,
+  log: ModelLog,
   seq: number,
   { actorId, timestamp }: { readonly actorId: number; readonly timestamp: number },
 ): Json {
   return {
     actor_id: actorId,
     user_ids: [],
-    conversation: name,
-    msg_id: ids[seq - 1],
-    seq,
-    sender_id: senders[seq - 1],
-    is_system: false,
+    conversation: log.name,
+    msg_id: log.ids[seq - 1],
+    ...goneAt(log, seq),
     timestamp,
   }
 }

@@ -77,13 +77,17 @@ export class ModelServer implements ServerAccess {
 
   addGroup(id: number, userIds: readonly number[], isHistoryVisible: boolean): void {
     const members = new Map(
-      userIds.map((userId) => [userId, { joinedMsgId: 0, muteMode: 0, pushMode: 0, muted: [] }]),
+      userIds.map((userId) => [
+        userId,
+        { joinedMsgId: 0, joinedAt: 0, muteMode: 0, pushMode: 0, muted: [] },
+      ]),
     )
     this.database.groups.set(id, {
       id,
       name: `group ${id}`,
       status: 0,
       version: 1,
+      updatedAt: 1,
       isHistoryVisible,
       members,
     })

@@ -1,8 +1,10 @@
 /** One connection of the model server: its calls, and the events that wait for it. */
 import { closeCodes, type ErrorName, errorCatalogue } from '@hermod/protocol'
 import type { Json } from '@hermod/testkit'
+import { goneAt } from './answers.js'
 import type { Refusal } from './refusal.js'
 import type { ServerAccess, SessionName } from './server-access.js'
+import type { ModelLog } from './state.js'
 import type { ModelEvent } from './writes.js'
 
 /** The side of the network. */
@@ -196,7 +198,11 @@ export class ModelSession implements SessionName {
     if (event.skippedFor?.has(this.userId))
       return { event: 'change.skipped', data: { conversation }, change, ...pos }
     const isGone = this.#isGone(event) && this.#random.chance(0.5)
-    if (isGone) return { event: 'change.skipped', data: { conversation, seq }, change, ...pos }
+    if (isGone) {
+      const log = this.server.database.logs.get(event.lane) as ModelLog
+      const data = { conversation, ...goneAt(log, seq) }
+      return { event: 'change.skipped', data, change, ...pos }
+    }
     return { event: event.event, data: event.dataFor(this.userId), change, ...pos }
   }
 

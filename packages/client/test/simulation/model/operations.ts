@@ -83,19 +83,29 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
       .filter(({ members, status }) => members.has(userId) && status === 0)
       .map(({ id }) => id),
   }),
-  'group.info': (caller, { group_id: id }) => {
-    const { name, status, version } = groupOf(caller, id)
-    return { data: { group_id: id, name, status, version } }
-  },
+  'group.info.batch': ({ server, userId }, { group_list: list }) => ({
+    data: list.flatMap((id: number) => {
+      const found = server.database.groups.get(id)
+      if (!found?.members.has(userId)) return []
+      const { name, status, members, version, updatedAt } = found
+      return { count: members.size, group_id: id, name, status, updated_at: updatedAt, version }
+    }),
+  }),
   'group.member_list': (caller, { group_id: id, cursor }) =>
     pageOf(
-      [...groupOf(caller, id).members.keys()].map((user_id) => ({ user_id })),
+      [...groupOf(caller, id).members.keys()].sort((a, b) => a - b).map((user_id) => ({ user_id })),
       cursor,
     ),
   'group.members.info': (caller, { group_id: id, user_list: list }) => {
     const { members } = groupOf(caller, id)
-    const found = list.filter((userId: number) => members.has(userId))
-    return { data: found.map((user_id: number) => ({ user_id, role: 0 })) }
+    return {
+      data: list.flatMap((user_id: number) => {
+        const member = members.get(user_id)
+        if (!member) return []
+        const { joinedAt: join_time } = member
+        return { display_name: '', expired_time: 0, join_time, user_id, role: 0 }
+      }),
+    }
   },
   'presence.subscribe': (_caller, { user_ids: ids }) => ({
     data: ids.map((id: number) => ({ user_id: id, online: false })),
@@ -105,18 +115,22 @@ export const operations: Readonly<Record<string, Operation | undefined>> = {
 /** Entries of a page, so that lists have several. */
 const pageLength = 2
 
-function pageOf(list: readonly unknown[], cursor = ''): Json {
-  const start = Number(cursor)
-  const end = start + pageLength
-  return {
-    data: list.slice(start, end),
-    version: 1,
-    ...(end < list.length && { cursor: `${end}` }),
-  }
+/** @param list by ID; a page begins after the last ID of the page before */
+function pageOf<T extends number | { readonly user_id: number }>(
+  list: readonly T[],
+  cursor = '',
+): Json {
+  const idOf = (each: T) => (typeof each === 'number' ? each : each.user_id)
+  const rest = list.filter((each) => idOf(each) > Number(cursor))
+  const data = rest.slice(0, pageLength)
+  const last = data.at(-1)
+  const hasMore = last !== undefined && rest.length > pageLength
+  return { data, version: 1, ...(hasMore && { cursor: `${idOf(last)}` }) }
 }
 
 function groupOf({ server, userId }: Caller, id: number): ModelGroup {
   const found = server.database.groups.get(id) ?? refuse('group_not_found')
+  if (found.status === 1) refuse('group_not_found')
   return found.members.has(userId) ? found : refuse('member_required')
 }
 

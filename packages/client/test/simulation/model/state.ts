@@ -48,6 +48,8 @@ export interface ModelLog {
   /** By position, also of recalled messages. */
   readonly ids: number[]
   readonly senders: number[]
+  /** Positions of notifications, also of recalled ones. */
+  readonly notifications: Set<number>
   /** Texts by position, as they were sent. */
   readonly originals: string[]
   /** Transaction IDs by position; 0: none. */
@@ -60,6 +62,7 @@ export interface ModelLog {
 export interface Membership {
   /** Last message before the user joined. */
   readonly joinedMsgId: number
+  readonly joinedAt: number
   muteMode: number
   pushMode: number
   /** Spans of positions that came while `muteMode` was 2: from exclusive, to inclusive. */
@@ -71,6 +74,7 @@ export interface ModelGroup {
   name: string
   status: number
   version: number
+  updatedAt: number
   readonly isHistoryVisible: boolean
   readonly members: Map<number, Membership>
 }
@@ -162,6 +166,7 @@ export function logOf(database: Database, name: LogName): ModelLog {
       messages: [],
       ids: [],
       senders: [],
+      notifications: new Set(),
       originals: [],
       transactions: [],
       keptFrom: 0,

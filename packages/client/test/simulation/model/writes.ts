@@ -136,6 +136,7 @@ export function store(
   log.messages.push(message)
   log.ids.push(message.msg_id)
   log.senders.push(senderId)
+  if (isSystem) log.notifications.add(seq)
   log.originals.push(content)
   log.transactions.push(draft.transactionId ?? 0)
   log.changes.push({ kind: 'stored', seq, actorId: senderId, timestamp: now })
@@ -295,30 +296,40 @@ export function join(database: Database, of: ModelGroup, userId: number): Write 
   const log = logOf(database, group(of.id))
   const seq = log.messages.length
   const joinedMsgId = log.ids.at(-1) ?? 0
-  of.members.set(userId, { joinedMsgId, muteMode: 0, pushMode: 0, muted: [] })
+  const joinedAt = ++database.nextMsgId
+  of.members.set(userId, { joinedMsgId, joinedAt, muteMode: 0, pushMode: 0, muted: [] })
   log.marks.set(userId, { read: seq, seen: seq, delivered: seq, hiddenMsgId: 0 })
   const end = { change: log.changes.length, seq, msg_id: joinedMsgId }
-  return groupWrite(of, 'group.joined', { actorId: userId, userIds: [userId], more: { log: end } })
+  return groupWrite(of, 'group.joined', {
+    actorId: userId,
+    userIds: [userId],
+    more: { log: end, member_count: of.members.size, join_time: joinedAt },
+  })
 }
 
 /** Ends a membership. */
 export function leave(of: ModelGroup, userId: number, actorId: number): Write {
   of.members.delete(userId)
   const event = actorId === userId ? 'group.left' : 'group.kicked'
-  return groupWrite(of, event, { actorId, userIds: [userId] })
+  const more = { member_count: of.members.size }
+  return groupWrite(of, event, { actorId, userIds: [userId], more })
 }
 
 /** Names a group anew. */
 export function rename(of: ModelGroup, actorId: number, name: string): Write {
   of.name = name
-  const more = { property: 'name', value: name }
+  const more = { property: 'name', value: name, updated_at: ++of.updatedAt }
   return groupWrite(of, 'group.info_updated', { actorId, userIds: [], more })
 }
 
 /** Closes a group for ever. */
 export function dissolve(of: ModelGroup, actorId: number): Write {
   of.status = 1
-  return groupWrite(of, 'group.destroyed', { actorId, userIds: [...of.members.keys()] })
+  return groupWrite(of, 'group.destroyed', {
+    actorId,
+    userIds: [...of.members.keys()],
+    more: { updated_at: ++of.updatedAt },
+  })
 }
 
 /** Sets the mute mode of a member. */

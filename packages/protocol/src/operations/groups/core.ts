@@ -86,8 +86,9 @@ export const listGroups = operation({
   methods: post,
   path: '/group/info/batch',
   tag: 'Groups',
-  summary: 'Reads the short form of several groups; unknown ones are left out.',
-  description: 'In the order of the request, each group once; at most 10,000.',
+  summary: 'Reads several groups with their settings.',
+  description:
+    'In the order of the request, each group once; at most 10,000. Unknown groups, and those that the caller may not see, are left out.',
   callers: 'groupMember',
   right: 'info',
   body: { group_list: lookUpList('group IDs') },

@@ -59,34 +59,8 @@ export function groupHandlers({ groups }: { readonly groups: GroupService }): Ha
 }
 
 function toSummary(view: GroupView): GroupSummary {
-  const {
-    apply_approval,
-    avatar,
-    capacity,
-    count,
-    group_id,
-    msg_mute_mode,
-    msg_push_mode,
-    name,
-    owner_id,
-    status,
-    type,
-    version,
-  } = toGroupResource(view)
-  return {
-    apply_approval,
-    avatar,
-    capacity,
-    count,
-    group_id,
-    msg_mute_mode,
-    msg_push_mode,
-    name,
-    owner: owner_id,
-    status,
-    type,
-    version,
-  }
+  const record = toGroupResource(view)
+  return { ...record, owner: record.owner_id }
 }
 
 /** The Group resource as its viewer sees it; push and mute modes are 0 for viewers who are no members. */

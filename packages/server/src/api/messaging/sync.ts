@@ -186,7 +186,11 @@ function toLogChange(conversation: Conversation, change: Change, userId: Int64):
         change: number,
         data: {
           conversation: toEventConversation(conversation),
-          ...(change.seq !== null && { seq: change.seq }),
+          ...(change.recalled && {
+            seq: change.recalled.seq,
+            sender_id: change.recalled.senderId,
+            is_system: change.recalled.isSystem === 1,
+          }),
         },
       }
   }

@@ -11,13 +11,20 @@ function setUp() {
   })
   return {
     ...{ sent, released, timers, crowds },
-    add(kind: CrowdEvent['kind'], group_id: number, user_ids: number[], actor_id = 7) {
-      const payload = { group_id, user_ids, actor_id, version: 3 }
+    add(
+      kind: CrowdEvent['kind'],
+      group_id: number,
+      user_ids: number[],
+      actor_id = 7,
+      more: object = {},
+    ) {
+      const payload = { group_id, user_ids, actor_id, version: 3, ...more }
       crowds.add({ kind, appId: 'shop', payload } as CrowdEvent, () => released.push(kind))
     },
   }
 }
 
+const group = (group_id: number) => ({ group_id, version: 3, since_version: 2 })
 const numbers = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => from + index)
 
@@ -31,15 +38,29 @@ describe('events of a crowd', () => {
     expect([sent, released, timers.length]).toEqual([[], [], 1])
     timers.shift()?.()
     expect(sent.map(({ kind, data }) => [kind, data])).toEqual([
-      ['group.joined', { group_id: 1, user_ids: [11, 12, 13], actor_id: 0, version: 3, count: 3 }],
-      ['group.left', { group_id: 1, user_ids: [11], actor_id: 7, version: 3, count: 1 }],
-      ['group.joined', { group_id: 2, user_ids: [14], actor_id: 7, version: 3, count: 1 }],
+      ['group.joined', { ...group(1), user_ids: [11, 12, 13], actor_id: 0, count: 3 }],
+      ['group.left', { ...group(1), user_ids: [11], actor_id: 7, count: 1 }],
+      ['group.joined', { ...group(2), user_ids: [14], actor_id: 7, count: 1 }],
     ])
     expect(released).toEqual([])
     for (const { ended } of sent) ended()
     expect(released).toHaveLength(4)
     add('group.left', 1, [12])
     expect(timers).toHaveLength(1)
+  })
+
+  it('the events of a second are one step from the version before them, with the newest number of members', () => {
+    const { sent, crowds, add } = setUp()
+    add('group.joined', 1, [11], 7, { version: 5, member_count: 300, join_time: 1 })
+    add('group.left', 1, [12], 7, { version: 6, member_count: 299 })
+    add('group.joined', 1, [13], 7, { version: 7, member_count: 300, join_time: 2 })
+    crowds.flush(1)
+    const step = { since_version: 4, version: 7, member_count: 300 }
+    expect(sent.map(({ data }) => data)).toMatchObject([step, step])
+    expect(sent[0]?.data).not.toHaveProperty('join_time')
+    add('group.joined', 1, [14], 7, { version: 8, member_count: 301, join_time: 3 })
+    crowds.flush(1)
+    expect(sent[2]?.data).toMatchObject({ since_version: 7, version: 8, join_time: 3 })
   })
 
   it('an event of a crowd has a count in place of more than 100 names', () => {

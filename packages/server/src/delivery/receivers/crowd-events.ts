@@ -20,7 +20,10 @@ export interface CollectedCrowd {
 
 interface Collected {
   readonly userIds: Set<Int64>
+  readonly first: CrowdEvent['payload']
   last: CrowdEvent['payload']
+  /** The place of `last` among all events with a number of members; 0: it has none. */
+  number: number
   readonly actorIds: Set<Int64>
   /** End the events that are collected: the watermark may pass them. */
   readonly releases: (() => void)[]
@@ -54,6 +57,7 @@ export function isCrowdEvent(event: GroupEvent, memberCount: number): event is C
 export class CrowdEvents {
   readonly #groups = new Map<Int64, Map<CrowdEvent['kind'], Collected>>()
   #isTimed = false
+  #lastNumber = 0
 
   constructor(private readonly options: CrowdEventsOptions) {}
 
@@ -67,7 +71,9 @@ export class CrowdEvents {
     this.#groups.set(payload.group_id, kinds)
     const collected = kinds.get(kind) ?? {
       userIds: new Set(),
+      first: payload,
       last: payload,
+      number: 0,
       actorIds: new Set(),
       releases: [],
     }
@@ -75,6 +81,7 @@ export class CrowdEvents {
     for (const userId of payload.user_ids) collected.userIds.add(userId)
     collected.actorIds.add(payload.actor_id)
     collected.last = payload
+    if ('member_count' in payload) collected.number = ++this.#lastNumber
     collected.releases.push(release)
     if (this.#isTimed) return
     this.#isTimed = true
@@ -89,9 +96,15 @@ export class CrowdEvents {
     const kinds = this.#groups.get(groupId)
     if (!kinds) return
     this.#groups.delete(groupId)
-    for (const [kind, { userIds, last, actorIds, releases }] of kinds) {
+    // The events of one flush are one step from a version to another, whatever their order was.
+    const all = [...kinds.values()]
+    const since_version = Math.min(...all.map(({ first }) => Number(first.version))) - 1
+    const { last: newest } = all.reduce((a, b) => (b.number > a.number ? b : a))
+    for (const [kind, { userIds, first, last, actorIds, releases }] of kinds) {
       const data = {
-        ...last,
+        ...withoutTime(last, first === last),
+        ...newestNumbers(last, newest),
+        since_version,
         actor_id: actorIds.size === 1 ? last.actor_id : 0,
         user_ids: userIds.size > maxNames ? [] : [...userIds],
         count: userIds.size,
@@ -107,4 +120,19 @@ export class CrowdEvents {
       })
     }
   }
+}
+
+/** The time of a join is left out where it is not that of all. */
+function withoutTime(payload: CrowdEvent['payload'], isOnly: boolean): object {
+  if (isOnly || !('join_time' in payload)) return payload
+  const { join_time: _time, ...others } = payload
+  return others
+}
+
+/** The version and the number of members after the newest event, in the form of another one. */
+function newestNumbers(payload: CrowdEvent['payload'], newest: CrowdEvent['payload']): object {
+  const { version } = newest
+  return 'member_count' in payload && 'member_count' in newest
+    ? { version, member_count: newest.member_count }
+    : { version }
 }

@@ -173,13 +173,11 @@ export class GroupService {
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
     const { access, groups, muteGaps, admissions, events } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
-      await groups.update(tx, group, {
-        status: groupStatus.dissolved,
-        updated_at: nextUpdate(group, now),
-      })
+      const updated_at = nextUpdate(group, now)
+      await groups.update(tx, group, { status: groupStatus.dissolved, updated_at })
       await muteGaps.deleteOfGroup(tx, group)
       await admissions.closeAll(tx, group.appId, [groupId], now)
-      events.append(tx, group, groupEvent(group, 'destroyed', caller.actorId, []))
+      events.append(tx, group, groupEvent(group, 'destroyed', caller.actorId, [], { updated_at }))
     })
   }
 
@@ -217,7 +215,8 @@ export class GroupService {
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })
     // An owner cannot be banned.
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
-    await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
+    const updated_at = nextUpdate(group, now)
+    await groups.update(tx, group, { owner_id: heir.userId, updated_at })
     const bans = countBans([heir.banExpiresAt])
     await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
       bans: -bans,
@@ -227,6 +226,7 @@ export class GroupService {
       group,
       groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId], {
         former_owner_id: group.ownerId,
+        updated_at,
       }),
     )
   }

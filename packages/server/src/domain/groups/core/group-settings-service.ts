@@ -192,9 +192,9 @@ export class GroupSettingsService {
     if (properties[property].of(group) === value) return
     const column = property === 'ban_expire_time' ? 'ban_expires_at' : property
     const stored = typeof value === 'boolean' ? Number(value) : value
-    const changes = { [column]: stored, updated_at: nextUpdate(group, now) }
-    await this.options.groups.update(tx, group, changes)
-    await this.#appendChange(tx, context, [], { property, value })
+    const updated_at = nextUpdate(group, now)
+    await this.options.groups.update(tx, group, { [column]: stored, updated_at })
+    await this.#appendChange(tx, context, [], { property, value, updated_at })
   }
 
   /** The event says whether the value is hidden from ordinary members now (rule F9). */
@@ -202,7 +202,11 @@ export class GroupSettingsService {
     tx: Tx,
     { caller, group }: GroupContext,
     userIds: readonly Int64[],
-    change: { readonly property: keyof typeof groupProperties; readonly value: PropertyValue },
+    change: {
+      readonly property: keyof typeof groupProperties
+      readonly value: PropertyValue
+      readonly updated_at?: number
+    },
   ): Promise<void> {
     const isHidden =
       groupProperties[change.property] === 'hideable' &&

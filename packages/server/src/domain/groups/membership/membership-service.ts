@@ -153,7 +153,13 @@ export class MembershipService {
       }),
     ])
     if (kind !== 'blocked')
-      events.append(tx, group, groupEvent(group, kind, caller.actorId, userIds))
+      events.append(
+        tx,
+        group,
+        groupEvent(group, kind, caller.actorId, userIds, {
+          member_count: group.memberCount - removed.length,
+        }),
+      )
     if (group.type === groupType.chatroom)
       events.append(tx, group, groupEvent(group, 'absence', caller.actorId, userIds))
     if (pinning.length > 0) {
@@ -207,6 +213,8 @@ export class MembershipService {
     events.append(tx, group, {
       ...groupEvent(group, 'joined', caller.actorId, userIds, {
         log: { change, seq, msg_id: lastMessageId },
+        member_count: group.memberCount + userIds.length,
+        ...(bansKept === 0 && { join_time: now }),
       }),
       also,
     })

@@ -5,7 +5,7 @@ import type { Clock } from '../../../lib/clock.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupEvents } from '../core/group-events.js'
-import { type Group, groupEvent } from '../core/group-model.js'
+import { type Group, groupEvent, nextUpdate } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -53,6 +53,7 @@ export class OwnershipTransfer {
         actorId,
         heirId: heirs.get(group.groupId),
         isDissolved: emptied.has(group.groupId),
+        now,
       })
       this.options.events.append(tx, group, ...events)
     }
@@ -66,16 +67,28 @@ function transferEvents(
     actorId,
     heirId,
     isDissolved,
-  }: { user: UserKey; actorId: Int64; heirId: Int64 | undefined; isDissolved: boolean },
+    now,
+  }: {
+    user: UserKey
+    actorId: Int64
+    heirId: Int64 | undefined
+    isDissolved: boolean
+    now: number
+  },
 ): Event[] {
-  const event = (kind: 'left' | 'absence' | 'destroyed', userIds: readonly Int64[]) =>
-    groupEvent(group, kind, actorId, userIds)
+  const updated_at = nextUpdate(group, now)
+  const member_count = group.memberCount - 1
   return [
-    event('left', [userId]),
-    ...(group.type === groupType.chatroom ? [event('absence', [userId])] : []),
+    groupEvent(group, 'left', actorId, [userId], { member_count }),
+    ...(group.type === groupType.chatroom ? [groupEvent(group, 'absence', actorId, [userId])] : []),
     ...(heirId === undefined
       ? []
-      : [groupEvent(group, 'owner_assigned', actorId, [heirId], { former_owner_id: userId })]),
-    ...(isDissolved ? [event('destroyed', [])] : []),
+      : [
+          groupEvent(group, 'owner_assigned', actorId, [heirId], {
+            former_owner_id: userId,
+            updated_at,
+          }),
+        ]),
+    ...(isDissolved ? [groupEvent(group, 'destroyed', actorId, [], { updated_at })] : []),
   ]
 }

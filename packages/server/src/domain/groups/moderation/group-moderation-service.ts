@@ -138,7 +138,10 @@ export class GroupModerationService {
           changes: { ban_expires_at: end },
           lists: ['members', 'bans'],
           event: (bannedIds) =>
-            groupEvent(context.group, 'banned', caller.actorId, bannedIds, { minutes }),
+            groupEvent(context.group, 'banned', caller.actorId, bannedIds, {
+              minutes,
+              expired_time: end,
+            }),
         })
       },
     )
@@ -239,7 +242,9 @@ export class GroupModerationService {
     await blocks.insert(tx, group, userIds, now)
     const also = await admissions.close(tx, group, userIds, now)
     await groups.touch(tx, group, ['blocks'], now, { blocks: userIds.length })
-    events.append(tx, group, { ...groupEvent(group, 'blocked', caller.actorId, userIds), also })
+    const member_count = group.memberCount - removed.length
+    const event = groupEvent(group, 'blocked', caller.actorId, userIds, { member_count })
+    events.append(tx, group, { ...event, also })
   }
 
   /** Checks each user and applies `work` to the members that the caller may act on. */

@@ -12,6 +12,7 @@ import {
   storedColumns,
 } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
+import type { RecalledMessage } from '../model/change-model.js'
 import {
   broadcastUserId,
   type ConversationKey,
@@ -255,11 +256,11 @@ export class HistoryStore {
     }
     this.#recalledAfter = database.preparedPage<
       DirectReader & { afterId: number },
-      Pick<MessagesTable, 'seq'>
+      RecalledMessage
     >((db, param, limit) =>
       db
         .selectFrom('recalled_messages as m')
-        .select('m.seq')
+        .select(['m.seq', 'm.sender_id as senderId', 'm.is_system as isSystem'])
         .where('m.app_id', '=', param('appId'))
         .where('m.low_id', '=', param('lowId'))
         .where('m.high_id', '=', param('highId'))
@@ -334,7 +335,7 @@ export class HistoryStore {
       : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
   }
 
-  /** Lists positions of recalled messages as {@link listAfter} lists messages. */
+  /** Lists recalled messages as {@link listAfter} lists messages. */
   async listRecalledAfter(
     db: Queryable,
     { appId, lowId, highId, userId }: ReadableLog,
@@ -343,12 +344,11 @@ export class HistoryStore {
       hiddenMessageId,
       limit,
     }: { readonly seq: number; readonly hiddenMessageId: number; readonly limit: number },
-  ): Promise<number[]> {
+  ): Promise<RecalledMessage[]> {
     const key = { appId, lowId, highId }
     const place = await this.#placeOf.recalled_messages.first(db, { ...key, seq })
     const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
-    const rows = await this.#recalledAfter.all(db, { ...key, userId, afterId, limit })
-    return rows.map((row) => row.seq)
+    return this.#recalledAfter.all(db, { ...key, userId, afterId, limit })
   }
 
   /** Finds a message with its status for a reader, hidden or not; null when there is none. */

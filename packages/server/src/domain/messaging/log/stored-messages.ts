@@ -5,6 +5,7 @@ import type { LogPattern, MessageEvent, MessageReader } from '../../../outbox/co
 import type { ChangedLog } from '../../../outbox/rows/log-key.js'
 import type { RecordedEdit } from '../../../outbox/rows/recorded-event.js'
 import { storedColumns } from '../conversations/conversation-sql.js'
+import type { RecalledMessage } from '../model/change-model.js'
 import { type Conversation, toEventConversation } from '../model/conversation-model.js'
 import { toEventMessage } from '../model/event-message.js'
 import type { StoredMessage } from '../model/message-model.js'
@@ -21,6 +22,7 @@ interface RangeParams {
 /** Reads the messages that rows of the outbox name, with one range scan for each conversation. */
 export class StoredMessages implements MessageReader {
   readonly #range: Prepared<RangeParams, StoredMessage>
+  readonly #recalled: Prepared<RangeParams, RecalledMessage>
 
   constructor(private readonly database: Database) {
     this.#range = database.prepared((db, param) =>
@@ -33,6 +35,16 @@ export class StoredMessages implements MessageReader {
         .where('m.msg_id', '>=', param('firstId'))
         .where('m.msg_id', '<=', param('lastId'))
         .orderBy('m.msg_id'),
+    )
+    this.#recalled = database.prepared((db, param) =>
+      db
+        .selectFrom('recalled_messages as m')
+        .select(['m.seq', 'm.sender_id as senderId', 'm.is_system as isSystem'])
+        .where('m.app_id', '=', param('appId'))
+        .where('m.low_id', '=', param('lowId'))
+        .where('m.high_id', '=', param('highId'))
+        .where('m.msg_id', '>=', param('firstId'))
+        .where('m.msg_id', '<=', param('lastId')),
     )
   }
 
@@ -55,49 +67,60 @@ export class StoredMessages implements MessageReader {
 
   async read(appId: string, payload: string): Promise<MessageEvent[]> {
     const ranges = decodeRanges(appId, payload)
-    const messages = await this.database.read((db) =>
-      Promise.all(ranges.map((range) => this.#list(db, range.conversation, range))),
+    const events = await this.database.read((db) =>
+      Promise.all(ranges.map((range) => this.#eventsOf(db, range))),
     )
-    return ranges.flatMap((range, index) => eventsOf(range, messages[index] ?? []))
+    return events.flat()
   }
 
   async readEdit({ kind, appId, payload }: RecordedEdit) {
     const { low_id: lowId, high_id: highId, is_group: isGroup } = payload.conversation
     const conversation = { appId, lowId, highId, isGroup }
     const id = Number(payload.msg_id)
-    const [message] = await this.database.read((db) =>
-      this.#list(db, conversation, { firstId: id, lastId: id }),
-    )
+    const range = rangeParams(conversation, { firstId: id, lastId: id })
     const { actor_id, user_ids, seq } = payload
-    if (message) {
-      const edited = { actor_id, user_ids, ...toEventMessage(conversation, message) }
-      return { kind, payload: edited } as const
-    }
-    // Earlier versions recorded no position.
-    return (seq as Int64 | undefined) === undefined ? null : skipped(conversation, seq)
+    return this.database.read(async (db) => {
+      const [message] = await this.#range.all(db, range)
+      if (message) {
+        const edited = { actor_id, user_ids, ...toEventMessage(conversation, message) }
+        return { kind, payload: edited } as const
+      }
+      // Earlier versions recorded no position.
+      if ((seq as Int64 | undefined) === undefined) return null
+      const [recalled] = await this.#recalled.all(db, range)
+      return skipped(conversation, seq, recalled)
+    })
   }
 
-  #list(
-    db: Queryable,
-    { appId, lowId, highId }: Conversation,
-    { firstId, lastId }: Pick<MessageRange, 'firstId' | 'lastId'>,
-  ) {
-    return this.#range.all(db, { appId, lowId, highId, firstId, lastId })
+  async #eventsOf(db: Queryable, range: MessageRange): Promise<MessageEvent[]> {
+    const { conversation, count, firstSeq, firstChange } = range
+    const params = rangeParams(conversation, range)
+    const messages = await this.#range.all(db, params)
+    if (firstSeq === 0) return messages.map((message) => storedEvent(conversation, message))
+    const isWhole = messages.length === count
+    const recalled = mapBySeq(isWhole ? [] : await this.#recalled.all(db, params))
+    const stored = mapBySeq(messages)
+    return Array.from({ length: count }, (_, index) => {
+      const seq = firstSeq + index
+      const change = firstChange + index
+      const message = stored.get(seq)
+      if (message) return { ...storedEvent(conversation, message), change }
+      const { lowId, highId } = conversation
+      const name = `${lowId}.${highId}.${change}`
+      return { ...skipped(conversation, seq, recalled.get(seq)), name, change }
+    })
   }
 }
 
-function eventsOf(range: MessageRange, messages: readonly StoredMessage[]): MessageEvent[] {
-  const { conversation, count, firstSeq, firstChange } = range
-  if (firstSeq === 0) return messages.map((message) => storedEvent(conversation, message))
-  const bySeq = new Map(messages.map((message) => [message.seq, message]))
-  return Array.from({ length: count }, (_, index) => {
-    const seq = firstSeq + index
-    const change = firstChange + index
-    const message = bySeq.get(seq)
-    if (message) return { ...storedEvent(conversation, message), change }
-    const { lowId, highId } = conversation
-    return { ...skipped(conversation, seq), name: `${lowId}.${highId}.${change}`, change }
-  })
+function rangeParams(
+  { appId, lowId, highId }: Conversation,
+  { firstId, lastId }: Pick<MessageRange, 'firstId' | 'lastId'>,
+): RangeParams {
+  return { appId, lowId, highId, firstId, lastId }
+}
+
+function mapBySeq<T extends { readonly seq: number }>(entries: readonly T[]): Map<number, T> {
+  return new Map(entries.map((each) => [each.seq, each]))
 }
 
 function storedEvent(conversation: Conversation, message: StoredMessage) {
@@ -105,10 +128,12 @@ function storedEvent(conversation: Conversation, message: StoredMessage) {
   return { kind: 'message.stored', payload, name: String(message.messageId) } as const
 }
 
-function skipped(conversation: Conversation, seq: Int64) {
+/** @param recalled absent: retention removed the message */
+function skipped(conversation: Conversation, seq: Int64, recalled?: RecalledMessage) {
   const payload: EventPayloads['change.skipped'] = {
     conversation: toEventConversation(conversation),
     seq,
+    ...(recalled && { sender_id: recalled.senderId, is_system: recalled.isSystem === 1 }),
   }
   return { kind: 'change.skipped', payload } as const
 }

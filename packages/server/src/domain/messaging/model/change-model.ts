@@ -4,20 +4,24 @@ import type { HistoryMessage } from './message-model.js'
 /** The kind of an alteration, as in message_changes. */
 export type AlterationKind = (typeof alterationKind)[keyof typeof alterationKind & string]
 
-/** The tombstone of a recalled message. */
-export interface Tombstone {
-  readonly messageId: number
+/** The place and the sender of a recalled message. */
+export interface RecalledMessage {
   readonly seq: number
   readonly senderId: Int64
   /** 0 or 1 */
   readonly isSystem: number
+}
+
+/** The tombstone of a recalled message. */
+export interface Tombstone extends RecalledMessage {
+  readonly messageId: number
   readonly recalledBy: Int64
   readonly recalledAt: number
 }
 
 /**
  * A change of a log. A stored or edited message has its present content. A skipped number belongs to a message that is hidden from the
- * reader or gone, or to an edit that a later change overtook; `seq` is the position of a message that is gone.
+ * reader or gone, or to an edit that a later change overtook; `recalled` is present when the message was recalled.
  */
 export type Change =
   | {
@@ -26,7 +30,7 @@ export type Change =
       readonly message: HistoryMessage
     }
   | { readonly change: number; readonly kind: 'recalled'; readonly tombstone: Tombstone }
-  | { readonly change: number; readonly kind: 'skipped'; readonly seq: number | null }
+  | { readonly change: number; readonly kind: 'skipped'; readonly recalled?: RecalledMessage }
 
 /** The extent of the changes of a conversation, and the part that a reader sees. */
 export interface ChangeState {

@@ -158,24 +158,24 @@ export class ChangeService {
       seqTo === seqFrom ? [] : await this.#listStored(db, log, { ...page, end: state.seq })
     const bySeq = new Map(stored.map((message) => [message.seq, message]))
     const isPartial = [...range(seqFrom + 1, seqTo)].some((each) => !bySeq.has(each))
-    const recalled = new Set(isPartial ? await messageLog.listRecalledAfter(db, log, page) : [])
+    const gone = isPartial ? await messageLog.listRecalledAfter(db, log, page) : []
+    const recalledBySeq = new Map(gone.map((each) => [each.seq, each]))
     let seq = seqFrom
     const changes: (Change | Promise<Change>)[] = []
     for (const change of range(after + 1, next)) {
       const alteration = altered.get(change)
       if (alteration) {
         const isSeen = alteration.isLatest === 1 && alteration.messageId > hiddenMessageId
-        changes.push(
-          isSeen ? this.#alteredBy(db, log, alteration) : { change, kind: 'skipped', seq: null },
-        )
+        changes.push(isSeen ? this.#alteredBy(db, log, alteration) : { change, kind: 'skipped' })
         continue
       }
       seq++
       const message = bySeq.get(seq)
+      const recalled = recalledBySeq.get(seq)
       changes.push(
         message
           ? { change, kind: 'stored', message }
-          : { change, kind: 'skipped', seq: recalled.has(seq) ? seq : null },
+          : { change, kind: 'skipped', ...(recalled && { recalled }) },
       )
     }
     return Promise.all(changes)
@@ -207,7 +207,7 @@ export class ChangeService {
     { change, kind, messageId, tombstone }: Alteration,
   ): Promise<Change> {
     // The message was altered again after the page was read.
-    const skipped = { change, kind: 'skipped', seq: null } as const
+    const skipped = { change, kind: 'skipped' } as const
     if (kind === alterationKind.recalled)
       return tombstone ? { change, kind: 'recalled', tombstone } : skipped
     const message = await this.options.messageLog.find(db, log, messageId)
