@@ -81,6 +81,16 @@ describe('presence', () => {
     expect(bench.take('presence.subscribe').data.user_ids).toEqual([3, 1, 2, 4])
   })
 
+  it('is subscribed again when a user becomes a contact', () => {
+    const bench = Bench.create()
+    bench.open()
+    bench.watch([1, 2])
+    bench.answer(bench.take('presence.subscribe'), [])
+    bench.event('contact.accepted', { actor_id: 1, user_ids: [5] })
+    bench.advance(50)
+    expect(bench.take('presence.subscribe').data.user_ids).toEqual([1, 2])
+  })
+
   it('is subscribed anew when a list changes during the call, at most for 500 users', () => {
     const bench = Bench.create()
     bench.open()

@@ -10,6 +10,9 @@ const collectMs = 50
 /** Time after the end of a session in which its states are shown. */
 const shownMs = 10_000
 
+/** Events that make users contacts. */
+const newContacts = new Set(['contact.added', 'contact.accepted'])
+
 interface OnlineState {
   readonly user_id: number
   readonly online: boolean
@@ -44,12 +47,17 @@ export class Presence implements Part {
     if (command.type !== 'presence') return false
     if (command.userIds.length > 0) this.#lists.set(command.caller, command.userIds)
     else this.#lists.delete(command.caller)
-    this.#context.after('presence', collectMs, () => this.#subscribe())
+    this.#subscribeSoon()
     this.#context.emit({ type: 'result', id, value: null })
     return true
   }
 
   event({ event, data }: EventFrame): void {
+    // The server follows only those who were contacts at the call.
+    if (newContacts.has(event)) {
+      this.#subscribed = new Set()
+      this.#subscribeSoon()
+    }
     if (event !== 'presence') return
     const { users } = data as { readonly users: readonly OnlineState[] }
     const online = new Set(this.#context.live.online)
@@ -62,6 +70,10 @@ export class Presence implements Part {
 
   #union(): ReadonlySet<number> {
     return new Set([...new Set([...this.#lists.values()].flat())].slice(0, maxUsers))
+  }
+
+  #subscribeSoon(): void {
+    this.#context.after('presence', collectMs, () => this.#subscribe())
   }
 
   /** Subscribes when the users differ; their order means nothing to the server. */
