@@ -1,5 +1,4 @@
 import type { CoreContext } from './core-context.js'
-import { kindOf, wireLog } from './log-key.js'
 import { Logs } from './logs/logs.js'
 import { spreadMs } from './outcomes.js'
 import type { Part } from './part.js'
@@ -28,13 +27,11 @@ export function createParts(context: CoreContext): readonly Part[] {
   const logs: Logs = new Logs(context, {
     unsent,
     receipts,
-    headNeeded: (key, wait) => sync.needHead(key, undefined, wait),
-    lastUnknown: (key, wait) => latest.need(key, wait),
+    headNeeded: (key, wait) => sync.headNeeded(key, wait),
+    lastUnknown: (key) => latest.need(key),
   })
-  const spread = (key: LogKey) => {
-    const members = kindOf(key) === 'group' ? things.memberCount(wireLog(key).high_id) : 0
-    return spreadMs(context, members)
-  }
+  const spread = (key: LogKey) =>
+    spreadMs(context, key.startsWith('g') ? things.memberCount(Number(key.slice(1))) : 0)
   const sync: Sync = new Sync(context, logs, { things, spreadMs: spread })
   const history = new History(context, logs, (key, done) => sync.needHead(key, done))
   const latest: Latest = new Latest(context, logs, { history, spreadMs: spread })

@@ -33,12 +33,10 @@ export function coveredFrom(ranges: readonly SeqRange[], before: number): number
 
 /** Takes one position out. */
 export function removePosition(ranges: readonly SeqRange[], seq: number): readonly SeqRange[] {
-  return ranges.flatMap(([from, to]): SeqRange[] => {
-    if (seq < from || seq > to) return [[from, to]]
-    const parts: readonly SeqRange[] = [
-      [from, seq - 1],
-      [seq + 1, to],
-    ]
-    return parts.filter(([first, last]) => first <= last)
-  })
+  return ranges
+    .flatMap(([from, to]): SeqRange[] => [
+      [from, Math.min(to, seq - 1)],
+      [Math.max(from, seq + 1), to],
+    ])
+    .filter(([from, to]) => from <= to)
 }

@@ -58,8 +58,8 @@ export class SyncBench extends CoreBench {
       const logs: Logs = new Logs(context, {
         unsent: { stored: ignore, gone: ignore, hidden: ignore, dropped: ignore },
         receipts: { received: ignore },
-        headNeeded: (key, wait) => sync.needHead(key, undefined, wait),
-        lastUnknown: (key, wait) => latest.need(key, wait),
+        headNeeded: (key, wait) => sync.headNeeded(key, wait),
+        lastUnknown: (key) => latest.need(key),
       })
       const spread = (key: LogKey) => spreadMs(context, key.startsWith('g') ? 5_000 : 0)
       const things = {

@@ -14,7 +14,7 @@ export const maxPauseMs = 30_000
 const maxRepeats = 5
 const tooManyRequests = 42_900
 /** Calls that a refusal of other calls does not hold back. */
-const sends = new Set(['message.send', 'message.recall'])
+const sends = /^message\.(send|recall)$/
 
 /** The core, as Calls sees it. */
 export interface CallsHost {
@@ -81,7 +81,7 @@ export class Calls {
   ): () => void {
     let isCancelled = false
     const call: Call = {
-      isSend: sends.has(op),
+      isSend: sends.test(op),
       members: { op, data, user_id: userId, group_id: groupId },
       done: (outcome) => {
         if (!isCancelled) done(outcome)
@@ -133,9 +133,8 @@ export class Calls {
       if (!call) break
       this.#send(call)
     }
-    const pauses = this.#waiting.map((call) => this.#pauseMs(call)).filter((ms) => ms > 0)
-    if (pauses.length > 0)
-      this.#host.after('calls.pause', Math.min(...pauses), () => this.#sendWaiting())
+    const ms = Math.min(...this.#waiting.map((call) => this.#pauseMs(call)))
+    if (ms > 0 && ms < Infinity) this.#host.after('calls.pause', ms, () => this.#sendWaiting())
   }
 
   #pauseMs({ isSend }: Call): number {

@@ -20,7 +20,7 @@ export interface Fold {
   readonly altered: Map<number, MessageRecord | null>
   /** IDs of messages that were recalled. */
   readonly recalled: number[]
-  /** When the server is asked for what the log needs; `spread`: all members of the group need it at once. */
+  /** When the head is requested that this fold needs; `spread`: all members of the group need it at once. */
   wait: 'none' | 'spread' | 'soon'
   /** The newest own message of a direct conversation that has arrived, notifications left out; 0: none. */
   answeredMsgId: number
@@ -315,9 +315,7 @@ function remove(fold: Fold, seq: number): void {
   fold.altered.set(seq, null)
   fold.messages.set(seq, null)
   set(fold, { ranges: addRange(ranges, seq, seq), seq: Math.max(fold.record.seq, seq) })
-  if (last?.seq !== seq) return
-  fold.record = without(fold.record, 'last')
-  if (fold.wait === 'none') fold.wait = 'spread'
+  if (last?.seq === seq) fold.record = without(fold.record, 'last')
 }
 
 /** Drops messages up to an ID. */

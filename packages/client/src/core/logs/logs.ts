@@ -24,7 +24,7 @@ export interface LogsListeners {
   /** The server must say the numbers of a log. */
   headNeeded(key: LogKey, wait: Fold['wait']): void
   /** The newest visible message of a log is not known. */
-  lastUnknown(key: LogKey, wait: Fold['wait']): void
+  lastUnknown(key: LogKey): void
 }
 
 /** The alterations of messages of one log while something older is read. */
@@ -205,7 +205,7 @@ export class Logs implements Part {
 
   #announce({ key, isHeadNeeded, last }: LogRecord, wait: Fold['wait']): void {
     if (isHeadNeeded) this.#listeners.headNeeded(key, wait)
-    if (last === undefined) this.#listeners.lastUnknown(key, wait)
+    if (last === undefined) this.#listeners.lastUnknown(key)
   }
 
   /** An own message reads the other log of the peer too, up to it. */

@@ -21,7 +21,7 @@ export type LogChange = { readonly change: number } & (
       readonly kind: 'skipped'
       readonly seq?: number
       /** Absent when the message is not known as recalled. */
-      readonly senderId?: number
+      readonly senderId?: number | undefined
       readonly isSystem?: boolean
     }
   /** A kind that this client does not know, or a change without what belongs to it. */
@@ -153,15 +153,8 @@ export function changeOf(
   const members = membersOf(data)
   const seq = countOf(members.seq)
   if (kind === 'skipped') {
-    const senderId = countOf(members.sender_id)
-    const isSystem = members.is_system === true
-    return {
-      change,
-      kind,
-      ...(seq && { seq }),
-      ...(senderId !== undefined && { senderId }),
-      isSystem,
-    }
+    const sender = { senderId: countOf(members.sender_id), isSystem: members.is_system === true }
+    return { change, kind, ...(seq && { seq }), ...sender }
   }
   if (kind === 'recalled') {
     const [msgId, senderId] = [members.msg_id, members.sender_id].map(countOf)

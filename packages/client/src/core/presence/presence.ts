@@ -11,7 +11,7 @@ const collectMs = 50
 const shownMs = 10_000
 
 /** Events that make users contacts. */
-const newContacts = new Set(['contact.added', 'contact.accepted'])
+const newContacts = /^contact\.(added|accepted)$/
 
 interface OnlineState {
   readonly user_id: number
@@ -54,7 +54,7 @@ export class Presence implements Part {
 
   event({ event, data }: EventFrame): void {
     // The server follows only those who were contacts at the call.
-    if (newContacts.has(event)) {
+    if (newContacts.test(event)) {
       this.#subscribed = new Set()
       this.#subscribeSoon()
     }
@@ -81,9 +81,9 @@ export class Presence implements Part {
     const users = this.#union()
     if (!this.#context.isOpen || this.#isCalling || isSameSet(users, this.#subscribed)) return
     this.#isCalling = true
+    this.#subscribed = users
     callUntilAnswered(this.#context, 'presence.subscribe', { user_ids: [...users] }, (answer) => {
       this.#isCalling = false
-      this.#subscribed = users
       const states = (answer?.data ?? []) as OnlineState[]
       this.#show(new Set(states.filter(({ online }) => online).map(({ user_id: id }) => id)))
       this.#subscribe()

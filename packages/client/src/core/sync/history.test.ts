@@ -144,6 +144,7 @@ describe('the newest message', () => {
     const found = head({ change: 20, seq: 20, latest_msg_id: 120 })
     bench.answer(bench.take('message.sync'), page({ list: true, heads: [found] }))
     bench.readStore()
+    bench.advance(100)
     const call = bench.take('message.history')
     expect(call.data).toEqual({ log, before_seq: 21, limit: 10 })
     bench.answer(call, { log, messages: [message(20)], from_seq: 20, before_seq: 21 })

@@ -1,5 +1,5 @@
 import type { CoreContext } from '../core-context.js'
-import { type Fold, set } from '../logs/log-fold.js'
+import { set } from '../logs/log-fold.js'
 import type { Logs, Watch } from '../logs/logs.js'
 import type { Part, PartInput } from '../part.js'
 import { coveredFrom } from '../ranges.js'
@@ -34,8 +34,6 @@ export class Latest implements Part {
   readonly #logs: Logs
   readonly #history: Pick<History, 'read'>
   readonly #spreadMs: (key: LogKey) => number
-  /** Logs of which the server is asked at a random time only. */
-  readonly #spread = new Set<LogKey>()
   readonly #wanted = new Set<LogKey>()
   /** Reads of the server by log, so that a log is given up. */
   readonly #reads = new Map<LogKey, number>()
@@ -52,8 +50,7 @@ export class Latest implements Part {
   }
 
   /** The newest visible message of a log is not known. */
-  need(key: LogKey, wait: Fold['wait'] = 'none'): void {
-    if (wait === 'spread') this.#spread.add(key)
+  need(key: LogKey): void {
     if (this.#active.has(key)) return
     this.#wanted.add(key)
     this.#plan()
@@ -77,7 +74,6 @@ export class Latest implements Part {
     const { key, watch } = lookup
     this.#logs.unwatch(key, watch)
     this.#active.delete(key)
-    const isSpread = this.#spread.delete(key)
     const record = this.#logs.get(key)
     if (record && record.last === undefined) {
       const [newest] = input.messages
@@ -86,8 +82,7 @@ export class Latest implements Part {
       const isNewest = covered <= (newest?.seq ?? 0) + 1
       if (watch.isVoid || watch.altered.size > 0) this.#wanted.add(key)
       else if (isNewest) this.#logs.fold(key, (fold) => set(fold, { last: message ?? null }))
-      else if (isSpread) this.#readServerLater(key)
-      else this.#readServer(key)
+      else this.#readServerLater(key)
     }
     this.#plan()
   }
@@ -117,7 +112,7 @@ export class Latest implements Part {
     }
   }
 
-  /** All members of a group may miss the same message. */
+  /** All members of a group may miss the same message, after a recall. */
   #readServerLater(key: LogKey): void {
     this.#active.add(key)
     this.#context.after(`latest ${key}`, this.#spreadMs(key), () => {

@@ -1,13 +1,13 @@
 import { failureOf } from '../../errors.js'
+import { backOffMs } from '../outcomes.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
-import { foldHead } from '../logs/fold-answers.js'
 import { applyEvent } from '../logs/log-events.js'
+import { foldHead } from '../logs/fold-answers.js'
 import { type Fold, needHead } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
 import { type Head, type SyncPage, syncPageOf } from '../logs/wire.js'
-import { backOffMs } from '../outcomes.js'
 import type { EventFrame, OpenedSession, Part } from '../part.js'
 import type { LogKey, LogRecord } from '../records.js'
 import type { ThingsListener } from '../seams.js'
@@ -23,13 +23,6 @@ interface Request {
   readonly named: ReadonlyMap<LogKey, readonly (() => void)[]>
   readonly window: number
   readonly stamp: number
-}
-
-/** A log whose head is needed. */
-interface WantedHead {
-  readonly callbacks: (() => void)[]
-  /** The time by which it is requested. */
-  readonly at: number
 }
 
 /** Parts that Sync uses. */
@@ -49,7 +42,7 @@ const pages = {
 } as const
 /** Logs whose heads wait. */
 const maxWanted = 10_000
-/** Time to collect logs whose heads are needed soon; it doubles while answers do not help. */
+/** Time to collect logs whose heads are needed; it doubles while answers do not help. */
 const collectMs = 100
 const maxCollectMs = 30_000
 /** Longer texts are no position. */
@@ -75,10 +68,10 @@ export class Sync implements Part {
   #due = 0
   #done = 0
   #request: Request | undefined
-  /** Logs whose heads are needed. */
-  readonly #wanted = new Map<LogKey, WantedHead>()
-  /** The time of the next call for them. */
-  #collectAt = Infinity
+  /** Logs whose heads are needed, with callbacks. */
+  readonly #wanted = new Map<LogKey, (() => void)[]>()
+  /** Logs whose heads are needed after a random time. */
+  readonly #later = new Set<LogKey>()
   /** Answers in a row that failed, or did not help. */
   #failures = 0
   /** The next call begins the list anew. */
@@ -100,20 +93,27 @@ export class Sync implements Part {
     return this.#due !== this.#done
   }
 
-  /**
-   * Requests the head of a log soon, as {@link LogAccess} says.
-   * @param wait absent: soon; `none`: soon, unless it is wanted already
-   */
-  needHead(key: LogKey, done?: () => void, wait: Fold['wait'] = 'soon'): void {
-    const wanted = this.#wanted.get(key)
+  /** Requests the head of a log soon, as {@link LogAccess} says. */
+  needHead(key: LogKey, done?: () => void): void {
+    const callbacks = this.#wanted.get(key) ?? []
     // A flag in the record says the same, and is looked at again.
     if (!done && this.#wanted.size >= maxWanted) return
-    const ms = wait === 'spread' ? this.#spreadMs(key) : this.#collectMs
-    const at = wanted && wait === 'none' ? wanted.at : this.#context.now + ms
-    const callbacks = wanted?.callbacks ?? []
     if (done) callbacks.push(done)
-    this.#wanted.set(key, { callbacks, at: Math.min(at, wanted?.at ?? at) })
-    this.#collect(at)
+    this.#wanted.set(key, callbacks)
+    this.#collect()
+  }
+
+  /** A record says that the head of its log is needed. */
+  headNeeded(key: LogKey, wait: Fold['wait']): void {
+    const isExpected = this.#wanted.has(key) || this.#later.has(key)
+    if (wait === 'soon' || (wait === 'none' && !isExpected)) this.needHead(key)
+    else if (!isExpected) {
+      this.#later.add(key)
+      this.#context.after(`head ${key}`, this.#spreadMs(key), () => {
+        this.#later.delete(key)
+        if (this.#logs.get(key)?.isHeadNeeded) this.needHead(key)
+      })
+    }
   }
 
   settled(key: LogKey): void {
@@ -132,14 +132,14 @@ export class Sync implements Part {
 
   closed(): void {
     this.#gaps.clear()
-    this.#cancelTimer()
+    this.#context.cancel('sync')
     this.#abandon()
   }
 
   reset(): void {
     this.#gaps.clear()
     this.#listed.clear()
-    for (const [key, { callbacks }] of this.#wanted)
+    for (const [key, callbacks] of this.#wanted)
       if (callbacks.length === 0) this.#wanted.delete(key)
   }
 
@@ -196,44 +196,21 @@ export class Sync implements Part {
     return this.isSyncDue || !!this.#request || this.#context.batch.meta.listCursor !== ''
   }
 
-  get #collectMs(): number {
-    return Math.min(collectMs * 2 ** this.#failures, maxCollectMs)
-  }
-
-  /** Calls at a time at the latest, so that several logs share one call. */
-  #collect(at: number): void {
-    if (this.#request || !this.#context.isOpen || at >= this.#collectAt) return
-    this.#runAt(at)
-  }
-
-  /** Calls at a time, and not before. */
-  #runAt(at: number): void {
-    this.#collectAt = at
-    this.#context.after('sync', at - this.#context.now, () => {
-      this.#collectAt = Infinity
-      this.#run()
-    })
-  }
-
-  #cancelTimer(): void {
-    this.#collectAt = Infinity
-    this.#context.cancel('sync')
+  /** Calls soon, so that several logs share one call. */
+  #collect(): void {
+    if (this.#request || !this.#context.isOpen) return
+    const ms = Math.min(collectMs * 2 ** this.#failures, maxCollectMs)
+    this.#context.after('sync', ms, () => this.#run())
   }
 
   #run(): void {
-    const { batch, isOpen, now } = this.#context
+    const { batch, isOpen } = this.#context
     if (this.#request || !isOpen) return
     const { pos, listCursor } = batch.meta
     const isRest = !this.isSyncDue && listCursor !== ''
-    const wanted = [...this.#wanted].filter(([key]) => !this.#gaps.has(key))
-    // Heads that are not due yet share a call, and cause none.
-    const nextAt = wanted.reduce((first, [, { at }]) => Math.min(first, at), Infinity)
-    if (!this.isSyncDue && !isRest && nextAt > now) {
-      if (nextAt < Infinity) this.#collect(nextAt)
-      return
-    }
-    const names = wanted.map(([key]) => key).slice(0, maxNamed)
-    this.#cancelTimer()
+    const names = [...this.#wanted.keys()].filter((key) => !this.#gaps.has(key)).slice(0, maxNamed)
+    if (!this.isSyncDue && !isRest && names.length === 0) return
+    this.#context.cancel('sync')
     const isList = pos === '' || this.#isListDue
     const page = isRest ? pages.rest : isList ? pages.first : pages.delta
     const request: Request = {
@@ -241,7 +218,7 @@ export class Sync implements Part {
       isRest,
       pos,
       cursor: isRest ? listCursor : '',
-      named: new Map(names.map((key) => [key, this.#wanted.get(key)?.callbacks ?? []])),
+      named: new Map(names.map((key) => [key, this.#wanted.get(key) ?? []])),
       window: page.window,
       stamp: this.#logs.stamp(),
     }
@@ -287,11 +264,7 @@ export class Sync implements Part {
     this.#take(page, request)
     if (isStuck(page, request)) this.#retry()
     else if (this.isSyncDue || this.#context.batch.meta.listCursor !== '') this.#run()
-    else this.#collectRest()
-  }
-
-  #collectRest(): void {
-    for (const { at } of this.#wanted.values()) this.#collect(Math.max(at, this.#context.now))
+    else if (this.#wanted.size > 0) this.#collect()
   }
 
   #take(page: SyncPage, request: Request): void {
@@ -303,7 +276,7 @@ export class Sync implements Part {
       isHelped ||= isTaken && request.named.has(head.key)
       if (isTaken) {
         for (const done of take(open, head.key)) done()
-        const { callbacks = [] } = this.#wanted.get(head.key) ?? {}
+        const callbacks = this.#wanted.get(head.key) ?? []
         // An event since the call says that it is not enough. The flag is stored with the position.
         if (callbacks.length > 0) this.#logs.fold(head.key, needHead)
         else if (this.#logs.get(head.key)?.isHeadNeeded !== true) this.#wanted.delete(head.key)
@@ -315,7 +288,8 @@ export class Sync implements Part {
       for (const done of take(open, key)) done()
     }
     // What the answer did not settle is asked for again.
-    this.#wantAgain(open)
+    for (const [key, callbacks] of open)
+      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
     for (const { kind, ref } of page.user) this.#things.changed(kind, ref)
     if (page.pos !== undefined) batch.setMeta({ pos: page.pos })
     if (page.isList) this.#takeListEnd(page, request)
@@ -387,23 +361,15 @@ export class Sync implements Part {
 
   #retry(afterMs = 0): void {
     const ms = Math.max(afterMs, backOffMs(this.#context, this.#failures++))
-    this.#runAt(this.#context.now + ms)
+    this.#context.after('sync', ms, () => this.#run())
   }
 
   /** Logs that the call has named are needed still. */
   #abandon(): void {
     const named = this.#request?.named ?? []
     this.#request = undefined
-    this.#wantAgain(named)
-  }
-
-  #wantAgain(named: Iterable<readonly [LogKey, readonly (() => void)[]]>): void {
-    const at = this.#context.now + this.#collectMs
-    for (const [key, callbacks] of named) {
-      const since = this.#wanted.get(key)
-      const all = [...callbacks, ...(since?.callbacks ?? [])]
-      this.#wanted.set(key, { callbacks: all, at: Math.min(at, since?.at ?? at) })
-    }
+    for (const [key, callbacks] of named)
+      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
   }
 }
 

@@ -1,4 +1,5 @@
 /** The things that events and user changes make stale. */
+import { idsOf } from '../logs/wire.js'
 import type { EventFrame } from '../part.js'
 
 /** Keys by number of the enumeration userChangeKind. */
@@ -23,6 +24,7 @@ interface EventMembers {
   readonly actor_id: number
   readonly user_ids: readonly number[]
   readonly group_id: number
+  readonly former_owner_id?: number
 }
 
 /** Events that mean the same as a user change: by the beginning of the name, the kind of change. */
@@ -52,22 +54,11 @@ export function keysOfEvent({ event, data }: EventFrame, me: number): readonly s
     : keys
 }
 
-/** Events that give a user a role, or take it: other names and requests are visible then. */
-const roleEvents = /^group\.(admin_granted|admin_revoked|owner_assigned)$/
-/** Events that make a user a member, or end that. */
-const membershipEvents = /^group\.(created|joined|left|kicked|blocked|presence|absence)$/
-
 /** Returns the keys that an event for all members makes stale, because it concerns the own user. */
-export function keysOfOwnChange({ event, data }: EventFrame, me: number): readonly string[] {
-  const {
-    user_ids: userIds,
-    group_id: group,
-    former_owner_id: former,
-  } = Object(data) as {
-    readonly [member: string]: unknown
-  }
-  const isNamed = former === me || (Array.isArray(userIds) && userIds.includes(me))
-  if (!isNamed) return []
-  if (membershipEvents.test(event)) return keysOfEvent({ event, data }, me)
-  return roleEvents.test(event) ? [`members.${group}`, `joinRequests.${group}`] : []
+export function keysOfOwnChange(frame: EventFrame, me: number): readonly string[] {
+  const { user_ids: userIds, group_id: group, former_owner_id: former } = frame.data as EventMembers
+  if (former !== me && !idsOf(userIds).includes(me)) return []
+  if (/joined|left|kicked|blocked|ence$/.test(frame.event)) return keysOfEvent(frame, me)
+  // Another role sees other names and requests.
+  return /admin_|owner_/.test(frame.event) ? [`members.${group}`, `joinRequests.${group}`] : []
 }

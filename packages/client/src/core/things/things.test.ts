@@ -224,6 +224,7 @@ describe('a group of 5,000 members', () => {
     expect(bench.calls).toEqual([])
     bench.advance(3_000)
     expect(bench.calls.map(({ op }) => op).sort()).toEqual([
+      'group.application_list',
       'group.info.batch',
       'group.member_list',
     ])
@@ -237,18 +238,6 @@ describe('a group of 5,000 members', () => {
     bench.want([])
     bench.advance(60_000)
     expect(bench.calls).toEqual([])
-  })
-
-  it('has events that come during a read, and only those that the answer has not', () => {
-    const bench = shown()
-    bench.event('group.info_updated', { ...groupEvent(rename), version: 6 })
-    bench.advance(6_000)
-    const call = bench.take('group.info.batch')
-    bench.event('group.info_updated', { ...groupEvent(rename), value: 'Six', version: 6 })
-    bench.event('group.info_updated', { ...groupEvent(rename), value: 'Seven', version: 7 })
-    bench.answer(call, [{ group_id: 7, name: 'Six', count: 5_000, version: 6 }])
-    expect(bench.value('group.7')).toMatchObject({ name: 'Seven', version: 7 })
-    expect(bench.isStale('group.7')).toBe(false)
   })
 
   it('takes joins of a second as one step, and reads members whose time of joining is not known', () => {

@@ -1,7 +1,7 @@
 import { failureOf } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Answer, Command, Failure } from '../inputs.js'
-import { countOf, idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
+import { idsOf, listOf, membersOf } from '../logs/wire.js'
 import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
 import type { ThingRecord } from '../records.js'
@@ -16,8 +16,6 @@ const maxBatch = 500
 /** Pages of one list. */
 const maxPages = 200
 const maxWanted = 20_000
-/** Events of a group that wait for a read of it. */
-const maxWaiting = 100
 /** Keys that are wanted within this time share a call. */
 const collectMs = 10
 /** Events within this time cause one read. */
@@ -36,26 +34,20 @@ interface ThingRead {
   pages: number
 }
 
-/** The state of a thing that is being read. */
-interface Reading {
-  /** True: it has turned stale since. */
-  isStale: boolean
-  /** Events of a group that are applied to what is read. */
-  readonly frames: EventFrame[]
-}
-
 /**
  * Things of the user that are read by an operation, kept, and read again when they are stale and
  * wanted. A change that comes during a read makes the thing stale again. Events of groups are
- * applied; a group is read again when one is missing.
+ * applied; a group is read again when one is missing, or comes during a read.
  */
 export class Things implements Part, ThingsListener {
   readonly #context: CoreContext
   readonly #records = new Map<string, ThingRecord>()
   readonly #wanted = new Map<string, ReadonlySet<string>>()
-  /** Keys to read, with the earliest time for it. */
-  readonly #queue = new Map<string, number>()
-  readonly #reading = new Map<string, Reading>()
+  readonly #queue = new Set<string>()
+  /** Stale keys that are read after a random time. */
+  readonly #later = new Set<string>()
+  /** Keys that are being read; true: stale again. */
+  readonly #reading = new Map<string, boolean>()
   /** Keys of reads that failed for good; another change or session tries again. */
   readonly #failed = new Set<string>()
   /** Users that were read since the start; changes of strangers and their names send no event. */
@@ -80,8 +72,9 @@ export class Things implements Part, ThingsListener {
 
   reset(): void {
     this.#records.clear()
+    this.#later.clear()
     this.#freshUsers.clear()
-    for (const reading of this.#reading.values()) reading.isStale = true
+    for (const key of this.#reading.keys()) this.#reading.set(key, true)
     for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
   }
 
@@ -104,17 +97,17 @@ export class Things implements Part, ThingsListener {
 
   event(frame: EventFrame): void {
     const { me } = this.#context
-    const { group_id: groupId } = Object(frame.data) as { readonly group_id?: unknown }
-    if (!isShared(frame) || typeof groupId !== 'number') {
+    const { group_id: groupId } = membersOf(frame.data)
+    if (!isShared(frame)) {
       for (const key of keysOfEvent(frame, me)) this.#stale(key)
       return
     }
     const own = keysOfOwnChange(frame, me)
     for (const key of own) this.#stale(key)
-    for (const key of [`members.${groupId}`, `group.${groupId}`])
+    // The version of the group moves last: the others are compared with it.
+    const keys = [`joinRequests.${groupId}`, `members.${groupId}`, `group.${groupId}`]
+    for (const key of frame.event === 'group.destroyed' ? ['groups', ...keys] : keys)
       if (!own.includes(key)) this.#take(key, frame)
-    this.#takeRequests(groupId, frame)
-    if (frame.event === 'group.destroyed') this.#takeEnd(groupId)
   }
 
   changed(kind: number, ref: number): void {
@@ -127,84 +120,73 @@ export class Things implements Part, ThingsListener {
 
   groupVersion(groupId: number, version: number): void {
     // The members may be older than the answer about the group.
-    this.#stale(`members.${groupId}`, this.#spreadMs(groupId))
+    this.#stale(`members.${groupId}`, groupId)
     const { version: read = -1 } = this.#group(groupId)
-    if (version > read) this.#stale(`group.${groupId}`, this.#spreadMs(groupId))
+    if (version > read) this.#stale(`group.${groupId}`, groupId)
   }
 
   memberCount(groupId: number): number {
     const members = this.#records.get(`members.${groupId}`)?.value
-    return countOf(this.#group(groupId).count) ?? listOf(members).length
+    return this.#group(groupId).count ?? listOf(members).length
   }
 
-  #group(groupId: number): { readonly version?: number; readonly count?: unknown } {
+  #group(groupId: number): { readonly version: number; readonly count?: number } {
     return Object(this.#records.get(`group.${groupId}`)?.value)
   }
 
-  #spreadMs(groupId: number): number {
-    return spreadMs(this.#context, this.memberCount(groupId))
-  }
-
-  /** Applies an event of a group to the group or its members; during a read it waits for the end. */
+  /** Applies an event of a group to a thing of the group. */
   #take(key: string, frame: EventFrame): void {
-    const reading = this.#reading.get(key)
-    if (reading) {
-      if (reading.frames.length < maxWaiting) reading.frames.push(frame)
-      else reading.isStale = true
-      return
-    }
+    if (this.#reading.has(key)) this.#reading.set(key, true)
     const record = this.#records.get(key)
     if (!record || record.isStale) return
-    const { ref: groupId, name } = parseKey(key) as { readonly ref: number; readonly name: string }
-    // A group is compared before its members are changed, and takes the version after them.
-    const step = stepOf(Object(this.#records.get(`group.${groupId}`)?.value), frame)
-    const value = step === 'gap' ? undefined : this.#after(name, record.value, frame, step)
-    if (value === undefined) this.#stale(key, this.#spreadMs(groupId))
+    const groupId = membersOf(frame.data).group_id as number
+    const step = stepOf(this.#group(groupId), frame)
+    const value = step === 'gap' ? undefined : this.#after(record, frame, step)
+    if (value === undefined) this.#stale(key, groupId)
     else if (value !== record.value) this.#put({ ...record, value })
   }
 
-  #after(name: string, value: unknown, frame: EventFrame, step: 'known' | 'next'): unknown {
-    if (name === 'members')
-      return Array.isArray(value) ? membersAfter(value, frame, this.#context.me) : undefined
-    return step === 'known' ? value : groupAfter(Object(value), frame)
+  /** @returns the value after an event; undefined: it has to be read */
+  #after({ key, value }: ThingRecord, frame: EventFrame, step: 'known' | 'next'): unknown {
+    if (key.startsWith('group.')) return step === 'known' ? value : groupAfter(Object(value), frame)
+    const list = listOf(value)
+    if (key.startsWith('members.'))
+      return membersAfter(list.map(membersOf), frame, this.#context.me)
+    const { group_id: groupId, user_ids: userIds } = membersOf(frame.data)
+    if (key === 'groups') return list.filter((id) => id !== groupId)
+    // Requests of users who are members now, or were removed, are answered.
+    const named = idsOf(userIds)
+    const isAnswered = list.some((each) => named.includes(membersOf(each).applicant_id as number))
+    return isAnswered ? undefined : value
   }
 
-  /** Requests of users who are members now, or were removed, are answered. */
-  #takeRequests(groupId: number, { event, data }: EventFrame): void {
-    const key = `joinRequests.${groupId}`
-    const userIds = idsOf(membersOf(data).user_ids)
-    const value = this.#records.get(key)?.value
-    const isNamed = ({ applicant_id: id }: Members) => userIds.includes(Number(id))
-    const isChanged = event === 'group.destroyed' || listOf(value).map(membersOf).some(isNamed)
-    if (isChanged || this.#reading.has(key)) this.#stale(key, this.#spreadMs(groupId))
-  }
-
-  #takeEnd(groupId: number): void {
-    const record = this.#records.get('groups')
-    if (this.#reading.has('groups') || !Array.isArray(record?.value)) this.#stale('groups')
-    else this.#put({ ...record, value: record.value.filter((id) => id !== groupId) })
-  }
-
-  #stale(key: string, waitMs = rereadMs): void {
+  /** @param groupId a group whose members all have the same reason; absent: read soon */
+  #stale(key: string, groupId?: number): void {
     this.#failed.delete(key)
-    const reading = this.#reading.get(key)
-    if (reading) reading.isStale = true
+    if (this.#reading.has(key)) this.#reading.set(key, true)
     const record = this.#records.get(key)
     if (record && !record.isStale) this.#put({ ...record, isStale: true })
-    this.#offer(key, record ? waitMs : collectMs)
+    if (groupId === undefined || !record) this.#later.delete(key)
+    // The first reason counts: each event after a missing one finds the same gap.
+    else if (!this.#later.has(key)) {
+      this.#later.add(key)
+      const waitMs = spreadMs(this.#context, this.memberCount(groupId))
+      this.#context.after(`stale ${key}`, waitMs, () => {
+        this.#later.delete(key)
+        this.#offer(key)
+      })
+    }
+    this.#offer(key)
   }
 
   /** Queues a thing that is wanted and not known. */
-  #offer(key: string, waitMs?: number): void {
+  #offer(key: string): void {
     const record = this.#records.get(key)
     const isKnown = record && !record.isStale && !this.#isOldUser(key)
-    if (isKnown || this.#failed.has(key) || this.#reading.has(key) || !this.#isWanted(key)) return
-    const ms = waitMs ?? (record ? rereadMs : collectMs)
-    const queuedFor = this.#queue.get(key) ?? Infinity
-    // A queued key keeps its time: each event after a missing one finds the same gap.
-    if (queuedFor === Infinity || waitMs === rereadMs)
-      this.#queue.set(key, Math.min(this.#context.now + ms, queuedFor))
-    if (this.#context.isOpen && this.#failures === 0) this.#readSoon(ms)
+    const isBusy = this.#failed.has(key) || this.#reading.has(key) || this.#later.has(key)
+    if (isKnown || isBusy || !this.#isWanted(key)) return
+    this.#queue.add(key)
+    if (this.#context.isOpen && this.#failures === 0) this.#readSoon(record ? rereadMs : collectMs)
   }
 
   #isOldUser(key: string): boolean {
@@ -226,35 +208,27 @@ export class Things implements Part, ThingsListener {
     })
   }
 
-  /** Reads what is due; the timer waits for the rest. */
   #readNext(): void {
-    let nextAt = Infinity
-    for (const [key, readAt] of this.#queue) {
+    for (const key of this.#queue) {
       if (!this.#context.isOpen || this.#reads >= maxReads) return
-      if (readAt > this.#context.now) nextAt = Math.min(nextAt, readAt)
-      else this.#read(key)
+      this.#queue.delete(key)
+      const parsed = parseKey(key)
+      if (!parsed || !this.#isWanted(key)) continue
+      const { name, kind, ref } = parsed
+      const refs = [ref]
+      if (kind.batch)
+        for (const other of this.#queue) {
+          if (refs.length >= maxBatch) break
+          const each = parseKey(other)
+          if (each?.name !== name) continue
+          this.#queue.delete(other)
+          if (this.#isWanted(other)) refs.push(each.ref)
+        }
+      const keys = kind.batch ? refs.map((each) => `${name}.${each}`) : [key]
+      for (const each of keys) this.#reading.set(each, false)
+      this.#reads++
+      this.#page({ kind, keys, refs, entries: [], pages: 0 }, '')
     }
-    if (nextAt < Infinity) this.#readSoon(nextAt - this.#context.now)
-  }
-
-  #read(key: string): void {
-    this.#queue.delete(key)
-    const parsed = parseKey(key)
-    if (!parsed || !this.#isWanted(key)) return
-    const { name, kind, ref } = parsed
-    const refs = [ref]
-    if (kind.batch)
-      for (const [other, readAt] of this.#queue) {
-        if (refs.length >= maxBatch) break
-        const each = parseKey(other)
-        if (each?.name !== name || readAt > this.#context.now) continue
-        this.#queue.delete(other)
-        if (this.#isWanted(other)) refs.push(each.ref)
-      }
-    const keys = kind.batch ? refs.map((each) => `${name}.${each}`) : [key]
-    for (const each of keys) this.#reading.set(each, { isStale: false, frames: [] })
-    this.#reads++
-    this.#page({ kind, keys, refs, entries: [], pages: 0 }, '')
   }
 
   #page(read: ThingRead, cursor: string): void {
@@ -299,7 +273,7 @@ export class Things implements Part, ThingsListener {
     // A refusal is an answer too: it ends the back-off.
     this.#failures = isTried ? this.#failures + 1 : 0
     for (const [index, key] of keys.entries()) {
-      const { isStale = false, frames = [] } = this.#reading.get(key) ?? {}
+      const isStale = this.#reading.get(key) === true
       this.#reading.delete(key)
       if (!failure || (!isTried && isEmpty(failure))) {
         const list = byRef ? byRef.get(refs[index]) : kind.empty === null ? entries[0] : entries
@@ -310,7 +284,6 @@ export class Things implements Part, ThingsListener {
         // What says the same stays the same object, so that views do not change.
         if (record?.value !== value || record?.isStale !== isStale)
           this.#put({ key, value, isStale })
-        for (const frame of frames) this.#take(key, frame)
       } else if (!isTried) this.#failed.add(key)
       this.#offer(key)
     }
