@@ -272,3 +272,18 @@ function unmarked(value: unknown, numberOf: (marked: string) => unknown): unknow
     members.map(([name, member]) => [nameOf(name), unmarked(member, numberOf)]),
   )
 }
+
+const firstPrintable = 0x20
+/** Control characters with an escape of two characters: \\b, \\t, \\n, \\f and \\r. */
+const shortEscapes: ReadonlySet<number> = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d])
+
+/** Returns the bytes of a text as JSON in UTF-8. It counts, and writes nothing. */
+export function jsonBytes(text: string): number {
+  let bytes = Buffer.byteLength(text) + 2
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === quote || code === backslash) bytes++
+    else if (code < firstPrintable) bytes += shortEscapes.has(code) ? 1 : 5
+  }
+  return bytes
+}

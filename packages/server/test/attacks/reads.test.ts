@@ -2,8 +2,17 @@
 import { anyBackend, GatewayClient, type Session } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { sessionsOf } from '../support/attack.js'
-import { sendText } from '../support/messaging/messaging.js'
+import {
+  attackMs,
+  behindProxy,
+  flood,
+  fromAttacker,
+  Honest,
+  sessionsOf,
+  startAttacked,
+} from '../support/attack.js'
+import { aGroup } from '../support/groups/groups.js'
+import { sendText, textTo } from '../support/messaging/messaging.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 /** A user pays 11 tokens to have these groups read, and has 45. */
@@ -11,6 +20,10 @@ const groups = 5_000
 const limited = { HERMOD_RATE_LIMIT: 'on', HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '45' }
 const affordable = 5
 const calls = 12
+/** Logs with 1.5 MB of messages each, of which a page holds none or 4 messages. */
+const logsPerPage = 8
+/** The server takes 170 MiB, and 480 MiB when it reads what does not fit. */
+const maxPeakMiB = 320
 
 /** Makes the users members of groups that nothing is sent to. */
 async function joinGroups({ server, sql }: WatchedServer, users: readonly Session[]) {
@@ -50,3 +63,31 @@ for (const backend of anyBackend())
       expect((await bob.api.call('GET', '/user/profile')).code).toBe(answerCode.too_many_requests)
     })
   })
+
+it('large pages of 12 users: messages that do not fit take no memory', async () => {
+  await using server = await startAttacked({ env: behindProxy })
+  const honest = await Honest.on(server)
+  const users = await sessionsOf(server, 12)
+  const [owner, ...members] = users as [Session, ...Session[]]
+  const admin = server.api.admin({ userId: owner.id })
+  const have: object[] = []
+  for (let number = 0; number < logsPerPage; number++) {
+    const group = await aGroup(owner, { members })
+    const body = { ...textTo([group], 'x'.repeat(60_000)), type: 2 }
+    for (let message = 0; message < 25; message++)
+      await admin.succeed('POST', '/message/send', { body })
+    have.push({ log: { low_id: group, high_id: group, is_group: true }, change: 0 })
+  }
+  const read = (line: number) =>
+    (users[line % users.length] as Session).api.call('POST', '/message/sync', {
+      body: { after: '', limit: 1, have },
+      ...fromAttacker,
+    })
+  const figures = await honest.beside('pages of 256 KiB', async () => {
+    const codes = await flood({ ms: attackMs, lines: 48 }, read)
+    expect(codes.get(answerCode.ok)).toBeGreaterThan(users.length)
+  })
+  // So many calls at once delay the honest ones in this process, so only memory is compared.
+  expect(figures.failures).toEqual([])
+  expect(figures.peakMiB).toBeLessThan(maxPeakMiB)
+})

@@ -69,7 +69,7 @@ for (const backend of anyBackend()) {
         `update outbox_heads set position = position + ${count} where app_id = 'test'`,
       )
       await server.sql.run(
-        `update conversations set seq = 2 where app_id = 'test' and high_id = ${user} and low_id <= ${count}`,
+        `update conversations set seq = 2, last_msg_id = (${conversations} + low_id) * 4096 where app_id = 'test' and high_id = ${user} and low_id <= ${count}`,
       )
     }
 

@@ -24,6 +24,7 @@ import {
 import type { HistoryMessage } from '../../domain/messaging/model/message-model.js'
 import type { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import type { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
+import { maxSyncBytes } from '../../domain/messaging/reading/page-reads.js'
 import { lastChange, logKind } from '../../domain/messaging/sync/head-model.js'
 import type { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
 import type {
@@ -36,8 +37,6 @@ import { chargeRowsTo } from '../../pipeline/call-cost.js'
 
 const defaultLimit = 100
 const defaultWindow = 20
-/** Bytes of a page of changes or messages. */
-const maxPageBytes = 262_144
 
 export function syncHandlers({
   changes,
@@ -67,7 +66,7 @@ export function syncHandlers({
       const page = await changes.changesAfter(principal, conversation, {
         after: Number(after),
         limit,
-        maxBytes: maxPageBytes,
+        maxBytes: maxSyncBytes,
       })
       const answer: ChangePage = {
         log: toEventConversation(conversation),
@@ -84,7 +83,7 @@ export function syncHandlers({
     handle(readLogHistory, async (params, { principal }) => {
       const { log, before_seq: before = 0, limit = defaultLimit } = params
       const conversation = conversationOf(principal.appId, log)
-      const bounds = { beforeSeq: Number(before), limit, maxBytes: maxPageBytes }
+      const bounds = { beforeSeq: Number(before), limit, maxBytes: maxSyncBytes }
       const page = await logHistory.messagesBefore(principal, conversation, bounds)
       const answer: LogPage = {
         log: toEventConversation(conversation),

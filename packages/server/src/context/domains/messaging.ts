@@ -14,6 +14,7 @@ import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import { HistoryService } from '../../domain/messaging/reading/history-service.js'
 import { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
+import { PageReads } from '../../domain/messaging/reading/page-reads.js'
 import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
@@ -157,11 +158,13 @@ export function createMessaging(
     clock,
   })
   const sweeper = new TransactionSweeper({ database, store: transactions, clock })
+  const pages = new PageReads()
   const changes = new ChangeService({
     database,
     store: stores.changes,
     messageLog: stores.history,
     finder,
+    pages,
   })
   const services: MessagingServices = {
     acknowledgements,
@@ -195,12 +198,19 @@ export function createMessaging(
       store: stores.conversationLists,
       broadcastSenders,
     }),
-    history: new HistoryService({ database, finder, messageLog: stores.history, positions }),
+    history: new HistoryService({
+      database,
+      finder,
+      messageLog: stores.history,
+      positions,
+      pages,
+    }),
     logHistory: new LogHistoryService({
       database,
       store: stores.changes,
       messageLog: stores.history,
       finder,
+      pages,
     }),
     positions,
     messageOperations,
@@ -232,7 +242,7 @@ export function createMessaging(
       store: stores.sync,
       rights,
       heads: stores.heads,
-      contents: new HeadContents({ database, changes, messageLog: stores.history }),
+      contents: new HeadContents({ database, changes, messageLog: stores.history, pages }),
       walk: new SyncWalk({
         database,
         store: stores.outbox,

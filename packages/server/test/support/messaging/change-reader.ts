@@ -17,6 +17,7 @@ import {
   type ChangePage,
   ChangeService,
 } from '../../../dist/domain/messaging/reading/change-service.js'
+import { PageReads } from '../../../dist/domain/messaging/reading/page-reads.js'
 import type { DeliveredEvent } from '../../../dist/outbox/consumer.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
 import { eventsOfRow } from '../../../dist/outbox/rows/row-events.js'
@@ -68,6 +69,7 @@ export class ChangeReader implements AsyncDisposable {
     })
     this.#finder = finder
     this.#changes = new ChangeService({
+      pages: new PageReads(),
       database,
       store: new ChangeStore(database),
       messageLog,

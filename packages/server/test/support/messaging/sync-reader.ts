@@ -14,6 +14,7 @@ import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../../dist/domain/messaging/log/history-store.js'
 import { StoredMessages } from '../../../dist/domain/messaging/log/stored-messages.js'
 import { ChangeService } from '../../../dist/domain/messaging/reading/change-service.js'
+import { PageReads } from '../../../dist/domain/messaging/reading/page-reads.js'
 import { HeadContents } from '../../../dist/domain/messaging/sync/head-content.js'
 import { HeadStore } from '../../../dist/domain/messaging/sync/head-store.js'
 import {
@@ -46,6 +47,7 @@ export class SyncReader implements AsyncDisposable {
     const messageLog = new HistoryStore(database)
     const outbox = new OutboxStore(database)
     const changes = new ChangeService({
+      pages: new PageReads(),
       database,
       store: new ChangeStore(database),
       messageLog,
@@ -58,7 +60,7 @@ export class SyncReader implements AsyncDisposable {
       store: new SyncStore(database),
       rights: new ReadRights(new MemberStore(database, caches.members)),
       heads: new HeadStore(database),
-      contents: new HeadContents({ database, changes, messageLog }),
+      contents: new HeadContents({ database, changes, messageLog, pages: new PageReads() }),
       walk: new SyncWalk({
         database,
         store: outbox,

@@ -68,9 +68,22 @@ export const peerColumn = (name: ReceiptPosition): RawBuilder<number> => {
   return sql<number>`case when c.high_id = p.user_id then ${column('first')} else ${column('second')} end`
 }
 
+/** The bytes of the texts of a message; the texts themselves are not read. @param table the alias of the row */
+export const textBytesOf = (table: string) => {
+  const [content, attachment, config, ext] = ['content', 'attachment', 'config', 'ext'].map(
+    (column) => sql.ref(`${table}.${column}`),
+  )
+  return sql<number>`octet_length(${content}) + octet_length(${attachment}) + octet_length(${config}) + octet_length(${ext})`
+}
+
 /** The newest message that the log of `c` holds, null when it is empty. The log is read only when the last message was recalled. */
 export const latestMessageId = sql<number>`case when c.removed_seq = c.seq then null when c.last_recalled_seq < c.seq then c.last_msg_id
   else (select max(m.msg_id) from messages m where ${ofConversation('m')}) end`
+
+/** The bytes of the newest message that the log of `c` ever held; null when it is gone. */
+export const latestBytes = sql<
+  number | null
+>`(select ${textBytesOf('m')} from messages m where ${ofConversation('m')} and m.msg_id = c.last_msg_id)`
 
 /** The hidden position of a party of the direct conversation `c`: messages up to it are hidden. */
 export const hiddenFrom = (userId: Int64) =>

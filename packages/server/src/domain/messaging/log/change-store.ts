@@ -9,6 +9,7 @@ import {
   isParty,
   isReader,
   joinedGroups,
+  textBytesOf,
 } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from '../model/change-model.js'
@@ -107,6 +108,8 @@ export class ChangeStore {
           'r.is_system as isSystem',
           'r.recalled_by as recalledBy',
           'r.recalled_at as recalledAt',
+          sql<number>`coalesce((select ${textBytesOf('m')} from messages m where m.app_id = x.app_id and m.low_id = x.low_id
+              and m.high_id = x.high_id and m.msg_id = x.msg_id), 0)`.as('bytes'),
         ])
         .where('x.app_id', '=', param('appId'))
         .where('x.low_id', '=', param('lowId'))

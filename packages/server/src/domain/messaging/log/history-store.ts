@@ -10,6 +10,7 @@ import {
   isReader,
   joinedGroups,
   storedColumns,
+  textBytesOf,
 } from '../conversations/conversation-sql.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { RecalledMessage } from '../model/change-model.js'
@@ -18,7 +19,7 @@ import {
   type ConversationKey,
   isBroadcastStream,
 } from '../model/conversation-model.js'
-import type { HistoryMessage, MessageStatus } from '../model/message-model.js'
+import type { HistoryMessage, MessageSize, MessageStatus } from '../model/message-model.js'
 import type { ReceiptPosition } from '../model/reader-positions.js'
 
 interface Start {
@@ -175,6 +176,22 @@ function placeIn(database: Database, table: LogTable) {
   })
 }
 
+/** Messages above a position that are not hidden. */
+interface AfterSeq {
+  readonly seq: number
+  readonly hiddenMessageId: number
+  readonly limit: number
+}
+
+/** The sizes of the messages `m` of a log. */
+const sizesOf = (db: Queryable, param: Param<ConversationKey>) =>
+  db
+    .selectFrom('messages as m')
+    .select(['m.msg_id as messageId', 'm.seq', textBytesOf('m').as('bytes')])
+    .where('m.app_id', '=', param('appId'))
+    .where('m.low_id', '=', param('lowId'))
+    .where('m.high_id', '=', param('highId'))
+
 /** Reads the message log, which messaging/sending/store-batch.ts writes. */
 export class HistoryStore {
   readonly #page
@@ -190,6 +207,9 @@ export class HistoryStore {
   readonly #placeOf
   readonly #recalledAfter
   readonly #seqOf
+  readonly #sizes
+  readonly #groupSizes
+  readonly #sizesAfter
 
   constructor(database: Database) {
     this.#page = database.preparedPage<PageParams, HistoryMessage>((db, param, limit) =>
@@ -250,6 +270,28 @@ export class HistoryStore {
     this.#groupOne = database.prepared<GroupReader & { messageId: number }, HistoryMessage>(
       (db, param) => logOfGroup(db, param).where('m.msg_id', '=', param('messageId')),
     )
+    this.#sizes = database.preparedPage<PageParams, MessageSize>((db, param, limit) =>
+      sizesOf(db, param)
+        .where('m.msg_id', '<=', param('upToId') as number)
+        .where(isReader('m', param('userId')))
+        .orderBy('m.msg_id', 'desc')
+        .limit(limit),
+    )
+    this.#groupSizes = database.preparedPage<ConversationKey & Start, MessageSize>(
+      (db, param, limit) =>
+        sizesOf(db, param)
+          .where('m.msg_id', '<=', param('upToId') as number)
+          .orderBy('m.msg_id', 'desc')
+          .limit(limit),
+    )
+    this.#sizesAfter = database.preparedPage<DirectReader & { afterId: number }, MessageSize>(
+      (db, param, limit) =>
+        sizesOf(db, param)
+          .where('m.msg_id', '>', param('afterId'))
+          .where(isReader('m', param('userId')))
+          .orderBy('m.msg_id')
+          .limit(limit),
+    )
     this.#placeOf = {
       messages: placeIn(database, 'messages'),
       recalled_messages: placeIn(database, 'recalled_messages'),
@@ -298,6 +340,24 @@ export class HistoryStore {
       : this.#page.all(db, { appId, lowId, highId, userId, ...page })
   }
 
+  /** Lists the sizes of messages as {@link page} lists messages, those of hidden ones included, which come last. */
+  async listSizes(
+    db: Queryable,
+    { appId, lowId, highId, userId }: ReadableLog,
+    page: Start & { readonly limit: number },
+  ): Promise<MessageSize[]> {
+    return this.#sizes.all(db, { appId, lowId, highId, userId, ...page })
+  }
+
+  /** Lists the sizes of all messages of a group, as {@link listSizes} does. */
+  async listGroupSizes(
+    db: Queryable,
+    { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
+    page: Start & { readonly limit: number },
+  ): Promise<MessageSize[]> {
+    return this.#groupSizes.all(db, { appId, lowId: groupId, highId: groupId, ...page })
+  }
+
   /** Lists all messages of a group, as {@link page} does. */
   async groupPage(
     db: Queryable,
@@ -307,27 +367,12 @@ export class HistoryStore {
     return this.#wholeGroupPage.all(db, { ...group, ...page })
   }
 
-  /**
-   * Lists messages above a position that a reader sees, oldest first. Positions have no index, but ascend with message IDs, so a binary
-   * search over the IDs finds the first message.
-   * @param page.hiddenMessageId messages up to and including this one are excluded
-   * @param page.afterId the newest message up to the position, which saves the search; null = not known
-   */
+  /** Lists messages above an ID that a reader sees, oldest first. The caller leaves out hidden ones. */
   async listAfter(
     db: Queryable,
-    log: ReadableLog,
-    page: {
-      readonly seq: number
-      readonly hiddenMessageId: number
-      readonly limit: number
-      readonly afterId: number | null
-    },
+    { appId, lowId, highId, isGroup, userId }: ReadableLog,
+    { afterId, limit }: { readonly afterId: number; readonly limit: number },
   ): Promise<HistoryMessage[]> {
-    const { appId, lowId, highId, isGroup, userId } = log
-    const { seq, hiddenMessageId, limit } = page
-    const key = { appId, lowId, highId }
-    const placeId = page.afterId ?? (await this.#placeOf.messages.first(db, { ...key, seq }))?.id
-    const afterId = Math.max(Number(placeId ?? 0), hiddenMessageId)
     if (isBroadcastStream({ lowId }))
       return this.#broadcastsAfter.all(db, { appId, senderId: highId, userId, afterId, limit })
     return isGroup
@@ -335,15 +380,25 @@ export class HistoryStore {
       : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
   }
 
-  /** Lists recalled messages as {@link listAfter} lists messages. */
+  /**
+   * Lists the sizes of messages above a position, oldest first. Positions have no index, but ascend with message IDs, so a binary search
+   * over the IDs finds the first message.
+   * @param page.hiddenMessageId messages up to and including this one are excluded
+   */
+  async listSizesAfter(db: Queryable, log: ReadableLog, page: AfterSeq): Promise<MessageSize[]> {
+    const { appId, lowId, highId, userId } = log
+    const { seq, hiddenMessageId, limit } = page
+    const key = { appId, lowId, highId }
+    const place = await this.#placeOf.messages.first(db, { ...key, seq })
+    const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
+    return this.#sizesAfter.all(db, { ...key, userId, afterId, limit })
+  }
+
+  /** Lists recalled messages as {@link listSizesAfter} lists messages. */
   async listRecalledAfter(
     db: Queryable,
     { appId, lowId, highId, userId }: ReadableLog,
-    {
-      seq,
-      hiddenMessageId,
-      limit,
-    }: { readonly seq: number; readonly hiddenMessageId: number; readonly limit: number },
+    { seq, hiddenMessageId, limit }: AfterSeq,
   ): Promise<RecalledMessage[]> {
     const key = { appId, lowId, highId }
     const place = await this.#placeOf.recalled_messages.first(db, { ...key, seq })

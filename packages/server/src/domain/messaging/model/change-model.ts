@@ -1,5 +1,5 @@
 import type { alterationKind, Int64 } from '@hermod/protocol'
-import type { HistoryMessage } from './message-model.js'
+import type { HistoryMessage, MessageSize } from './message-model.js'
 
 /** The kind of an alteration, as in message_changes. */
 export type AlterationKind = (typeof alterationKind)[keyof typeof alterationKind & string]
@@ -41,6 +41,8 @@ export interface ChangeState {
   readonly keptFrom: number
   /** Messages up to and including this one are hidden from the reader, or removed. */
   readonly hiddenMessageId: number
+  /** The message at the last position; null or absent: gone, or not known. */
+  readonly newest?: MessageSize | null
 }
 
 /** An edit or a recall in the order of changes. */
@@ -51,6 +53,8 @@ export interface Alteration {
   readonly messageId: number
   /** 0 or 1; 1 = no later alteration of the message */
   readonly isLatest: number
+  /** Bytes of the texts of the message; 0 = it is gone */
+  readonly bytes: number
   /** null unless the message is recalled */
   readonly tombstone: Tombstone | null
 }

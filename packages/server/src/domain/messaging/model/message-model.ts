@@ -6,6 +6,14 @@ import { systemUserId } from '../../users/system-user.js'
 import type { ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-content.js'
 
+/** The size of a message. */
+export interface MessageSize {
+  readonly messageId: number
+  readonly seq: number
+  /** Bytes of its texts. */
+  readonly bytes: number
+}
+
 /** A message before the writer has assigned its ID and position. */
 export interface Draft extends MessageContent {
   readonly conversation: ConversationKey

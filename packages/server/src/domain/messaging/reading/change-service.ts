@@ -1,7 +1,6 @@
 import { alterationKind } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
-import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
-import { maxPageBytes } from '../../paging.js'
+import { jsonBytes } from '../../../lib/json.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
@@ -9,14 +8,16 @@ import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Alteration, Change, ChangeState } from '../model/change-model.js'
 import type { Conversation } from '../model/conversation-model.js'
-import { type MessageContent, textUnits } from '../model/message-content.js'
-import type { HistoryMessage } from '../model/message-model.js'
+import type { MessageContent } from '../model/message-content.js'
+import type { MessageSize } from '../model/message-model.js'
+import { frameBytes, type PageReads } from './page-reads.js'
 
 export interface ChangeServiceOptions {
   readonly database: Database
   readonly store: ChangeStore
   readonly messageLog: HistoryStore
   readonly finder: Pick<ConversationFinder, 'requireReader' | 'requirePeer'>
+  readonly pages: PageReads
 }
 
 /** A page of the changes of a conversation. */
@@ -50,21 +51,30 @@ export interface ReadChanges {
   readonly changes: readonly Change[]
   /** The last number that was read. */
   readonly next: number
+  /** Bytes of the changes as JSON, roughly. */
+  readonly bytes: number
+}
+
+/** The part of a span that fits in a page by the sizes of its messages. */
+export interface PlannedChanges {
+  readonly span: ChangeSpan
+  /** The last number of the part. */
+  readonly next: number
+  /** Bytes of its texts. */
+  readonly bytes: number
+  /** The stored messages of the part, by position. */
+  readonly stored: readonly MessageSize[]
+  /** The position before the first message of the part. */
+  readonly seqFrom: number
+  /** By number. */
+  readonly altered: ReadonlyMap<number, Alteration>
 }
 
 /** The length of a page. */
 export const maxChanges = 100
-/** Changes per step, since a step reads all of its messages before their bytes are known. */
-const changesPerStep = 25
-/** Bytes of a change as JSON without its texts, roughly. */
-const frameBytes = 400
-/** Bounds on reads in parallel, as for pages of history. */
-const budget = { maxRunning: 64, perTurn: maxPageBytes }
 
 /** Reads the changes of a conversation after a reader's position (decision page 027). */
 export class ChangeService {
-  readonly #budget = new EventLoopBudget(budget)
-
   constructor(private readonly options: ChangeServiceOptions) {}
 
   /**
@@ -93,39 +103,99 @@ export class ChangeService {
     const upTo = Math.min(after + Math.min(page.limit, maxChanges), end)
     if (!state || upTo === after) return { changes: [], next: after, end, hiddenMessageId }
     const span = { after, upTo, maxBytes: page.maxBytes }
-    const read = await this.read(log, { state, span })
-    return read ? { ...read, end, hiddenMessageId } : refetch
+    const read = await this.read(log, { state, plan: await this.plan(log, { state, span }) })
+    return read ? { changes: read.changes, next: read.next, end, hiddenMessageId } : refetch
+  }
+
+  /** Finds by the sizes of messages how many changes of a span fit: at least one. The numbers of the span are stored and not above the end. */
+  async plan(
+    log: ReadableLog,
+    { state, span }: { readonly state: ChangeState; readonly span: ChangeSpan },
+  ): Promise<PlannedChanges> {
+    const { database, store } = this.options
+    const { after, upTo, maxBytes } = span
+    const following =
+      state.alterations === 0
+        ? []
+        : await database.read((db) =>
+            store.listAlterations(db, log, { after, limit: upTo - after }),
+          )
+    const alterationsBefore = (following[0]?.alteration ?? state.alterations + 1) - 1
+    const altered = new Map(
+      following.filter(({ change }) => change <= upTo).map((each) => [each.change, each]),
+    )
+    const seqFrom = after - alterationsBefore
+    const seqTo = upTo - alterationsBefore - altered.size
+    const sizes = seqTo === seqFrom ? [] : await this.#sizesOf(log, { state, seqFrom, seqTo })
+    const bySeq = new Map(sizes.map((size) => [size.seq, size]))
+    let [next, bytes, seq] = [after, 0, seqFrom]
+    for (const change of range(after + 1, upTo)) {
+      const alteration = altered.get(change)
+      const size = alteration
+        ? isSeen(alteration, state)
+          ? alteration.bytes
+          : 0
+        : (bySeq.get(seq + 1)?.bytes ?? 0)
+      if (bytes + size + frameBytes > maxBytes && next > after) break
+      bytes += size + frameBytes
+      next = change
+      if (!alteration) seq++
+    }
+    const stored = sizes.filter((size) => size.seq <= seq)
+    return { span, next, bytes, stored, seqFrom, altered }
+  }
+
+  /** Lists the sizes of the messages between two positions. The newest ones are found without a search for the first position. */
+  async #sizesOf(
+    log: ReadableLog,
+    {
+      state: { seq: end, hiddenMessageId, newest = null },
+      seqFrom,
+      seqTo,
+    }: { readonly state: ChangeState; readonly seqFrom: number; readonly seqTo: number },
+  ): Promise<MessageSize[]> {
+    const { database, messageLog, pages } = this.options
+    const isInSpan = ({ seq, messageId }: MessageSize) =>
+      seq > seqFrom && seq <= seqTo && messageId > hiddenMessageId
+    const count = end - seqFrom
+    if (count === 1 && newest !== null) return [newest].filter(isInSpan)
+    if (count <= maxChanges) {
+      const page = { upToId: Number.MAX_SAFE_INTEGER, limit: count }
+      const newest = await pages.sizes(() =>
+        database.read((db) => messageLog.listSizes(db, log, page)),
+      )
+      // Messages that came since would take the places of others.
+      if (newest.every(({ seq }) => seq <= end)) return newest.filter(isInSpan).reverse()
+    }
+    const page = { seq: seqFrom, hiddenMessageId, limit: seqTo - seqFrom }
+    const sizes = await pages.sizes(() =>
+      database.read((db) => messageLog.listSizesAfter(db, log, page)),
+    )
+    return sizes.filter(isInSpan)
   }
 
   /**
-   * Reads the changes of a span, whose numbers are stored and not above the end.
+   * Reads planned changes.
    * @returns null when changes of the span were removed since
    */
   async read(
     log: ReadableLog,
-    { state, span }: { readonly state: ChangeState; readonly span: ChangeSpan },
+    { state, plan }: { readonly state: ChangeState; readonly plan: PlannedChanges },
   ): Promise<ReadChanges | null> {
-    const { database, store } = this.options
-    const { after, upTo, maxBytes } = span
+    const { database, store, pages } = this.options
+    const { after, maxBytes } = plan.span
+    const found = await pages.run(plan.bytes, () =>
+      database.read((db) => this.#readPlanned(db, log, { state, plan })),
+    )
     const changes: Change[] = []
     let bytes = 0
-    let afterId: number | null = null
-    for (let next = after; next < upTo && bytes <= maxBytes; ) {
-      const step: Step = { after: next, next: Math.min(next + changesPerStep, upTo), afterId }
-      const found = await this.#budget.run(
-        () => database.read((db) => this.#readStep(db, log, { state, step })),
-        (each) => textUnits(messagesOf(each)),
-      )
-      for (const change of found) {
-        bytes += bytesOfChange(change)
-        if (bytes > maxBytes && changes.length > 0) break
-        changes.push(change)
-      }
-      next = step.next
-      const last = found.findLast((change) => change.kind === 'stored')
-      if (last?.kind === 'stored') afterId = last.message.messageId
+    for (const change of found) {
+      const more = bytesOfChange(change)
+      if (bytes + more > maxBytes && changes.length > 0) break
+      bytes += more
+      changes.push(change)
     }
-    const read = { changes, next: after + changes.length }
+    const read = { changes, next: after + changes.length, bytes }
     if (state.alterations === 0) return read
     // Alterations, which number the messages, may have been removed while the page was read.
     const now = await database.read((db) => store.findState(db, log))
@@ -136,69 +206,44 @@ export class ChangeService {
    * Needs no common snapshot: numbers up to the end are final, and a message changed between the statements has its latest change above the
    * end, so it is in a later page. The caller checks for removals afterwards.
    */
-  async #readStep(
+  async #readPlanned(
     db: Queryable,
     log: ReadableLog,
-    { state, step }: { readonly state: ChangeState; readonly step: Step },
+    { state, plan }: { readonly state: ChangeState; readonly plan: PlannedChanges },
   ): Promise<Change[]> {
-    const { store, messageLog } = this.options
+    const { messageLog } = this.options
+    const { span, next, stored, seqFrom, altered } = plan
     const { hiddenMessageId } = state
-    const { after, next } = step
-    const limit = next - after
-    const following =
-      state.alterations === 0 ? [] : await store.listAlterations(db, log, { after, limit })
-    const alterationsBefore = (following[0]?.alteration ?? state.alterations + 1) - 1
-    const altered = new Map(
-      following.filter(({ change }) => change <= next).map((each) => [each.change, each]),
-    )
-    const seqFrom = after - alterationsBefore
-    const seqTo = next - alterationsBefore - altered.size
-    const page = { seq: seqFrom, hiddenMessageId, limit, afterId: step.afterId }
-    const stored =
-      seqTo === seqFrom ? [] : await this.#listStored(db, log, { ...page, end: state.seq })
-    const bySeq = new Map(stored.map((message) => [message.seq, message]))
-    const isPartial = [...range(seqFrom + 1, seqTo)].some((each) => !bySeq.has(each))
+    const [first] = stored
+    const messages = first
+      ? await messageLog.listAfter(db, log, {
+          afterId: first.messageId - 1,
+          limit: stored.length,
+        })
+      : []
+    const bySeq = new Map(messages.map((message) => [message.seq, message]))
+    const numbers = [...range(span.after + 1, next)]
+    const count = numbers.filter((change) => !altered.has(change)).length
+    const isPartial = [...range(seqFrom + 1, seqFrom + count)].some((each) => !bySeq.has(each))
+    const page = { seq: seqFrom, hiddenMessageId, limit: count }
     const gone = isPartial ? await messageLog.listRecalledAfter(db, log, page) : []
     const recalledBySeq = new Map(gone.map((each) => [each.seq, each]))
     let seq = seqFrom
-    const changes: (Change | Promise<Change>)[] = []
-    for (const change of range(after + 1, next)) {
-      const alteration = altered.get(change)
-      if (alteration) {
-        const isSeen = alteration.isLatest === 1 && alteration.messageId > hiddenMessageId
-        changes.push(isSeen ? this.#alteredBy(db, log, alteration) : { change, kind: 'skipped' })
-        continue
-      }
-      seq++
-      const message = bySeq.get(seq)
-      const recalled = recalledBySeq.get(seq)
-      changes.push(
-        message
+    return Promise.all(
+      numbers.map((change): Change | Promise<Change> => {
+        const alteration = altered.get(change)
+        if (alteration)
+          return isSeen(alteration, state)
+            ? this.#alteredBy(db, log, alteration)
+            : { change, kind: 'skipped' }
+        seq++
+        const message = bySeq.get(seq)
+        const recalled = recalledBySeq.get(seq)
+        return message
           ? { change, kind: 'stored', message }
-          : { change, kind: 'skipped', ...(recalled && { recalled }) },
-      )
-    }
-    return Promise.all(changes)
-  }
-
-  /** Lists messages above a position. The newest ones are found without a search for that position. */
-  async #listStored(
-    db: Queryable,
-    log: ReadableLog,
-    { end, ...page }: StoredPage & { readonly end: number },
-  ): Promise<HistoryMessage[]> {
-    const { messageLog } = this.options
-    const { seq, limit, afterId } = page
-    const count = end - seq
-    if (afterId === null && count <= limit) {
-      const newest = await messageLog.page(db, log, {
-        upToId: Number.MAX_SAFE_INTEGER,
-        limit: count,
-      })
-      // Messages that came since would take the places of others.
-      if (newest.every((message) => message.seq <= end)) return newest
-    }
-    return messageLog.listAfter(db, log, page)
+          : { change, kind: 'skipped', ...(recalled && { recalled }) }
+      }),
+    )
   }
 
   async #alteredBy(
@@ -215,14 +260,10 @@ export class ChangeService {
   }
 }
 
-interface Step {
-  readonly after: number
-  readonly next: number
-  /** The last message of the step before; null = not known */
-  readonly afterId: number | null
+/** Tests whether the reader sees the message of an alteration, and no later alteration of it follows. */
+function isSeen({ isLatest, messageId }: Alteration, { hiddenMessageId }: ChangeState): boolean {
+  return isLatest === 1 && messageId > hiddenMessageId
 }
-
-type StoredPage = Parameters<HistoryStore['listAfter']>[2]
 
 const notBegun: ChangeState = { seq: 0, alterations: 0, keptFrom: 0, hiddenMessageId: 0 }
 
@@ -230,12 +271,8 @@ function* range(first: number, last: number): Generator<number> {
   for (let number = first; number <= last; number++) yield number
 }
 
-function messagesOf(changes: readonly Change[]): HistoryMessage[] {
-  return changes.flatMap((each) => ('message' in each ? [each.message] : []))
-}
-
 /** @returns approximate bytes of a change as JSON */
-export function bytesOfChange(change: Change): number {
+function bytesOfChange(change: Change): number {
   return 'message' in change ? bytesOfMessage(change.message) : frameBytes
 }
 
@@ -244,8 +281,4 @@ export function bytesOfMessage({ content, attachment, config, ext }: MessageCont
   return (
     frameBytes + jsonBytes(content) + jsonBytes(attachment) + jsonBytes(config) + jsonBytes(ext)
   )
-}
-
-function jsonBytes(text: string): number {
-  return text === '' ? 0 : Buffer.byteLength(JSON.stringify(text))
 }

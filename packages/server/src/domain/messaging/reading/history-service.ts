@@ -1,6 +1,5 @@
 import { AppError, type Int64, messageStatus } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
-import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import { countInPage, fitInPage, maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -9,15 +8,17 @@ import type { ReadableLog } from '../conversations/readable-log.js'
 import type { HistoryStore } from '../log/history-store.js'
 import { type Conversation, groupConversation } from '../model/conversation-model.js'
 import { textUnits } from '../model/message-content.js'
-import type { HistoryMessage } from '../model/message-model.js'
+import type { HistoryMessage, MessageSize } from '../model/message-model.js'
 import type { PositionWriter } from '../positions/position-writer.js'
 import { ignoreTransientErrors } from '../positions/transient-errors.js'
+import { fitting, type PageReads } from './page-reads.js'
 
 export interface HistoryServiceOptions {
   readonly database: Database
   readonly finder: ConversationFinder
   readonly messageLog: HistoryStore
   readonly positions: PositionWriter
+  readonly pages: PageReads
 }
 
 /** A page of the messages of a conversation. */
@@ -51,16 +52,16 @@ interface HistoryRange {
   readonly limit: number
 }
 
+/** The reads of one log. */
+interface RangeReads {
+  sizes(db: Queryable, range: HistoryRange): Promise<MessageSize[]>
+  page(db: Queryable, range: HistoryRange): Promise<HistoryMessage[]>
+}
+
 const maxHistoryPage = 100
-/** Rows per read: a page of 20 and the message after it. */
-const messagesPerStep = 21
-/** Bounds on reads in parallel, because pages of history may be large. */
-const budget = { maxRunning: 64, perTurn: maxPageBytes }
 
 /** Reads the messages of conversations (rule E6). */
 export class HistoryService {
-  readonly #budget = new EventLoopBudget(budget)
-
   constructor(private readonly options: HistoryServiceOptions) {}
 
   /**
@@ -97,7 +98,13 @@ export class HistoryService {
     if (!named) throw new AppError('user_not_found')
     const log = await database.read((db) => finder.requireReader(db, reader, named))
     const read = (part: ReadableLog) =>
-      this.#readRange({ upToId, limit: limit + 1 }, (db, range) => messageLog.page(db, part, range))
+      this.#readRange(
+        { upToId, limit: limit + 1 },
+        {
+          sizes: (db, range) => messageLog.listSizes(db, part, range),
+          page: (db, range) => messageLog.page(db, part, range),
+        },
+      )
     const stream = await finder.findStream(log)
     const [direct, broadcasts] = await Promise.all([read(log), stream === null ? [] : read(stream)])
     const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
@@ -119,8 +126,12 @@ export class HistoryService {
     const { appId, groupId } = group
     if ((await database.read((db) => finder.kindOf(db, appId, groupId))) !== 'group')
       throw new AppError('group_not_found')
-    const rows = await this.#readRange({ upToId, limit: limit + 1 }, (db, range) =>
-      messageLog.groupPage(db, group, range),
+    const rows = await this.#readRange(
+      { upToId, limit: limit + 1 },
+      {
+        sizes: (db, range) => messageLog.listGroupSizes(db, group, range),
+        page: (db, range) => messageLog.groupPage(db, group, range),
+      },
     )
     const messages = rows.slice(0, Math.min(limit, countShown(rows)))
     return {
@@ -130,24 +141,14 @@ export class HistoryService {
     }
   }
 
-  /** Reads in steps and stops when the rows no longer fit in a page, so it reads at most one step too many. */
-  async #readRange(
-    { upToId, limit }: HistoryRange,
-    read: (db: Queryable, range: HistoryRange) => Promise<HistoryMessage[]>,
-  ): Promise<HistoryMessage[]> {
-    const { database } = this.options
-    const rows: HistoryMessage[] = []
-    for (let from = upToId; ; ) {
-      const step = Math.min(limit - rows.length, messagesPerStep)
-      const found = await this.#budget.run(
-        () => database.read((db) => read(db, { upToId: from, limit: step })),
-        textUnits,
-      )
-      rows.push(...found)
-      if (found.length < step || rows.length === limit || textUnits(rows) > maxPageBytes)
-        return rows
-      from = (found.at(-1)?.messageId ?? 0) - 1
-    }
+  /** Reads the messages that fit in a page by their sizes, and the one after them. */
+  async #readRange({ upToId, limit }: HistoryRange, log: RangeReads): Promise<HistoryMessage[]> {
+    const { database, pages } = this.options
+    const sizes = await pages.sizes(() => database.read((db) => log.sizes(db, { upToId, limit })))
+    if (sizes.length === 0) return []
+    const { count, bytes } = fitting(sizes, maxPageBytes)
+    const range = { upToId, limit: Math.min(limit, count + 1) }
+    return pages.run(bytes, () => database.read((db) => log.page(db, range)))
   }
 
   /** Moves the delivered position to the page. When this fails the page is answered all the same, and the next page repeats it. */

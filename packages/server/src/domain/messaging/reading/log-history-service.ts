@@ -1,21 +1,20 @@
 import type { Database } from '../../../db/database.js'
-import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
-import { maxPageBytes } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationFinder } from '../conversations/conversation-finder.js'
 import type { ReadableLog } from '../conversations/readable-log.js'
 import type { ChangeStore } from '../log/change-store.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Conversation } from '../model/conversation-model.js'
-import { textUnits } from '../model/message-content.js'
 import type { HistoryMessage } from '../model/message-model.js'
 import { bytesOfMessage } from './change-service.js'
+import { fitting, type PageReads } from './page-reads.js'
 
 export interface LogHistoryServiceOptions {
   readonly database: Database
   readonly store: Pick<ChangeStore, 'findState'>
-  readonly messageLog: Pick<HistoryStore, 'findAtSeq' | 'page'>
+  readonly messageLog: Pick<HistoryStore, 'findAtSeq' | 'listSizes' | 'page'>
   readonly finder: Pick<ConversationFinder, 'requireReader' | 'requirePeer'>
+  readonly pages: PageReads
 }
 
 /** A page of the messages of a log. Positions of the page without a message are gone, or hidden from the reader. */
@@ -31,15 +30,9 @@ export interface LogPage {
 }
 
 const maxMessages = 100
-/** Messages per read, since a read takes all of its messages before their bytes are known. */
-const messagesPerStep = 25
-/** Bounds on reads in parallel, as for pages of history. */
-const budget = { maxRunning: 64, perTurn: maxPageBytes }
 
 /** Reads the messages of a log by position, for clients that keep a copy of it. */
 export class LogHistoryService {
-  readonly #budget = new EventLoopBudget(budget)
-
   constructor(private readonly options: LogHistoryServiceOptions) {}
 
   /**
@@ -83,25 +76,33 @@ export class LogHistoryService {
       readonly maxBytes: number
     },
   ): Promise<{ messages: HistoryMessage[]; isWhole: boolean }> {
-    const { database, messageLog } = this.options
-    const { limit, maxBytes, beforeSeq } = bounds
-    const messages: HistoryMessage[] = []
-    let bytes = 0
-    for (let upToId = bounds.upToId; messages.length < limit; ) {
-      const step = { upToId, limit: Math.min(limit - messages.length, messagesPerStep) }
-      const found = await this.#budget.run(
-        () => database.read((db) => messageLog.page(db, log, step)),
-        textUnits,
-      )
-      // Messages that came after the state was read.
-      for (const message of found.filter(({ seq }) => seq < beforeSeq)) {
-        bytes += bytesOfMessage(message)
-        if (bytes > maxBytes && messages.length > 0) return { messages, isWhole: false }
-        messages.push(message)
-      }
-      if (found.length < step.limit) return { messages, isWhole: true }
-      upToId = (found.at(-1)?.messageId ?? 0) - 1
+    const { database, messageLog, pages } = this.options
+    const { upToId, limit, maxBytes, beforeSeq } = bounds
+    const sizes = await pages.sizes(() =>
+      database.read((db) => messageLog.listSizes(db, log, { upToId, limit })),
+    )
+    const isEnd = sizes.length < limit
+    // Messages that came after the state was read.
+    const older = sizes.filter(({ seq }) => seq < beforeSeq)
+    const [first] = older
+    if (!first) {
+      const last = sizes.at(-1)
+      if (isEnd || !last) return { messages: [], isWhole: true }
+      return this.#read(log, { ...bounds, upToId: last.messageId - 1 })
     }
-    return { messages, isWhole: false }
+    const { count, bytes } = fitting(older, maxBytes)
+    const page = { upToId: first.messageId, limit: count }
+    const found = await pages.run(bytes, () =>
+      database.read((db) => messageLog.page(db, log, page)),
+    )
+    const messages: HistoryMessage[] = []
+    let left = maxBytes
+    for (const message of found) {
+      left -= bytesOfMessage(message)
+      if (left < 0 && messages.length > 0) return { messages, isWhole: false }
+      messages.push(message)
+    }
+    // Hidden messages have sizes and end the log.
+    return { messages, isWhole: found.length < count || (isEnd && count === older.length) }
   }
 }

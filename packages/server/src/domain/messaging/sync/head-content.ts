@@ -1,16 +1,15 @@
-import type { Database, Queryable } from '../../../db/database.js'
+import type { Database } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
-import { maxPageBytes } from '../../paging.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { Change } from '../model/change-model.js'
-import { textUnits } from '../model/message-content.js'
 import type { HistoryMessage } from '../model/message-model.js'
 import {
-  bytesOfChange,
   bytesOfMessage,
   type ChangeService,
   maxChanges,
+  type PlannedChanges,
 } from '../reading/change-service.js'
+import { fitting, type PageReads } from '../reading/page-reads.js'
 import { type Head, lastChange } from './head-model.js'
 
 /** The changes or messages of a log with its head. */
@@ -39,20 +38,34 @@ interface PageBounds {
 const nothing: HeadContent = { kind: 'none' }
 /** Heads that are filled in one turn of the event loop. */
 const headsPerStep = 8
-const messagesPerStep = 25
-/** Bounds on reads in parallel, as for pages of history. */
-const budget = { maxRunning: 64, perTurn: maxPageBytes }
+
+/** The content of a head by the sizes of its messages, before it is read. */
+type Plan =
+  | { readonly kind: 'changes'; readonly bytes: number; readonly plan: PlannedChanges }
+  | {
+      readonly kind: 'messages'
+      readonly bytes: number
+      readonly upToId: number
+      readonly count: number
+    }
+  | { readonly kind: 'known'; readonly bytes: 0; readonly content: HeadContent }
+
+/** A content and its bytes as JSON. */
+interface SizedContent {
+  readonly content: HeadContent
+  readonly bytes: number
+}
 
 /** Fills a page of heads with changes and messages, in their order, as long as they fit. */
 export class HeadContents {
-  readonly #budget = new EventLoopBudget(budget)
   readonly #steps = new EventLoopBudget({ perTurn: 1 })
 
   constructor(
     private readonly options: {
       readonly database: Database
-      readonly changes: Pick<ChangeService, 'read'>
-      readonly messageLog: Pick<HistoryStore, 'page'>
+      readonly changes: Pick<ChangeService, 'plan' | 'read'>
+      readonly messageLog: Pick<HistoryStore, 'listSizes' | 'page'>
+      readonly pages: PageReads
     },
   ) {}
 
@@ -71,14 +84,21 @@ export class HeadContents {
         const count = countOf(each, window)
         return count === 0 || count < tooMany
       }
-      const found = await Promise.all(
-        step.map((each) => (mayFit(each) ? this.#read(each, bounds) : null)),
+      const plans = await Promise.all(
+        step.map((each) => (mayFit(each) ? this.#plan(each, bounds) : null)),
       )
-      for (const [index, content] of found.entries()) {
-        const bytes = content ? bytesOf(content) : Number.POSITIVE_INFINITY
-        if (content && bytes <= left) {
-          contents.push(content)
-          left -= bytes
+      let unplanned = left
+      const found = await Promise.all(
+        plans.map((plan, index) => {
+          if (plan === null || plan.bytes > unplanned) return null
+          unplanned -= plan.bytes
+          return this.#read(step[index] as KnownHead, plan, bounds)
+        }),
+      )
+      for (const [index, read] of found.entries()) {
+        if (read && read.bytes <= left) {
+          contents.push(read.content)
+          left -= read.bytes
         } else {
           contents.push(nothing)
           tooMany = Math.min(tooMany, countOf(step[index] as KnownHead, window))
@@ -88,49 +108,73 @@ export class HeadContents {
     return contents
   }
 
-  /** @returns null when it does not fit */
-  async #read(
-    { head, known }: KnownHead,
-    { window, maxBytes }: PageBounds,
-  ): Promise<HeadContent | null> {
+  /** Reads the sizes of the messages of a head. @returns null when they do not fit */
+  async #plan({ head, known }: KnownHead, bounds: PageBounds): Promise<Plan | null> {
+    if (known === null || !hasChangesAbove(head, known)) return this.#planNewest(head, bounds)
     const upTo = lastChange(head)
-    if (known !== null && hasChangesAbove(head, known)) {
-      if (known === upTo) return { kind: 'changes', from: known, changes: [] }
-      if (maxBytes <= 0) return null
-      const span = { after: known, upTo, maxBytes }
-      const read = await this.options.changes.read(head.log, { state: head, span })
-      if (read)
-        return read.next === upTo ? { kind: 'changes', from: known, changes: read.changes } : null
-    }
-    if (window === 0) return nothing
+    if (known === upTo)
+      return { kind: 'known', bytes: 0, content: { kind: 'changes', from: known, changes: [] } }
+    const { maxBytes } = bounds
     if (maxBytes <= 0) return null
-    return { kind: 'messages', messages: await this.#newest(head, { window, maxBytes }) }
+    const span = { after: known, upTo, maxBytes }
+    const plan = await this.options.changes.plan(head.log, { state: head, span })
+    return plan.next === upTo ? { kind: 'changes', bytes: plan.bytes, plan } : null
   }
 
-  /** Reads in steps, and stops when the messages do not fit. */
-  async #newest(head: Head, { window, maxBytes }: PageBounds) {
-    const messages: HistoryMessage[] = []
-    if (head.latestMessageId === 0) return messages
-    for (let upToId = Number.MAX_SAFE_INTEGER; messages.length < window; ) {
-      const limit = Math.min(window - messages.length, messagesPerStep)
-      const found = await this.#budget.run(
-        () => this.options.database.read((db) => this.#page(db, head, { upToId, limit })),
-        textUnits,
-      )
-      // Messages that came after the head are in the changes above it.
-      messages.push(...found.filter(({ seq }) => seq <= head.seq))
-      if (found.length < limit || textUnits(messages) > maxBytes) break
-      upToId = (found.at(-1)?.messageId ?? 0) - 1
+  /** Reads the sizes of the newest messages. @returns null when they do not fit */
+  async #planNewest(head: Head, { window, maxBytes }: PageBounds): Promise<Plan | null> {
+    const { database, messageLog, pages } = this.options
+    if (window === 0) return { kind: 'known', bytes: 0, content: nothing }
+    if (maxBytes <= 0) return null
+    const page = { upToId: Number.MAX_SAFE_INTEGER, limit: window }
+    const sizes =
+      head.latestMessageId === 0
+        ? []
+        : await pages.sizes(() => database.read((db) => messageLog.listSizes(db, head.log, page)))
+    // Messages that came after the head are in the changes above it.
+    const shown = sizes.filter(
+      ({ seq, messageId }) => seq <= head.seq && messageId > head.hiddenMessageId,
+    )
+    const { count, bytes } = fitting(shown, maxBytes)
+    if (count < shown.length || bytes > maxBytes) return null
+    return { kind: 'messages', bytes, count, upToId: shown[0]?.messageId ?? 0 }
+  }
+
+  async #read({ head }: KnownHead, plan: Plan, bounds: PageBounds): Promise<SizedContent | null> {
+    switch (plan.kind) {
+      case 'known':
+        return plan
+      case 'changes': {
+        const read = await this.options.changes.read(head.log, { state: head, plan: plan.plan })
+        if (read === null) return this.#readNewest(head, bounds)
+        const { span, next } = plan.plan
+        const content = { kind: 'changes', from: span.after, changes: read.changes } as const
+        return read.next === next ? { content, bytes: read.bytes } : null
+      }
+      case 'messages':
+        return this.#readMessages(head, plan)
     }
-    return messages
   }
 
-  #page(
-    db: Queryable,
+  /** Reads the newest messages in place of changes that were removed since. */
+  async #readNewest(head: Head, bounds: PageBounds): Promise<SizedContent | null> {
+    const plan = await this.#planNewest(head, bounds)
+    return plan && this.#read({ head, known: null }, plan, bounds)
+  }
+
+  async #readMessages(
     { log }: Head,
-    page: { readonly upToId: number; readonly limit: number },
-  ): Promise<HistoryMessage[]> {
-    return this.options.messageLog.page(db, log, page)
+    { bytes, upToId, count: limit }: Plan & { readonly kind: 'messages' },
+  ): Promise<SizedContent> {
+    const { database, messageLog, pages } = this.options
+    if (limit === 0) return { content: { kind: 'messages', messages: [] }, bytes: 0 }
+    const messages = await pages.run(bytes, () =>
+      database.read((db) => messageLog.page(db, log, { upToId, limit })),
+    )
+    return {
+      content: { kind: 'messages', messages },
+      bytes: messages.reduce((sum, message) => sum + bytesOfMessage(message), 0),
+    }
   }
 }
 
@@ -144,15 +188,4 @@ function hasChangesAbove(head: Head, known: number): boolean {
 function countOf({ head, known }: KnownHead, window: number): number {
   if (known !== null && hasChangesAbove(head, known)) return lastChange(head) - known
   return head.latestMessageId === 0 ? 0 : Math.min(window, head.seq)
-}
-
-function bytesOf(content: HeadContent): number {
-  switch (content.kind) {
-    case 'changes':
-      return content.changes.reduce((sum, change) => sum + bytesOfChange(change), 0)
-    case 'messages':
-      return content.messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
-    case 'none':
-      return 0
-  }
 }

@@ -6,6 +6,7 @@ import { hiddenBroadcasts, seenInStream, streamsOf } from '../conversations/broa
 import {
   hiddenInGroup,
   joinedConversations,
+  latestBytes,
   latestMessageId,
   memberships,
   ownColumn,
@@ -21,10 +22,12 @@ import {
 import { type ConversationKey, isBroadcastStream } from '../model/conversation-model.js'
 import type { GroupHead, Head } from './head-model.js'
 
-type HeadRow = Omit<Head, 'log' | 'group' | 'latestMessageId'> & {
+type HeadRow = Omit<Head, 'log' | 'group' | 'latestMessageId' | 'newest'> & {
   readonly removedMessageId: number
   /** null = the log is empty. */
   readonly newestMessageId: number | null
+  /** null = the message at the last position is gone. */
+  readonly newestBytes: number | null
 }
 
 interface PeerKey extends UserKey {
@@ -76,6 +79,7 @@ export class HeadStore {
           peerColumn('delivered_seq').as('peerDeliveredSeq'),
           ownColumn('hidden_msg_id').as('hiddenMessageId'),
           latestMessageId.as('newestMessageId'),
+          latestBytes.as('newestBytes'),
         ])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
@@ -152,7 +156,7 @@ export class HeadStore {
 
 function toHead(
   log: ReadableLog,
-  { removedMessageId, newestMessageId, ...row }: HeadRow,
+  { removedMessageId, newestMessageId, newestBytes, ...row }: HeadRow,
   group: GroupHead | null,
 ): Head {
   const hiddenMessageId = Math.max(row.hiddenMessageId, removedMessageId)
@@ -163,6 +167,7 @@ function toHead(
     unread: Number(row.unread),
     hiddenMessageId,
     latestMessageId,
+    newest: newestBytes === null ? null : { messageId: newest, seq: row.seq, bytes: newestBytes },
     log,
     group,
   }
@@ -192,6 +197,7 @@ function groupHead(db: Queryable, param: Param<PeerKey>) {
       zero.as('peerDeliveredSeq'),
       hiddenInGroup.as('hiddenMessageId'),
       latestMessageId.as('newestMessageId'),
+      latestBytes.as('newestBytes'),
       'g.status',
       'g.version',
       'g.type',
@@ -226,6 +232,7 @@ function streamHead(db: Queryable, param: Param<PeerKey>) {
       zero.as('peerDeliveredSeq'),
       'c.hidden_msg_id as hiddenMessageId',
       latestMessageId.as('newestMessageId'),
+      latestBytes.as('newestBytes'),
     ])
 }
 

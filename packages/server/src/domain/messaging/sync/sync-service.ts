@@ -17,6 +17,7 @@ import {
   isBroadcastStream,
   peerOf,
 } from '../model/conversation-model.js'
+import { maxSyncBytes } from '../reading/page-reads.js'
 import type { HeadContent, HeadContents } from './head-content.js'
 import { type Head, lastChange, logKey } from './head-model.js'
 import type { HeadStore, ListedPeer, ListPlace } from './head-store.js'
@@ -113,7 +114,6 @@ const maxWindow = 50
 const maxUserChanges = 1_000
 /** Rows that are read from the database for one call; behind more, the list costs less. */
 const maxRows = 5_000
-const maxPageBytes = 262_144
 /** Bytes of a head as JSON, roughly. */
 const headBytes = 400
 /** Heads that are read in one turn of the event loop. */
@@ -252,7 +252,7 @@ export class SyncService {
     })
     const filled = await contents.fill(known, {
       window: Math.min(window, maxWindow),
-      maxBytes: maxPageBytes - headBytes * known.length,
+      maxBytes: maxSyncBytes - headBytes * known.length,
     })
     const isHeld = new Set(have.map(({ log }) => logKey(log)))
     return {
