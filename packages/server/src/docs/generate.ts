@@ -1,11 +1,20 @@
 /**
- * Writes docs/reference, and a table of the push guide, from the definitions that the server runs. With --check it fails when a page is not current, a citation of a rule
+ * Writes docs/reference, a table of the push guide and types of the client from the definitions that the server runs. With --check it fails when a page is not current, a citation of a rule
  * or a section is broken, a text for callers cites one, or the guide for developers or a comment names a missing file.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { errorCatalogue, operations } from '@hermod/protocol'
+import {
+  errorCatalogue,
+  GroupMemberInfo,
+  GroupRecord,
+  GroupSummary,
+  operations,
+  RosterApplication,
+  RosterEntry,
+  UserProfile,
+} from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { configReference } from '../config/reference.js'
@@ -18,6 +27,7 @@ import {
   statedRules,
 } from './citations.js'
 import { type ClientEntries, renderClient } from './client.js'
+import { renderClientContract } from './client-contract.js'
 import { entryDeclarations } from './declarations.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
@@ -37,6 +47,14 @@ const pages: Readonly<Record<string, string>> = {
   'group-rights.md': renderGroupRights(operations),
   'client.md': renderClient(clientEntries()),
   'configuration.md': configReference(),
+  '../../packages/client/src/contract.ts': renderClientContract({
+    GroupRecord,
+    GroupSummary,
+    GroupMemberInfo,
+    RosterApplication,
+    RosterEntry,
+    UserProfile,
+  }),
   '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
 }
 

@@ -1,0 +1,66 @@
+/** The types of the contract that apps see, as TypeScript with doc comments. Pure, as the pages. */
+import { deviceEventKinds, deviceEventSchemas } from '@hermod/protocol/gateway'
+
+/** The parts of a JSON schema that the contract uses. */
+interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[] | undefined
+  readonly items?: Schema
+  readonly enum?: readonly (string | number)[]
+  readonly anyOf?: readonly Schema[]
+}
+
+/** Returns the source of the types of resources, by name, and of the payloads of all events. */
+export function renderClientContract(resources: Readonly<Record<string, Schema>>): string {
+  const records = Object.entries(resources).map(
+    ([name, schema]) => `${comment(schema)}export interface ${name} ${objectOf(schema, '')}`,
+  )
+  const events: Schema = {
+    type: 'object',
+    description: 'Payload of each kind of event that devices get.',
+    properties: Object.fromEntries(
+      deviceEventKinds.map((kind) => [kind, deviceEventSchemas[kind] as Schema]),
+    ),
+    required: deviceEventKinds,
+  }
+  return [
+    '/** Types of the contract for apps. Written by `npm run docs`; do not edit. */',
+    ...records,
+    `${comment(events)}export interface ClientEvents ${objectOf(events, '')}\n`,
+  ].join('\n\n')
+}
+
+function objectOf({ properties = {}, required = [] }: Schema, indent: string): string {
+  const inner = `${indent}  `
+  const members = Object.entries(properties).map(([name, schema]) => {
+    const key = /^\w+$/.test(name) ? name : `'${name}'`
+    const mark = required.includes(name) ? '' : '?'
+    return `${comment(schema, inner)}${inner}readonly ${key}${mark}: ${typeOf(schema, inner)}\n`
+  })
+  return `{\n${members.join('')}${indent}}`
+}
+
+function typeOf(schema: Schema, indent: string): string {
+  const { type, properties, items, anyOf } = schema
+  if (schema.enum) return schema.enum.map(literal).join(' | ')
+  if (anyOf) return anyOf.map((each) => typeOf(each, indent)).join(' | ')
+  if (type === 'array') return arrayOf(typeOf(items ?? {}, indent))
+  if (type === 'object')
+    return properties ? objectOf(schema, indent) : 'Readonly<Record<string, unknown>>'
+  if (type === 'integer' || type === 'number') return 'number'
+  return type === 'string' || type === 'boolean' ? type : 'unknown'
+}
+
+const literal = (value: string | number) => (typeof value === 'string' ? `'${value}'` : `${value}`)
+
+function arrayOf(item: string): string {
+  return `readonly ${/ \| /.test(item) && !item.startsWith('{') ? `(${item})` : item}[]`
+}
+
+function comment({ description }: Schema, indent = ''): string {
+  return description === undefined
+    ? ''
+    : `${indent}/** ${description.replaceAll('*/', '*\\/')} */\n`
+}
