@@ -4,8 +4,9 @@ import { ClientError, failureOf } from '../errors.js'
 
 /**
  * Wants a connection, and waits until the client is current.
- * @param ends aborted when the client is closed, with the failure as its reason, and when it is disconnected; a state `idle` does not say
- *   the latter, since a client that learns its user from the server opens two sessions
+ * @param ends aborted when the client is closed, with the failure as its reason, and when it is
+ *   disconnected; a state `idle` does not say the latter, since a client that learns its user from the
+ *   server opens two sessions
  * @throws ClientError when the server refuses, the client is disconnected or closed, or the signal
  *   is aborted
  */

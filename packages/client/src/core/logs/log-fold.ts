@@ -229,7 +229,6 @@ export function forget(fold: Fold, before?: number): number {
   const { ranges } = fold.record
   if (before === undefined) {
     fold.isEmptied = true
-    fold.messages.clear()
     set(fold, { ranges: [] })
     return 0
   }

@@ -21,22 +21,16 @@ export class MemoryRoom {
   add(key: LogKey, messages: Iterable<MessageRecord | null>): void {
     let size = this.#sizes.get(key) ?? 0
     for (const message of messages) if (message) size += sizeOf(message)
-    this.drop(key)
-    if (size > 0) this.#sizes.set(key, size)
-    this.#total += size
+    this.#set(key, size)
   }
 
   /** A log keeps only a share of what it had. */
   shrink(key: LogKey, share: number): void {
-    const size = (this.#sizes.get(key) ?? 0) * share
-    this.drop(key)
-    this.#sizes.set(key, size)
-    this.#total += size
+    this.#set(key, (this.#sizes.get(key) ?? 0) * share)
   }
 
   drop(key: LogKey): void {
-    this.#total -= this.#sizes.get(key) ?? 0
-    this.#sizes.delete(key)
+    this.#set(key, 0)
   }
 
   clear(): void {
@@ -49,14 +43,18 @@ export class MemoryRoom {
     if (this.#total <= maxKept) return []
     const shown = new Set([...this.#shown.values()].flat())
     const hidden = [...this.#sizes].filter(([key]) => !shown.has(key))
-    let excess = hidden.reduce((sum, [, size]) => sum + size, 0) - maxKept
-    const dropped: LogKey[] = []
-    for (const [key, size] of hidden) {
-      if (excess <= 0) break
+    let excess = hidden.reduce((sum, [, size]) => sum + size, -maxKept)
+    return hidden.flatMap(([key, size]) => {
+      if (excess <= 0) return []
       excess -= size
-      dropped.push(key)
-    }
-    return dropped
+      return key
+    })
+  }
+
+  #set(key: LogKey, size: number): void {
+    this.#total += size - (this.#sizes.get(key) ?? 0)
+    this.#sizes.delete(key)
+    if (size > 0) this.#sizes.set(key, size)
   }
 }
 
