@@ -35,6 +35,8 @@ export interface CoreContext {
   /** Runs once after a time; another timer of the same key replaces it. */
   after(key: string, ms: number, run: () => void): void
   cancel(key: string): void
+  /** Tests for a timer that has not run. */
+  isTimed(key: string): boolean
   /** Runs when everything that is in the batch now is in the store; never before this returns. */
   afterCommit(run: () => void): void
   /**

@@ -129,6 +129,10 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
     if (this.#timers.delete(key)) this.emit({ type: 'cancelTimer', key })
   }
 
+  isTimed(key: string): boolean {
+    return this.#timers.has(key)
+  }
+
   afterCommit(run: () => void): void {
     if (this.#batch.isChanged) this.#afterNext.push(run)
     else if (this.#phase === 'applying') this.#afterApply.push(run)

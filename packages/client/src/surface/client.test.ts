@@ -487,7 +487,7 @@ it('groups: list, info, members, and calls', async () => {
   expect(group.members.getSnapshot()).toBe(members)
   group.members.subscribe(() => {})
   await settled()
-  expect(session.commandsOf('want').at(-1)?.keys).toEqual(['members.7'])
+  expect(session.commandsOf('want').at(-1)?.keys).toEqual(['members.7', 'group.7'])
   const results = [
     { user_id: 5, result: 'success' },
     { user_id: 6, result: 'fail', reason: 'group is full' },

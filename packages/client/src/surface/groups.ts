@@ -76,7 +76,8 @@ function createGroup(hub: Hub, { interests, call }: Sources, id: number): Group 
       initial: undefined,
       inputs: () => [thingOf<T | null>(hub.session.state, key)],
       derive: (value) => value ?? undefined,
-      start: () => interests.add({ rank: 2, things: () => [key] }),
+      // The version of the group tells which events its members have.
+      start: () => interests.add({ rank: 2, things: () => [key, `group.${id}`] }),
     })
   return {
     id,

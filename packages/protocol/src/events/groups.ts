@@ -1,4 +1,14 @@
-import { boolean, int32, int64, optional, type TProperties, Type, text } from '../schema.js'
+import { meaningsOf, memberRole } from '../enums.js'
+import {
+  boolean,
+  int32,
+  int64,
+  intEnum,
+  optional,
+  type TProperties,
+  Type,
+  text,
+} from '../schema.js'
 import { payload } from './event-schema.js'
 
 const version = int64({
@@ -17,6 +27,14 @@ const memberCount = {
 }
 const updatedAt = {
   updated_at: int64({ description: 'updated_at of the group, milliseconds since 1970.' }),
+}
+const role = {
+  role: intEnum(meaningsOf(memberRole), { description: 'The role of the users now.' }),
+}
+const banEnd = {
+  expired_time: int64({
+    description: 'The end of the ban, milliseconds since 1970; 0 = none, -1 = permanent.',
+  }),
 }
 /** The number of members who came or went. */
 const count = {
@@ -99,20 +117,20 @@ export const groupEvents = {
   /** `user_ids` is the new owner. */
   'group.owner_assigned': inGroup({
     former_owner_id: int64({ description: 'Now an ordinary member, or deleted.' }),
+    ...role,
+    ...banEnd,
     ...updatedAt,
   }),
-  'group.admin_granted': members,
-  'group.admin_revoked': members,
+  'group.admin_granted': inGroup(role),
+  'group.admin_revoked': inGroup(role),
   /** A member muted the group's messages. */
   'group.muted': members,
   'group.unmuted': members,
   'group.banned': inGroup({
     minutes: int64({ description: 'For how long; -1 = permanently.' }),
-    expired_time: int64({
-      description: 'The end of the ban, milliseconds since 1970; -1 = permanent.',
-    }),
+    ...banEnd,
   }),
-  'group.unbanned': members,
+  'group.unbanned': inGroup(banEnd),
   'group.info_updated': inGroup({
     property: text(
       'The field that changed, for example display_name; "" with the value "" once the member that it names is deleted.',

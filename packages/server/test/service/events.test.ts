@@ -258,7 +258,14 @@ const cases: readonly Case[] = [
       [
         'group.owner_assigned',
         [w.bob.id],
-        { group_id: w.group, version: 3, former_owner_id: w.alice.id, updated_at: anything },
+        {
+          group_id: w.group,
+          version: 3,
+          former_owner_id: w.alice.id,
+          role: 2,
+          expired_time: 0,
+          updated_at: anything,
+        },
       ],
     ],
     stale: (w) => [

@@ -70,8 +70,6 @@ export class Sync implements Part {
   #request: Request | undefined
   /** Logs whose heads are needed, with callbacks. */
   readonly #wanted = new Map<LogKey, (() => void)[]>()
-  /** Logs whose heads are needed after a random time. */
-  readonly #later = new Set<LogKey>()
   /** Answers in a row that failed, or did not help. */
   #failures = 0
   /** The next call begins the list anew. */
@@ -105,15 +103,13 @@ export class Sync implements Part {
 
   /** A record says that the head of its log is needed. */
   headNeeded(key: LogKey, wait: Fold['wait']): void {
-    const isExpected = this.#wanted.has(key) || this.#later.has(key)
+    const timer = `head ${key}`
+    const isExpected = this.#wanted.has(key) || this.#context.isTimed(timer)
     if (wait === 'soon' || (wait === 'none' && !isExpected)) this.needHead(key)
-    else if (!isExpected) {
-      this.#later.add(key)
-      this.#context.after(`head ${key}`, this.#spreadMs(key), () => {
-        this.#later.delete(key)
+    else if (!isExpected)
+      this.#context.after(timer, this.#spreadMs(key), () => {
         if (this.#logs.get(key)?.isHeadNeeded) this.needHead(key)
       })
-    }
   }
 
   settled(key: LogKey): void {

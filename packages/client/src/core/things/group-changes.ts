@@ -8,8 +8,6 @@ import type { EventFrame } from '../part.js'
 const chatroom = 2
 const dissolved = 1
 const memberRole = 0
-const adminRole = 1
-const ownerRole = 2
 
 /** The parts of a group and of an event that say how far it is. */
 interface GroupState {
@@ -70,11 +68,10 @@ export function membersAfter(
   { event, data }: EventFrame,
   me: number,
 ): readonly Members[] | undefined {
-  const { property, value, user_ids, join_time, former_owner_id } = membersOf(data)
+  const { property, value, role, expired_time, ...fields } = membersOf(data)
+  const { user_ids, join_time, former_owner_id } = fields
   const userIds = idsOf(user_ids)
   const isNamed = ({ user_id }: Members) => userIds.includes(user_id as number)
-  const change = (changes: Members) =>
-    members.map((each) => (isNamed(each) ? { ...each, ...changes } : each))
   if (crossings.test(event)) {
     if (userIds.length === 0) return undefined
     const others = members.filter((each) => !isNamed(each))
@@ -88,24 +85,18 @@ export function membersAfter(
   }
   if (event === 'group.destroyed') return []
   if (property === 'hide_member_info') return undefined
+  const isName = property === 'display_name'
   // Names of others may be hidden from this user; the own one is not.
-  if (property === 'display_name' && value === undefined)
-    return userIds.includes(me) ? undefined : members
-  const changes = changesOf(event, membersOf(data))
-  if (!changes) return members
-  return change(changes).map((each) =>
-    each.user_id === former_owner_id ? { ...each, role: memberRole } : each,
-  )
-}
-
-/** The changes of the members that an event names; undefined: none. */
-function changesOf(event: string, { property, value, expired_time }: Members): Members | undefined {
-  if (property === 'display_name') return { display_name: value }
-  return {
-    'group.owner_assigned': { role: ownerRole, expired_time: 0 },
-    'group.admin_granted': { role: adminRole },
-    'group.admin_revoked': { role: memberRole },
-    'group.banned': { expired_time },
-    'group.unbanned': { expired_time: 0 },
-  }[event]
+  if (isName && value === undefined && userIds.includes(me)) return undefined
+  if (!members.some(isNamed)) return members
+  return members.map((each) => {
+    if (each.user_id === former_owner_id) return { ...each, role: memberRole }
+    if (!isNamed(each)) return each
+    return {
+      ...each,
+      ...(isName && value !== undefined && { display_name: value }),
+      ...(role !== undefined && { role }),
+      ...(expired_time !== undefined && { expired_time }),
+    }
+  })
 }

@@ -173,10 +173,10 @@ describe('a group of 5,000 members', () => {
       [member(8, { join_time: 4 })],
     ],
     ['kicked', { user_ids: [9], member_count: 4_999 }, { count: 4_999 }, [undefined as never]],
-    ['admin_granted', { user_ids: [9] }, {}, [member(9, { role: 1 })]],
+    ['admin_granted', { user_ids: [9], role: 1 }, {}, [member(9, { role: 1 })]],
     [
       'owner_assigned',
-      { user_ids: [9], former_owner_id: 4, updated_at: 8 },
+      { user_ids: [9], former_owner_id: 4, role: 2, expired_time: 0, updated_at: 8 },
       { owner_id: 9, owner: 9, updated_at: 8 },
       [member(9, { role: 2 })],
     ],

@@ -1,7 +1,7 @@
 import { failureOf } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Answer, Command, Failure } from '../inputs.js'
-import { idsOf, listOf, membersOf } from '../logs/wire.js'
+import { idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
 import { isRepeated, spreadMs, waitMsOf } from '../outcomes.js'
 import type { EventFrame, Part } from '../part.js'
 import type { ThingRecord } from '../records.js'
@@ -44,8 +44,6 @@ export class Things implements Part, ThingsListener {
   readonly #records = new Map<string, ThingRecord>()
   readonly #wanted = new Map<string, ReadonlySet<string>>()
   readonly #queue = new Set<string>()
-  /** Stale keys that are read after a random time. */
-  readonly #later = new Set<string>()
   /** Keys that are being read; true: stale again. */
   readonly #reading = new Map<string, boolean>()
   /** Keys of reads that failed for good; another change or session tries again. */
@@ -71,8 +69,8 @@ export class Things implements Part, ThingsListener {
   }
 
   reset(): void {
+    for (const key of this.#records.keys()) this.#context.cancel(timerOf(key))
     this.#records.clear()
-    this.#later.clear()
     this.#freshUsers.clear()
     for (const key of this.#reading.keys()) this.#reading.set(key, true)
     for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
@@ -126,8 +124,7 @@ export class Things implements Part, ThingsListener {
   }
 
   memberCount(groupId: number): number {
-    const members = this.#records.get(`members.${groupId}`)?.value
-    return this.#group(groupId).count ?? listOf(members).length
+    return this.#group(groupId).count ?? 0
   }
 
   #group(groupId: number): { readonly version: number; readonly count?: number } {
@@ -151,7 +148,7 @@ export class Things implements Part, ThingsListener {
     if (key.startsWith('group.')) return step === 'known' ? value : groupAfter(Object(value), frame)
     const list = listOf(value)
     if (key.startsWith('members.'))
-      return membersAfter(list.map(membersOf), frame, this.#context.me)
+      return membersAfter(list as readonly Members[], frame, this.#context.me)
     const { group_id: groupId, user_ids: userIds } = membersOf(frame.data)
     if (key === 'groups') return list.filter((id) => id !== groupId)
     // Requests of users who are members now, or were removed, are answered.
@@ -166,15 +163,12 @@ export class Things implements Part, ThingsListener {
     if (this.#reading.has(key)) this.#reading.set(key, true)
     const record = this.#records.get(key)
     if (record && !record.isStale) this.#put({ ...record, isStale: true })
-    if (groupId === undefined || !record) this.#later.delete(key)
+    const timer = timerOf(key)
+    if (groupId === undefined || !record) this.#context.cancel(timer)
     // The first reason counts: each event after a missing one finds the same gap.
-    else if (!this.#later.has(key)) {
-      this.#later.add(key)
+    else if (!this.#context.isTimed(timer)) {
       const waitMs = spreadMs(this.#context, this.memberCount(groupId))
-      this.#context.after(`stale ${key}`, waitMs, () => {
-        this.#later.delete(key)
-        this.#offer(key)
-      })
+      this.#context.after(timer, waitMs, () => this.#offer(key))
     }
     this.#offer(key)
   }
@@ -183,7 +177,8 @@ export class Things implements Part, ThingsListener {
   #offer(key: string): void {
     const record = this.#records.get(key)
     const isKnown = record && !record.isStale && !this.#isOldUser(key)
-    const isBusy = this.#failed.has(key) || this.#reading.has(key) || this.#later.has(key)
+    const isBusy =
+      this.#failed.has(key) || this.#reading.has(key) || this.#context.isTimed(timerOf(key))
     if (isKnown || isBusy || !this.#isWanted(key)) return
     this.#queue.add(key)
     if (this.#context.isOpen && this.#failures === 0) this.#readSoon(record ? rereadMs : collectMs)
@@ -297,6 +292,7 @@ export class Things implements Part, ThingsListener {
   }
 }
 
+const timerOf = (key: string) => `stale ${key}`
 const noAnswer = failureOf('not_connected', 'no answer', true)
 const noList = (op: string) => failureOf('bad_answer', `${op} has answered no list`)
 

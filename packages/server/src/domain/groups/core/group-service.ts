@@ -226,6 +226,8 @@ export class GroupService {
       group,
       groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId], {
         former_owner_id: group.ownerId,
+        role: memberRole.owner,
+        expired_time: 0,
         updated_at,
       }),
     )

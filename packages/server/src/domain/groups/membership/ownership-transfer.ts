@@ -1,4 +1,4 @@
-import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
+import { groupStatus, groupType, type Int64, memberRole } from '@hermod/protocol'
 import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -86,6 +86,8 @@ function transferEvents(
       : [
           groupEvent(group, 'owner_assigned', actorId, [heirId], {
             former_owner_id: userId,
+            role: memberRole.owner,
+            expired_time: 0,
             updated_at,
           }),
         ]),

@@ -84,13 +84,16 @@ export class GroupModerationService {
         await this.#change(tx, context, freed, {
           changes: { ban_expires_at: 0 },
           lists: ['bans'],
-          event: (changedIds) => groupEvent(context.group, 'unbanned', caller.actorId, changedIds),
+          event: (changedIds) =>
+            groupEvent(context.group, 'unbanned', caller.actorId, changedIds, { expired_time: 0 }),
         })
         await this.#change(tx, context, appointed, {
           changes: { role },
           lists: ['members'],
           event: (changedIds) =>
-            groupEvent(context.group, 'admin_granted', caller.actorId, changedIds),
+            groupEvent(context.group, 'admin_granted', caller.actorId, changedIds, {
+              role: memberRole.admin,
+            }),
         })
       },
     )
@@ -108,7 +111,9 @@ export class GroupModerationService {
           changes: { role: memberRole.member },
           lists: ['members'],
           event: (changedIds) =>
-            groupEvent(context.group, 'admin_revoked', caller.actorId, changedIds),
+            groupEvent(context.group, 'admin_revoked', caller.actorId, changedIds, {
+              role: memberRole.member,
+            }),
         })
       },
     )
@@ -160,7 +165,8 @@ export class GroupModerationService {
         await this.#change(tx, context, banned, {
           changes: { ban_expires_at: 0 },
           lists: ['members', 'bans'],
-          event: (changedIds) => groupEvent(context.group, 'unbanned', caller.actorId, changedIds),
+          event: (changedIds) =>
+            groupEvent(context.group, 'unbanned', caller.actorId, changedIds, { expired_time: 0 }),
         })
       },
     )
@@ -225,7 +231,11 @@ export class GroupModerationService {
     const freed = strangers.filter((userId) => isBanned(former.get(userId)?.banExpiresAt ?? 0, now))
     await removals.forgetBans(tx, group, freed)
     if (freed.length > 0)
-      events.append(tx, group, groupEvent(group, 'unbanned', caller.actorId, freed))
+      events.append(
+        tx,
+        group,
+        groupEvent(group, 'unbanned', caller.actorId, freed, { expired_time: 0 }),
+      )
     return freed
   }
 
