@@ -472,6 +472,10 @@ export interface ClientEvents {
     readonly version: number
     /** Now an ordinary member, or deleted. */
     readonly former_owner_id: number
+    /** The role of the users now.: 0 member, 1 admin, 2 owner */
+    readonly role: 0 | 1 | 2
+    /** The end of the ban, milliseconds since 1970; 0 = none, -1 = permanent. */
+    readonly expired_time: number
     /** updated_at of the group, milliseconds since 1970. */
     readonly updated_at: number
   }
@@ -483,6 +487,8 @@ export interface ClientEvents {
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
     readonly version: number
+    /** The role of the users now.: 0 member, 1 admin, 2 owner */
+    readonly role: 0 | 1 | 2
   }
   readonly 'group.admin_revoked': {
     /** The user who did it; 0 = an administrator or the system. */
@@ -492,6 +498,8 @@ export interface ClientEvents {
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
     readonly version: number
+    /** The role of the users now.: 0 member, 1 admin, 2 owner */
+    readonly role: 0 | 1 | 2
   }
   readonly 'group.muted': {
     /** The user who did it; 0 = an administrator or the system. */
@@ -521,7 +529,7 @@ export interface ClientEvents {
     readonly version: number
     /** For how long; -1 = permanently. */
     readonly minutes: number
-    /** The end of the ban, milliseconds since 1970; -1 = permanent. */
+    /** The end of the ban, milliseconds since 1970; 0 = none, -1 = permanent. */
     readonly expired_time: number
   }
   readonly 'group.unbanned': {
@@ -532,6 +540,8 @@ export interface ClientEvents {
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
     readonly version: number
+    /** The end of the ban, milliseconds since 1970; 0 = none, -1 = permanent. */
+    readonly expired_time: number
   }
   readonly 'group.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
