@@ -11,6 +11,7 @@ import type { CallLimits } from '../pipeline/call-limits.js'
 import { asEnvelope, type Executor } from '../pipeline/executor.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
+import { AccessWatch, type FindEndedAccess, type SessionsByApp } from './access-watch.js'
 import { ConnectionAdmission } from './admission.js'
 import { BytesByUser } from './bytes-by-user.js'
 import { CallRunner, headerText } from './calls/calls.js'
@@ -28,7 +29,7 @@ export interface GatewayOptions {
   readonly edge: Pick<Edge, 'bodies' | 'connections' | 'origins' | 'addressOf' | 'baseUrlOf'>
   readonly executor: Executor
   readonly delivery: Delivery
-  readonly sessions: Pick<SessionRegistry, 'remove'>
+  readonly sessions: SessionsByApp & Pick<SessionRegistry, 'remove'>
   readonly limits: Pick<CallLimits, 'requestArrived'>
   readonly observer: GatewayObserver
   readonly bounds: GatewayBounds
@@ -36,8 +37,7 @@ export interface GatewayOptions {
   readonly pingMs: number
   /** Milliseconds since 1970. */
   readonly clock: { now(): number }
-  /** @returns null for a token that is unknown, `expired` for one that ended */
-  findAdminToken(appId: string, token: string): Promise<'valid' | 'expired' | 'revoked' | null>
+  readonly findEndedAccess: FindEndedAccess
   /** @returns null for a token that is unknown, `expired` for one that ended or was revoked */
   findUserToken(
     appId: string,
@@ -79,6 +79,7 @@ export class Gateway implements ConnectionHost {
     full: () => new AppError('unavailable'),
   })
   readonly #openRate = new OpenRate()
+  readonly #access: AccessWatch
   readonly #timer: NodeJS.Timeout
   #tickedAt = performance.now()
   #corked: Connection[] = []
@@ -88,6 +89,7 @@ export class Gateway implements ConnectionHost {
 
   constructor(private readonly options: GatewayOptions) {
     const { bounds, executor, pingMs, edge } = options
+    this.#access = new AccessWatch(options.sessions, options.findEndedAccess)
     this.#admission = new ConnectionAdmission(bounds, edge.connections.limit)
     this.#calls = new CallRunner({
       executor,
@@ -198,6 +200,7 @@ export class Gateway implements ConnectionHost {
     const seconds = (performance.now() - startedAt) / 1_000
     connection.state = 'open'
     this.#wheel.add(connection)
+    this.#access.add(connection)
     connection.answer(successText(frame.id, reply.encoded))
     if (connection.session) delivery.begin(connection.session)
     this.#openRate.opened(seconds)
@@ -236,6 +239,7 @@ export class Gateway implements ConnectionHost {
     const { session } = connection
     this.#admission.opens(connection)
     this.#wheel.remove(connection)
+    this.#access.remove(connection)
     this.unread.delete(connection)
     this.#calls.refuseWaiting(connection)
     if (session === null) return
@@ -287,6 +291,7 @@ export class Gateway implements ConnectionHost {
     for (const connection of this.unread)
       if (!connection.countUnread()) this.unread.delete(connection)
     this.#wheel.turn(ticks, (connection) => this.#beat(connection, now))
+    void this.#access.check(now)
   }
 
   /** The heartbeat of a connection with a session. */
@@ -309,20 +314,19 @@ export class Gateway implements ConnectionHost {
   }
 
   /**
-   * Closes a session whose token ended without an event: an Admin token, or one that a later login of the user has ended. Where there is an
-   * event, it names the reason and comes before the next heartbeat.
+   * Closes a session whose user token a later login has ended without an event. Where there is an event, it names the reason and comes
+   * before the next heartbeat.
    */
   async #checkToken(connection: Connection, { appId, tokenHash }: Session): Promise<void> {
-    const isAdmin = tokenHash === null
-    const token = connection.credentials?.accessToken ?? ''
+    if (tokenHash === null) return
     try {
-      const found = await (isAdmin
-        ? this.options.findAdminToken(appId, token)
-        : this.options.findUserToken(appId, token))
-      if (found === 'expired' && (isAdmin || this.#hasExpired(connection)))
+      const found = await this.options.findUserToken(
+        appId,
+        connection.credentials?.accessToken ?? '',
+      )
+      if (found === 'expired' && this.#hasExpired(connection))
         connection.close('tokenExpired', 'the token has expired')
-      else if (found === null || found === 'expired' || found === 'revoked')
-        connection.refusedWith = 'tokenRevoked'
+      else if (found === null || found === 'expired') connection.refusedWith = 'tokenRevoked'
     } catch {
       // The next heartbeat looks again.
     }

@@ -90,6 +90,11 @@ export class SessionRegistry {
     return this.ofUser(appId, userId).some(hasDevice)
   }
 
+  /** The apps with a session, in no order. */
+  get appIds(): Iterable<string> {
+    return this.#apps.keys()
+  }
+
   /** The sessions of an app, user by user. */
   *ofApp(appId: string): Generator<Session, void> {
     for (const sessions of this.#apps.get(appId)?.values() ?? []) yield* sessions

@@ -85,17 +85,28 @@ describe('the time of connections', () => {
   it.each([
     ['expired', 4003],
     ['revoked', 4502],
-    [null, 4502],
-  ] as const)('closes a session whose Admin token is %s by then, with %i', async (after, code) => {
+  ] as const)(
+    'closes a session whose Admin token is %s within a second, with %i',
+    async (after, code) => {
+      world = await new World().listen()
+      world.adminToken = 'valid'
+      const client = await world.open()
+      await world.pass(25_250)
+      expect([client.pings, client.closeCode]).toEqual([1, null])
+      world.adminToken = after
+      await world.pass(1_250)
+      await client.closedWith(code)
+    },
+  )
+
+  it('closes the sessions of a disabled application within a second', async () => {
     world = await new World().listen()
-    world.adminToken = 'valid'
-    const client = await world.open()
-    await world.pass(25_250)
-    expect([client.pings, client.closeCode]).toEqual([1, null])
-    world.adminToken = after
-    await world.pass(25_250)
-    await world.pass(25_250)
-    await client.closedWith(code)
+    const clients = [await world.open(), await world.open()]
+    await world.pass(1_250)
+    expect(clients.map(({ closeCode }) => closeCode)).toEqual([null, null])
+    world.isAppDisabled = true
+    await world.pass(1_250)
+    for (const client of clients) await client.closedWith(4506)
   })
 
   it.each(['expired', null] as const)(

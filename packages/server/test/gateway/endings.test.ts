@@ -92,6 +92,19 @@ describe('sessions', () => {
     expect((await ending(client))[0]).toBe(4502)
   })
 
+  it('end within seconds when a lost message leaves the node unaware of a disabled application', async () => {
+    const user = await server.api.newSession()
+    using client = await opened(server, user)
+    const setStatus = (status: number) =>
+      server.sql.run(`update apps set status = ${status} where app_id = '${server.appId}'`)
+    await setStatus(1)
+    try {
+      expect(await ending(client)).toEqual([4506, 'application_disabled'])
+    } finally {
+      await setStatus(0)
+    }
+  })
+
   it('of one user have a bound; the session that a new one replaces does not count', async () => {
     const user = await server.api.newSession()
     using phone = await opened(server, user, 'phone')

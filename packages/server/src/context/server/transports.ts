@@ -94,7 +94,7 @@ export function startTransports(
     bounds: { ...config.gateway, waitingBytes: bounds.bodyBytes },
     pingMs: config.gateway.pingMs,
     clock: context.clock,
-    findAdminToken: (appId, token) => context.services.apps.apps.findAdminToken(appId, token),
+    findEndedAccess: (of) => context.services.apps.apps.findEndedAccess(of),
     findUserToken: (appId, token) => context.services.login.tokens.find(appId, token),
     onError: (error) => log.error({ err: error }, 'gateway failed'),
   })

@@ -210,6 +210,32 @@ export class AppService {
     return token.expiresAt !== null && token.expiresAt <= clock.now() ? 'expired' : 'valid'
   }
 
+  /**
+   * Finds which apps are disabled and which Admin tokens have ended, past all caches.
+   * @returns adminTokens: how they ended
+   */
+  async findEndedAccess(of: {
+    readonly apps: readonly string[]
+    readonly adminTokens: readonly string[]
+  }): Promise<{
+    readonly apps: ReadonlySet<string>
+    readonly adminTokens: ReadonlyMap<string, 'expired' | 'revoked'>
+  }> {
+    const { database, store, clock } = this.options
+    const tokens = new Map(of.adminTokens.map((secret) => [hashToken(secret), secret]))
+    const found = await database.read((db) =>
+      store.listEnded(db, { appIds: of.apps, tokenHashes: [...tokens.keys()], at: clock.now() }),
+    )
+    return {
+      apps: new Set(found.flatMap(({ kind, id }) => (kind === 'disabled' ? [id] : []))),
+      adminTokens: new Map(
+        found.flatMap(({ kind, id }) =>
+          kind === 'disabled' ? [] : [[tokens.get(id) ?? '', kind] as const],
+        ),
+      ),
+    }
+  }
+
   async isOperatorToken(secret: string): Promise<boolean> {
     const { database, store, operatorToken } = this.options
     if (operatorToken !== null && equalSecrets(secret, operatorToken)) return true

@@ -1,9 +1,13 @@
+import { appStatus } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../db/database.js'
-import type { Insertable, Selectable, Updateable } from '../../db/kysely.js'
+import { type Insertable, type Selectable, sql, type Updateable } from '../../db/kysely.js'
 import { lockForUpdate } from '../../db/locking.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
+import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { type App, parseSettings, type StoredAdminToken } from './app-model.js'
+
+type EndedKind = 'disabled' | 'expired' | 'revoked'
 
 /** Apps, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class AppStore {
@@ -67,6 +71,35 @@ export class AppStore {
       .where('token_hash', '=', tokenHash)
       .executeTakeFirst()
     return row ? toAdminToken(row) : null
+  }
+
+  /** Lists those of the apps that are disabled, and of the Admin tokens that have ended by a time. */
+  async listEnded(
+    db: Queryable,
+    of: {
+      readonly appIds: readonly string[]
+      readonly tokenHashes: readonly string[]
+      readonly at: number
+    },
+  ): Promise<{ readonly kind: EndedKind; readonly id: string }[]> {
+    return db
+      .selectFrom('apps')
+      .select([sql<EndedKind>`'disabled'`.as('kind'), 'app_id as id'])
+      .where('app_id', 'in', paddedForPlanCache(['', ...of.appIds]))
+      .where('status', '<>', appStatus.normal)
+      .unionAll(
+        db
+          .selectFrom('admin_tokens')
+          .select([
+            sql<EndedKind>`case when revoked_at is null then 'expired' else 'revoked' end`.as(
+              'kind',
+            ),
+            'token_hash as id',
+          ])
+          .where('token_hash', 'in', paddedForPlanCache(['', ...of.tokenHashes]))
+          .where((is) => is.or([is('revoked_at', 'is not', null), is('expires_at', '<=', of.at)])),
+      )
+      .execute()
   }
 
   /** Oldest first. */

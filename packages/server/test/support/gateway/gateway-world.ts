@@ -33,6 +33,7 @@ export class World {
   expiresAt: number | null = null
   /** null: sessions have user tokens. */
   adminToken: 'valid' | 'expired' | 'revoked' | null = null
+  isAppDisabled = false
   userToken: { readonly tokenHash: string } | 'expired' | null = { tokenHash: 'hash' }
   /** The answers of calls that are in progress. */
   readonly running: ((answer: string | AppError) => void)[] = []
@@ -79,7 +80,11 @@ export class World {
         leave: (session) => void this.left.push(session),
         heartbeat: () => heartbeat,
       },
-      sessions: { remove() {} },
+      sessions: {
+        remove() {},
+        appIds: ['home'],
+        ofApp: () => this.sessions.values(),
+      },
       limits: { requestArrived() {} },
       observer: {
         received() {},
@@ -90,7 +95,10 @@ export class World {
       bounds: { ...wide, waitingBytes: 1_000_000, ...bounds },
       pingMs: 25_000,
       clock: { now: () => this.now },
-      findAdminToken: async () => this.adminToken,
+      findEndedAccess: async ({ adminTokens }) => ({
+        apps: new Set(this.isAppDisabled ? ['home'] : []),
+        adminTokens: new Map(adminTokens.flatMap((token) => this.#endingOf(token))),
+      }),
       findUserToken: () => this.userToken,
       onError: (error) => {
         throw error
@@ -105,6 +113,12 @@ export class World {
         socket.end(`HTTP/1.1 ${(error as AppError).entry.http} x\r\ncontent-length: 0\r\n\r\n`)
       }
     })
+  }
+
+  /** All sessions of Admin tokens share one. */
+  #endingOf(token: string): (readonly [string, 'expired' | 'revoked'])[] {
+    const { adminToken } = this
+    return adminToken === 'expired' || adminToken === 'revoked' ? [[token, adminToken]] : []
   }
 
   readonly isDraining = false
@@ -160,7 +174,7 @@ export class World {
   async open(options: ClientOptions = {}): Promise<Client> {
     const client = await this.connect(options)
     if (typeof client === 'number') throw new Error(`refused with ${client}`)
-    client.call(0, 'session.open')
+    client.call(0, 'session.open', { app_id: 'home', access_token: 'token' })
     await client.until(() => client.frames.length > 0)
     client.frames.length = 0
     return client
