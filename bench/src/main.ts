@@ -2,6 +2,7 @@
  * `npm run bench`: the rates of the service compared with a bare echo. See the README for the
  * method.
  */
+import { type CallsFigures, measureCalls } from './calls/calls.js'
 import { type ClientFigures, measureClient } from './client/client.js'
 import { type FileRow, measureFiles } from './files/files.js'
 import { type GrowthRow, measureGrowth } from './growth/growth.js'
@@ -39,6 +40,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const realtime: RealtimeFigures[] = []
   const client: ClientFigures[] = []
   const webhooks: WebhookFigures[] = []
+  const calls: CallsFigures[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -70,6 +72,10 @@ async function run(options: BenchOptions): Promise<Report> {
       const own = builds[0] as Build
       client.push(await measureClient(storage, own, { ...options, ...options.client }, tell))
     }
+    if (options.calls) {
+      const own = builds[0] as Build
+      calls.push(await measureCalls(storage, own, options.calls, tell))
+    }
     if (options.webhooks) {
       const own = builds[0] as Build
       webhooks.push(await measureWebhooks(storage, own, { ...options, ...options.webhooks }, tell))
@@ -88,6 +94,7 @@ async function run(options: BenchOptions): Promise<Report> {
     realtime,
     client,
     webhooks,
+    calls,
     effort: { seconds: options.seconds, rounds: options.rounds, starts: options.starts },
     startups,
     rows,

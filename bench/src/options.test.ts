@@ -56,6 +56,12 @@ test('webhooks are measured only when they are named', () => {
   expect(parseOptions(named)).toMatchObject({ chosen: [], webhooks: { events: 5_000 } })
 })
 
+test('calls are counted only when they are named', () => {
+  expect(parseOptions([])?.calls).toBeNull()
+  const named = ['--scenario', 'calls', '--devices', '60']
+  expect(parseOptions(named)).toMatchObject({ chosen: [], calls: { clients: 60 } })
+})
+
 test('pushes are measured only when they are named, in two parts', () => {
   expect(parseOptions([])?.push).toBeNull()
   const both = { devices: 20_000, crowdSize: 1_000_000 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { CallsOptions } from './calls/calls.js'
 import type { ClientEffort } from './client/client.js'
 import type { GrowthOptions } from './growth/growth.js'
 import type { ComparisonEffort } from './measure/compare.js'
@@ -15,6 +16,7 @@ const filesSet = 'files'
 const realtimeSet = 'realtime'
 const clientSet = 'client'
 const webhookSet = 'webhooks'
+const callsSet = 'calls'
 const sets = [...new Set(scenarios.map(setOf))]
 
 export const usage = `Usage: npm run bench -- [options]
@@ -25,8 +27,9 @@ export const usage = `Usage: npm run bench -- [options]
                     ${growthSet}, which starts them once and keeps its 2 rounds
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
   --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet}, ${realtimeSet},
-                    ${clientSet}, ${webhookSet}; several with commas; default: all but ${growthSet},
-                    ${pushSet}, ${filesSet}, ${realtimeSet}, ${clientSet} and ${webhookSet}
+                    ${clientSet}, ${webhookSet}, ${callsSet}; several with commas; default: all but ${growthSet},
+                    ${pushSet}, ${filesSet}, ${realtimeSet}, ${clientSet},
+                    ${webhookSet} and ${callsSet}
   --against FOLDER  another build to measure in turns with this one, in place of the echo
                     (${growthSet} keeps its echo; ${pushSet} and ${filesSet} measure this build alone):
                     a checkout of any commit after npm ci and npm run build
@@ -37,7 +40,7 @@ export const usage = `Usage: npm run bench -- [options]
   --growth-users N  users of growth, default 10000
   --push-devices N  devices on each channel, default 20000
   --push-parts L    channels, crowd, or both with a comma, which is the default
-  --devices N       connected devices of ${realtimeSet}, default 5000
+  --devices N       connected devices of ${realtimeSet}, and clients of ${callsSet}, default 5000
   --conversations N conversations of a user of ${clientSet}, default 5000
   --messages N      messages that ${clientSet} applies, default 10000
   --events N        events that a receiver of ${webhookSet} missed, default 100000
@@ -61,6 +64,8 @@ export interface BenchOptions extends Effort, ComparisonEffort {
   readonly client: ClientEffort | null
   /** Null: not requested. */
   readonly webhooks: WebhookOptions | null
+  /** Null: not requested. */
+  readonly calls: CallsOptions | null
   /** Uploads and downloads are requested. */
   readonly files: boolean
   /** Checkout of another build to compare with. */
@@ -107,6 +112,9 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     client: names(scenario).includes(clientSet) ? clientOptions(values) : null,
     webhooks: names(scenario).includes(webhookSet)
       ? { events: atLeast('--events', values.events, webhookEventsMin) }
+      : null,
+    calls: names(scenario).includes(callsSet)
+      ? { clients: positive('--devices', values.devices) }
       : null,
     files: names(scenario).includes(filesSet),
     against: against ?? null,
@@ -187,7 +195,17 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = ['all', growthSet, pushSet, filesSet, realtimeSet, clientSet, webhookSet, ...sets]
+  const known = [
+    'all',
+    growthSet,
+    pushSet,
+    filesSet,
+    realtimeSet,
+    clientSet,
+    webhookSet,
+    callsSet,
+    ...sets,
+  ]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

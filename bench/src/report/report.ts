@@ -9,6 +9,8 @@ import type { PushFigures } from '../push/push.js'
 import type { RealtimeFigures } from '../realtime/realtime.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import type { WebhookFigures } from '../webhooks/webhooks.js'
+import type { CallsFigures } from '../calls/calls.js'
+import { callsTables } from './calls-report.js'
 import { clientTables } from './client-report.js'
 import { filesTable } from './files-report.js'
 import {
@@ -41,6 +43,7 @@ export interface Report {
   readonly realtime: readonly RealtimeFigures[]
   readonly client: readonly ClientFigures[]
   readonly webhooks: readonly WebhookFigures[]
+  readonly calls: readonly CallsFigures[]
   /** Skipped parts, with reasons. */
   readonly notes: readonly string[]
 }
@@ -63,6 +66,7 @@ export function formatReport({
   realtime,
   client,
   webhooks,
+  calls,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -85,6 +89,7 @@ export function formatReport({
     realtimeTables(realtime),
     clientTables(client),
     webhookTables(webhooks),
+    callsTables(calls),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')

@@ -1,0 +1,80 @@
+/** The process of many clients, all members of one group: each shows its conversations and the group. */
+import { type Client, type ConversationSummary, createClient, type View } from '@hermod/client/node'
+
+export interface ClientsOrder {
+  readonly url: string
+  readonly appId: string
+  readonly tokens: readonly string[]
+  /** The group that is shown; absent: only the conversations. */
+  readonly groupId?: number
+  /** Sends one message after another to each of these users. */
+  readonly sendTo?: readonly number[]
+}
+
+/** `online`: all clients are connected and current; `sent`: the times of the sends, milliseconds. */
+export type ClientsAnswer =
+  | { readonly type: 'online' }
+  | { readonly type: 'sent'; readonly ms: readonly number[] }
+  | { readonly type: 'failed'; readonly error: string }
+
+const openingAtOnce = 50
+
+process.once('message', async (order: ClientsOrder) => {
+  try {
+    const clients = await openAll(order)
+    answer({ type: 'online' })
+    const [first] = clients
+    if (first && order.sendTo) answer({ type: 'sent', ms: await sendToEach(first, order.sendTo) })
+  } catch (error) {
+    answer({ type: 'failed', error: (error as Error).stack ?? String(error) })
+  }
+})
+
+// The parent process has ended or needs no more clients.
+process.once('disconnect', () => process.exit())
+
+function answer(message: ClientsAnswer): void {
+  process.send?.(message)
+}
+
+async function openAll({ url, appId, tokens, groupId }: ClientsOrder): Promise<Client[]> {
+  const clients: Client[] = []
+  const waiting = tokens.values()
+  const open = async () => {
+    for (const token of waiting) {
+      const client = createClient({ url, appId, token: () => token })
+      clients.push(client)
+      client.conversations.subscribe(() => {})
+      client.contacts.list.subscribe(() => {})
+      if (groupId !== undefined) client.groups.group(groupId).info.subscribe(() => {})
+      await client.connect()
+    }
+  }
+  await Promise.all(Array.from({ length: openingAtOnce }, open))
+  return clients
+}
+
+/** Sends to one conversation after another: each message moves its conversation to the top. */
+async function sendToEach(client: Client, userIds: readonly number[]): Promise<number[]> {
+  const times: number[] = []
+  for (const userId of userIds) {
+    const conversation = client.conversation(userId, 'direct')
+    const start = performance.now()
+    await sent(conversation.summary, await conversation.send('hello'))
+    times.push(performance.now() - start)
+  }
+  return times
+}
+
+function sent(summary: View<ConversationSummary>, key: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      const { lastMessage } = summary.getSnapshot()
+      if (lastMessage?.key !== key || lastMessage.status === 'sending') return
+      unsubscribe()
+      resolve()
+    }
+    const unsubscribe = summary.subscribe(look)
+    look()
+  })
+}

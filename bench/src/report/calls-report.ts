@@ -1,0 +1,40 @@
+import type { CallsFigures, EventCalls } from '../calls/calls.js'
+import { layOutTable, whole } from './format.js'
+
+const maxCalls = 50
+const sendAimMs = 100
+const names: Readonly<Record<EventCalls['event'], string>> = {
+  rename: 'a rename',
+  join: 'a join',
+  recall: 'the recall of an unread message',
+}
+
+/** Returns a table of figures for each database. */
+export function callsTables(all: readonly CallsFigures[]): string {
+  return all
+    .map(({ database, clients, events, conversations, sendP95Ms }) =>
+      [
+        `Calls per event on ${database}, ${clients} connected clients of one group:`,
+        layOutTable(
+          ['figure', 'value', 'aim', ''],
+          [
+            ...events.map(({ event, inSecond, inTenSeconds }) => [
+              `calls within a second of ${names[event]}`,
+              `${whole(inSecond)} (within ten: ${whole(inTenSeconds)})`,
+              whole(maxCalls),
+              verdict(inSecond <= maxCalls),
+            ]),
+            [
+              `sends with ${conversations} conversations, p95`,
+              `${sendP95Ms.toFixed(1)} ms`,
+              `${sendAimMs} ms`,
+              verdict(sendP95Ms <= sendAimMs),
+            ],
+          ],
+        ),
+      ].join('\n'),
+    )
+    .join('\n\n')
+}
+
+const verdict = (isMet: boolean) => (isMet ? 'met' : 'MISSED')
