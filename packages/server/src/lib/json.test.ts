@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   findMembers,
   JsonLimitError,
@@ -206,6 +206,32 @@ describe('names with an escape', () => {
   )
 })
 
+describe('the work for names with an escape', () => {
+  const calls = (work: () => unknown) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    try {
+      work()
+      return parse.mock.calls.length
+    } finally {
+      parse.mockRestore()
+    }
+  }
+
+  it('is none before a frame is paid, also for names that are no JSON', () => {
+    const names = new Set(['id', 'op'])
+    for (const member of ['"\\x":1,', '"\\x"', '"\\n":1,', '"\\u0069\\u0064":2,'])
+      expect([member, calls(() => findMembers(`{${member.repeat(1_000)}"a":1}`, names))]).toEqual([
+        member,
+        0,
+      ])
+  })
+
+  it('ends where a text has more of them than members', () => {
+    const text = `{${'"\\n":'.repeat(1_000)}1}`
+    expect(calls(() => expect(() => parseJson(text)).toThrow(SyntaxError))).toBeLessThan(3)
+  })
+})
+
 describe('stringifyJson', () => {
   it('writes what parseJson reads back', () => {
     const integers = int64.map(oneForm)
@@ -255,6 +281,16 @@ describe('findMembers', () => {
         expect(Object.fromEntries(parsed)).toEqual(expected)
       }),
     )
+  })
+
+  it('finds names with escaped letters, and no others that look alike', () => {
+    const names = new Set(['id', 'op'])
+    const text =
+      '{"\\u0069d":1,"\\u006F\\u0070":"a","\\\\u0069d":2,"\\U0069d":3,"i\\d":4,"id\\n":5}'
+    expect([...(findMembers(text, names) ?? [])]).toEqual([
+      ['id', '1'],
+      ['op', '"a"'],
+    ])
   })
 
   it('finds none in a text that is no object', () => {

@@ -117,6 +117,7 @@ function markedText(
   const hasEscapes = text.includes('\\')
   let depth = 0
   let members = 0
+  let names = 0
   let result = ''
   let copied = 0
   for (let at = 0; at < text.length; at++) {
@@ -125,6 +126,8 @@ function markedText(
       const start = at
       at = endOfString(text, start)
       if (hasEscapes && isEscapedName(text, start, at)) {
+        // Each name follows a comma or an opening brace. Reading more of them would cost far more than the rest of the text.
+        if (++names > members) throw notJson()
         result += `${text.slice(copied, start)}"${markedName(text.slice(start, at + 1))}"`
         copied = at + 1
       }
@@ -156,6 +159,7 @@ function tooManyMembers(most: number): JsonLimitError {
 /**
  * Finds members of a JSON object without parsing it, so that a text can be judged before its parsing is paid. The text may be no JSON
  * inside its braces.
+ * @param names of letters and underscores
  * @returns the texts of the values by name, of the last member of a name; null when the text is no object
  */
 export function findMembers(
@@ -164,7 +168,8 @@ export function findMembers(
 ): ReadonlyMap<string, string> | null {
   const found = new Map<string, string>()
   let depth = 0
-  let name = ''
+  let nameStart = 0
+  let nameEnd = 0
   /** Where the value of the member begins; 0: its name is next. */
   let start = 0
   let at = endOfRun(spaces, text, 0)
@@ -173,12 +178,16 @@ export function findMembers(
     const char = text.charCodeAt(at)
     if (char === quote) {
       const end = endOfString(text, at)
-      if (depth === 1 && start === 0) name = nameIn(text.slice(at, end + 1))
+      if (depth === 1 && start === 0) {
+        nameStart = at + 1
+        nameEnd = end
+      }
       at = end
     } else if (char === openList || char === openObject) depth++
     else if (char === colon && depth === 1 && start === 0) start = at + 1
     else if (char === comma || char === closeList || char === closeObject) {
       if (depth === 1 && start > 0) {
+        const name = withoutUnicodeEscapes(text.slice(nameStart, nameEnd))
         if (names.has(name)) found.set(name, text.slice(start, at).trim())
         start = 0
       }
@@ -189,14 +198,13 @@ export function findMembers(
   return isWhole ? found : null
 }
 
-/** @param text a JSON string @returns "" for an invalid one */
-function nameIn(text: string): string {
-  if (!text.includes('\\')) return text.slice(1, -1)
-  try {
-    return JSON.parse(text)
-  } catch {
-    return ''
-  }
+/** Names without further escapes are then as JSON.parse reads them; an exception of it for each name of an unpaid text would take seconds. */
+function withoutUnicodeEscapes(name: string): string {
+  return name.includes('\\')
+    ? name.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      )
+    : name
 }
 
 /** Has 1 at the code of each character. */
@@ -246,8 +254,12 @@ function parseMarked(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new SyntaxError('the text is no JSON')
+    throw notJson()
   }
+}
+
+function notJson(): SyntaxError {
+  return new SyntaxError('the text is no JSON')
 }
 
 function integerOf(marked: string): number | bigint {
