@@ -27,8 +27,7 @@ export const sessionOpenParameters = {
   device_guid: optional(
     string({
       description:
-        'stable text that names the installation; absent: the session has no device, so it displaces none, is not online and gets no push',
-      minLength: 1,
+        'stable text that names the installation; absent: the device of the token, if it has one; "": no device. A session without a device displaces none, is not online and gets no push',
       maxLength: 128,
     }),
   ),

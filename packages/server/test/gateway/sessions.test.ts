@@ -91,6 +91,32 @@ describe('sessions of the gateway', () => {
     expect((await again.succeed('user.device.list')).data).toHaveLength(1)
   })
 
+  it('session.open: without a device_guid, a token of a device opens that device', async () => {
+    const user = await server.api.newSession()
+    using first = await openedBy(user, 'phone')
+    using client = await GatewayClient.connect(server.url)
+    const { app_id, access_token } = { app_id: server.appId, access_token: user.token }
+    const opened = await client.succeed('session.open', { app_id, access_token, platform: 2 })
+    expect(opened.data.device_sn).toBe(1)
+    expect(await first.closed()).toEqual({ code: 4500, reason: 'replaced' })
+    const { data } = await client.succeed('user.device.list')
+    expect(data).toEqual([
+      {
+        ...{ device_sn: 1, platform: 2, user_agent: 'hermod-testkit' },
+        ...{ user_id: user.id, online: true },
+      },
+    ])
+  })
+
+  it('session.open: an empty device_guid asks for no device, whatever the token', async () => {
+    const user = await server.api.newSession()
+    using first = await openedBy(user, 'phone')
+    using client = await GatewayClient.connect(server.url)
+    const data = { app_id: server.appId, access_token: user.token, device_guid: '' }
+    expect((await client.succeed('session.open', data)).data).not.toHaveProperty('device_sn')
+    expect((await first.call('user.device.list')).code).toBe(200)
+  })
+
   it('session.open: of two connections of a device the later one stays', async () => {
     const user = await server.api.newSession()
     using first = await openedBy(user, 'phone')

@@ -174,7 +174,7 @@ export class Link {
         app_id: appId,
         access_token: this.#token,
         user_id: userId || meta.userId || undefined,
-        device_guid: deviceGuid ?? undefined,
+        device_guid: deviceGuid ?? '',
         platform,
         user_agent: userAgent,
         pos: meta.pos || undefined,

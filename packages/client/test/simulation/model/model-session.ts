@@ -106,7 +106,7 @@ export class ModelSession implements SessionName {
       return
     }
     this.userId = user
-    this.guid = data.device_guid
+    this.guid = data.device_guid || undefined
     this.id = server.nextId()
     if (this.guid !== undefined) {
       this.deviceSn = server.deviceSn(user, this.guid)

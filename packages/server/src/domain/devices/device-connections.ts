@@ -1,5 +1,5 @@
 import { AppError } from '@hermod/protocol'
-import type { Database } from '../../db/database.js'
+import type { Database, Queryable } from '../../db/database.js'
 import type { Selectable } from '../../db/kysely.js'
 import type { DevicesTable } from '../../db/schema.js'
 import { type Clock, hourMs } from '../../lib/clock.js'
@@ -11,7 +11,7 @@ import type { DeviceStore } from './device-store.js'
 
 export interface DeviceConnectionsOptions {
   readonly database: Database
-  readonly store: Pick<DeviceStore, 'findByGuid'>
+  readonly store: Pick<DeviceStore, 'find' | 'findByGuid'>
   readonly devices: Pick<DeviceService, 'open'>
   readonly tokens: Pick<TokenService, 'revokeOfDevices' | 'tieToDevice'>
   readonly clock: Clock
@@ -26,7 +26,8 @@ export interface ConnectingToken extends UserKey {
 
 /** The client on a device. */
 export interface ConnectingClient {
-  readonly deviceGuid: string
+  /** Absent: the device of the token. */
+  readonly deviceGuid: string | undefined
   /** A value of `platform` of the protocol; absent: unchanged. */
   readonly platform: number | undefined
   /** Absent: unchanged. */
@@ -40,17 +41,20 @@ export class DeviceConnections {
   /**
    * Returns the serial number of the device, which is created when it is new. Ties the token to it. Writes nothing for a known device, except
    * once an hour and when the client has changed.
+   * @returns null when neither the client nor the token names a device
    * @throws AppError no_permission when the token is tied to another device, token_expired when a concurrent call has ended it
    */
-  async connect(token: ConnectingToken, client: ConnectingClient): Promise<number> {
-    const { database, store, devices, tokens, clock } = this.options
+  async connect(token: ConnectingToken, client: ConnectingClient): Promise<number | null> {
+    const { database, devices, tokens, clock } = this.options
     const { appId, userId, tokenHash } = token
-    const known = await database.read((db) => store.findByGuid(db, token, client.deviceGuid))
+    const known = await database.read((db) => this.#find(db, token, client))
+    const deviceGuid = client.deviceGuid ?? known?.device_guid
+    if (deviceGuid === undefined) return null
     if (token.deviceSn !== null && known?.device_sn !== token.deviceSn) throw otherDevice()
     const now = clock.now()
     if (known && token.deviceSn !== null && isUpToDate(known, client, now)) return known.device_sn
     return database.transaction(async (tx) => {
-      const { deviceGuid, userAgent = known?.user_agent ?? '', platform } = client
+      const { userAgent = known?.user_agent ?? '', platform } = client
       const use = { appId, userId, deviceGuid, userAgent, ...definedOnly({ platform }) }
       const { deviceSn, displaced } = await devices.open(tx, use)
       await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: displaced, at: now })
@@ -58,6 +62,21 @@ export class DeviceConnections {
       if (tied !== deviceSn) throw otherDevice()
       return deviceSn
     })
+  }
+
+  /** @throws AppError token_expired when the device of the token has been removed */
+  async #find(
+    db: Queryable,
+    token: ConnectingToken,
+    { deviceGuid }: ConnectingClient,
+  ): Promise<Selectable<DevicesTable> | null> {
+    const { store } = this.options
+    const { deviceSn } = token
+    if (deviceGuid !== undefined) return store.findByGuid(db, token, deviceGuid)
+    if (deviceSn === null) return null
+    const device = await store.find(db, { ...token, deviceSn })
+    if (!device) throw new AppError('token_expired')
+    return device
   }
 }
 

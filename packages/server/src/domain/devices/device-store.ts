@@ -18,6 +18,20 @@ export class DeviceStore {
       .execute()
   }
 
+  async find(
+    db: Queryable,
+    { appId, userId, deviceSn }: DeviceKey,
+  ): Promise<Selectable<DevicesTable> | null> {
+    const row = await db
+      .selectFrom('devices')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .executeTakeFirst()
+    return row ?? null
+  }
+
   async findByGuid(
     db: Queryable,
     { appId, userId }: UserKey,

@@ -32,9 +32,9 @@ export interface SessionOwner {
 }
 
 /** The client that opens a session. */
-export interface OpeningClient extends Omit<ConnectingClient, 'deviceGuid'> {
-  /** Absent: the session has no device. */
-  readonly deviceGuid?: string | undefined
+export interface OpeningClient extends ConnectingClient {
+  /** Absent: the device of the token; "": no device. */
+  readonly deviceGuid: string | undefined
   /** null: the client has nothing. */
   readonly pos: string | null
 }
@@ -86,12 +86,8 @@ export class SessionService {
 
   async #deviceOf(owner: SessionOwner, client: OpeningClient): Promise<number | null> {
     const { tokenHash } = owner
-    const { deviceGuid, platform, userAgent } = client
-    if (tokenHash === null || deviceGuid === undefined || deviceGuid === '') return null
-    return this.options.devices.connect(
-      { ...owner, tokenHash },
-      { deviceGuid, platform, userAgent },
-    )
+    if (tokenHash === null || client.deviceGuid === '') return null
+    return this.options.devices.connect({ ...owner, tokenHash }, client)
   }
 
   /** The session that this one replaces does not count. */
