@@ -1,5 +1,5 @@
 /** The process of many clients, all members of one group: each shows its conversations and the group. */
-import { type Client, type ConversationSummary, createClient, type View } from '@hermod/client/node'
+import { type Client, createClient, type View } from '@hermod/client/node'
 
 export interface ClientsOrder {
   readonly url: string
@@ -17,7 +17,7 @@ export type ClientsAnswer =
   | { readonly type: 'sent'; readonly ms: readonly number[] }
   | { readonly type: 'failed'; readonly error: string }
 
-const openingAtOnce = 50
+const openingAtOnce = 20
 
 process.once('message', async (order: ClientsOrder) => {
   try {
@@ -47,7 +47,9 @@ async function openAll({ url, appId, tokens, groupId }: ClientsOrder): Promise<C
       client.conversations.subscribe(() => {})
       client.contacts.list.subscribe(() => {})
       if (groupId !== undefined) client.groups.group(groupId).info.subscribe(() => {})
-      await client.connect()
+      // A client that does not come through tries again by itself.
+      client.connect().catch(() => {})
+      await until(client.connection, ({ state }) => state === 'online')
     }
   }
   await Promise.all(Array.from({ length: openingAtOnce }, open))
@@ -60,21 +62,24 @@ async function sendToEach(client: Client, userIds: readonly number[]): Promise<n
   for (const userId of userIds) {
     const conversation = client.conversation(userId, 'direct')
     const start = performance.now()
-    await sent(conversation.summary, await conversation.send('hello'))
+    const key = await conversation.send('hello')
+    await until(
+      conversation.summary,
+      ({ lastMessage }) => lastMessage?.key === key && lastMessage.status !== 'sending',
+    )
     times.push(performance.now() - start)
   }
   return times
 }
 
-function sent(summary: View<ConversationSummary>, key: string): Promise<void> {
+function until<T>(view: View<T>, isReached: (value: T) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
-      const { lastMessage } = summary.getSnapshot()
-      if (lastMessage?.key !== key || lastMessage.status === 'sending') return
+      if (!isReached(view.getSnapshot())) return
       unsubscribe()
       resolve()
     }
-    const unsubscribe = summary.subscribe(look)
+    const unsubscribe = view.subscribe(look)
     look()
   })
 }
