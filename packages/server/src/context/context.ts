@@ -62,7 +62,7 @@ export interface Context {
   readonly domains: Domains
   readonly services: Services
   readonly executor: Executor
-  readonly limits: Pick<CallLimits, 'requestArrived'>
+  readonly limits: Pick<CallLimits, 'requestArrived' | 'refusedFrameArrived'>
   readonly metrics: Metrics
   readonly providers: PushGateways
   /** Waits for pending writes, and closes everything. */

@@ -60,6 +60,8 @@ export interface ConnectionHost {
   open(connection: Connection, frame: ReceivedCall): void
   /** Runs a call. */
   call(connection: Connection, frame: ReceivedCall): void
+  /** A frame of so many bytes has run no call. */
+  countedIdle(connection: Connection, bytes: number): void
   /** The connection is corked: it is flushed at the end of the turn. */
   corked(connection: Connection): void
   /** The time after which the client of a connection comes back that is closed together with all others, milliseconds. */
@@ -311,6 +313,7 @@ export class Connection implements ClientConnection, SocketEvents, WheelEntry {
     this.#idleFrames += share * (1 + Math.floor(bytes / idleFrameBytes))
     if (this.#idleFrames > idleFrames)
       this.close('tooManyRequests', 'too many frames that run no call')
+    else this.host.countedIdle(this, bytes)
   }
 
   #leave(): void {

@@ -7,6 +7,7 @@ import type { Edge } from '../edge/edge.js'
 import { Slots } from '../lib/concurrency/slots.js'
 import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import { bodyCost } from '../pipeline/call-cost.js'
 import type { CallLimits } from '../pipeline/call-limits.js'
 import { asEnvelope, type Executor } from '../pipeline/executor.js'
 import type { SessionRegistry } from '../sessions/registry.js'
@@ -20,7 +21,14 @@ import { Connection, type ConnectionHost } from './connection.js'
 import { successText } from './frames/answers.js'
 import { dataOf, type ReceivedCall } from './frames/client-frame.js'
 import { requireHandshake } from './handshake.js'
-import { closeTimeoutMs, openTimeoutMs, parallelOpens, silenceMs, tickMs } from './limits.js'
+import {
+  closeTimeoutMs,
+  openTimeoutMs,
+  parallelOpens,
+  refusedPauseMs,
+  silenceMs,
+  tickMs,
+} from './limits.js'
 import type { GatewayObserver } from './observer.js'
 import { OpenRate } from './time/open-rate.js'
 import { TimerWheel } from './time/timer-wheel.js'
@@ -30,7 +38,7 @@ export interface GatewayOptions {
   readonly executor: Executor
   readonly delivery: Delivery
   readonly sessions: SessionsByApp & Pick<SessionRegistry, 'remove'>
-  readonly limits: Pick<CallLimits, 'requestArrived'>
+  readonly limits: Pick<CallLimits, 'requestArrived' | 'refusedFrameArrived'>
   readonly observer: GatewayObserver
   readonly bounds: GatewayBounds
   /** The interval of heartbeats. */
@@ -221,6 +229,16 @@ export class Gateway implements ConnectionHost {
     })
   }
 
+  countedIdle(connection: Connection, bytes: number): void {
+    const tokens = bodyCost(bytes)
+    if (tokens === 0 || connection.session?.tokenHash === null) return
+    try {
+      this.options.limits.refusedFrameArrived(connection.source.address, tokens)
+    } catch {
+      this.#throttle(connection, refusedPauseMs)
+    }
+  }
+
   drained(connection: Connection): void {
     if (!this.#throttled.has(connection)) connection.resume()
     if (connection.session) this.options.delivery.drained(connection.session)
@@ -274,7 +292,8 @@ export class Gateway implements ConnectionHost {
 
   #throttle(connection: Connection, ms: number): void {
     connection.pause()
-    this.#throttled.set(connection, performance.now() + ms)
+    const until = Math.max(this.#throttled.get(connection) ?? 0, performance.now() + ms)
+    this.#throttled.set(connection, until)
   }
 
   #tick(): void {

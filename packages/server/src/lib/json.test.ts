@@ -293,6 +293,12 @@ describe('findMembers', () => {
     ])
   })
 
+  it('takes at most 20,000 members of the object itself', () => {
+    const object = (members: number) => `{"id":1${',"a":[1,1]'.repeat(members - 1)}}`
+    expect(findMembers(object(20_000), new Set(['id']))?.get('id')).toBe('1')
+    expect(() => findMembers(object(20_001), new Set(['id']))).toThrow(JsonLimitError)
+  })
+
   it('finds none in a text that is no object', () => {
     for (const text of ['', '7', '[]', '{', '{"id":1', '{"id":"}', '{}}', '{} x', '{"id":1}]'])
       expect([text, findMembers(text, new Set(['id']))]).toEqual([text, null])

@@ -161,6 +161,7 @@ function tooManyMembers(most: number): JsonLimitError {
  * inside its braces.
  * @param names of letters and underscores
  * @returns the texts of the values by name, of the last member of a name; null when the text is no object
+ * @throws JsonLimitError when the object itself has more than 20,000 members
  */
 export function findMembers(
   text: string,
@@ -168,6 +169,7 @@ export function findMembers(
 ): ReadonlyMap<string, string> | null {
   const found = new Map<string, string>()
   let depth = 0
+  let members = 0
   let nameStart = 0
   let nameEnd = 0
   /** Where the value of the member begins; 0: its name is next. */
@@ -187,6 +189,7 @@ export function findMembers(
     else if (char === colon && depth === 1 && start === 0) start = at + 1
     else if (char === comma || char === closeList || char === closeObject) {
       if (depth === 1 && start > 0) {
+        if (++members > maxMembers) throw tooManyMembers(maxMembers)
         const name = withoutUnicodeEscapes(text.slice(nameStart, nameEnd))
         if (names.has(name)) found.set(name, text.slice(start, at).trim())
         start = 0
@@ -223,9 +226,15 @@ function endOfRun(characters: Uint8Array, text: string, start: number): number {
 
 /** @returns the position of the closing quote */
 function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end < 0 ? text.length : end
+  const end = text.indexOf('"', start + 1)
+  if (end < 0) return text.length
+  if (text.charCodeAt(end - 1) !== backslash) return end
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === quote) return at
+    if (char === backslash) at++
+  }
+  return text.length
 }
 
 function isEscapedName(text: string, start: number, end: number): boolean {
@@ -241,12 +250,6 @@ function nameOf(name: string): string {
   return name.startsWith(nameMark)
     ? Buffer.from(name.slice(nameMark.length), 'hex').toString('utf16le')
     : name
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let before = at
-  while (text.charCodeAt(before - 1) === backslash) before--
-  return (at - before) % 2 === 1
 }
 
 /** @throws SyntaxError without a part of the text, which would show the mark */

@@ -96,7 +96,12 @@ export class CallLimits {
   /** Charges a body to its address, before it is parsed. @throws AppError address_limited */
   bodyArrived(call: Call, principal: Principal, tokens: number): void {
     if (tokens === 0 || principal.kind === 'admin' || principal.kind === 'operator') return
-    const waitSeconds = this.limiters.addresses.charge(networkOf(call.address), tokens)
+    this.refusedFrameArrived(call.address, tokens)
+  }
+
+  /** Charges a frame that runs no call to its address. @throws AppError address_limited */
+  refusedFrameArrived(address: string, tokens: number): void {
+    const waitSeconds = this.limiters.addresses.charge(networkOf(address), tokens)
     requireNoWait('address_limited', waitSeconds)
   }
 
@@ -126,12 +131,13 @@ function requireNoWait(error: 'address_limited' | 'too_many_requests', waitSecon
 /** For HERMOD_RATE_LIMIT=off. */
 export const noCallLimits: Pick<
   CallLimits,
-  'requestArrived' | 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'
+  'requestArrived' | 'refusedFrameArrived' | 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'
 > = {
   requestArrived() {},
   arrived() {},
   refused() {},
   bodyArrived() {},
+  refusedFrameArrived() {},
   authenticated: () => unlimited,
 }
 

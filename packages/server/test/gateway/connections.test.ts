@@ -349,6 +349,25 @@ describe('floods', () => {
     },
   )
 
+  it('of long frames without a call are paid by the address, and read slowly while it is in debt', async () => {
+    world = await new World().listen()
+    const client = await world.open()
+    const text = 'x'.repeat(40_960)
+    client.call(1, 'user.nothing', { text })
+    client.websocket.send(JSON.stringify({ text }))
+    client.call(2, 'user.nothing')
+    await client.until(() => client.frames.length === 2)
+    expect(world.paid).toEqual([10, 10])
+    world.isAddressInDebt = true
+    client.call(3, 'user.nothing', { text })
+    await client.until(() => client.frames.length === 3)
+    client.call(4)
+    await world.pass(750)
+    expect(world.running).toHaveLength(0)
+    await world.pass(500)
+    await client.until(() => world.running.length === 1)
+  })
+
   it('of calls close the connection with 4004 after a thousand refusals', async () => {
     world = await new World().listen()
     const client = await world.open()

@@ -38,10 +38,10 @@ const maxNameText = 6 * maxNameLength + 2
 export function readFrame(bytes: Buffer, isBinary: boolean): ClientFrame {
   if (isBinary) return bad('frames are text')
   const text = bytes.toString()
-  const members = findMembers(text, memberNames)
-  if (members === null) return noObject
   let id = unknownId
   try {
+    const members = findMembers(text, memberNames)
+    if (members === null) return noObject
     const given = shortValue(members.get('id'))
     if (isId(given)) id = stringifyJson(given)
     const op = shortValue(members.get('op'))

@@ -12,6 +12,9 @@ export interface ConnectionRequest {
 /** An idle connection is closed after this time, or earlier if the server asks for it. */
 export const keepAliveMs = 10_000
 
+/** The most responses of 1xx to a request: a server could send them without end. */
+const maxInterim = 10
+
 /** One connection, for one request at a time. */
 export class Connection {
   readonly #client: Client
@@ -47,7 +50,11 @@ export class Connection {
 
   /** Resolves when the answer begins. Rejects when the connection ends before. */
   post(request: ConnectionRequest): Promise<Dispatcher.ResponseData> {
-    return this.#client.request({ ...request, method: 'POST' })
+    let interim = 0
+    const onInfo = () => {
+      if (++interim > maxInterim) throw new Error(`more than ${maxInterim} interim responses`)
+    }
+    return this.#client.request({ ...request, method: 'POST', onInfo })
   }
 
   destroy(): void {

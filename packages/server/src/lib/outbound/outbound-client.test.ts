@@ -431,6 +431,18 @@ describe('a connection', () => {
     expect(requests()).toEqual([1])
   })
 
+  it('an answer with more than 10 interim responses is given up', async () => {
+    let hints = 10
+    await using place = await loopback((_, response) => {
+      for (let count = 0; count < hints; count++)
+        response.writeEarlyHints({ link: '</style.css>; rel=preload' })
+      response.writeHead(204).end()
+    })
+    expect((await place.post()).status).toBe(204)
+    hints = 11
+    await expect(place.post()).rejects.toThrow('more than 10 interim responses')
+  })
+
   it('an answer whose body does not end is cut after a second', async () => {
     await using place = await loopback((_, response) => {
       response.writeHead(200)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { AppError } from '@hermod/protocol'
+import { AppError } from '@hermod/protocol'
 import { expect, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { Edge } from '../../../dist/edge/edge.js'
@@ -34,6 +34,9 @@ export class World {
   /** null: sessions have user tokens. */
   adminToken: 'valid' | 'expired' | 'revoked' | null = null
   isAppDisabled = false
+  isAddressInDebt = false
+  /** Tokens that an address has paid for frames without a call. */
+  readonly paid: number[] = []
   userToken: { readonly tokenHash: string } | 'expired' | null = { tokenHash: 'hash' }
   /** The answers of calls that are in progress. */
   readonly running: ((answer: string | AppError) => void)[] = []
@@ -85,7 +88,13 @@ export class World {
         appIds: ['home'],
         ofApp: () => this.sessions.values(),
       },
-      limits: { requestArrived() {} },
+      limits: {
+        requestArrived() {},
+        refusedFrameArrived: (_, tokens) => {
+          if (this.isAddressInDebt) throw new AppError('address_limited')
+          this.paid.push(tokens)
+        },
+      },
       observer: {
         received() {},
         refused() {},
