@@ -27,7 +27,7 @@ for (const backend of anyBackend())
         with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})
         select '${appId}', 100 + i, 'user.info_updated', '${payload}', 1767225600000 from n`)
       await sql.run(`update outbox_heads set position = ${100 + rows} where app_id = '${appId}'`)
-      const query = { after: '', key: 'u:10002' }
+      const query = { after: '', key: 'u:1' }
       const read = () =>
         api.call('GET', '/events', { query, appId, token: data.admin_token as string })
       const figures = await honest.beside(`readers of events (${backend.name})`, async () => {

@@ -246,7 +246,7 @@ describe('frames of clients', () => {
   const digits = '1'.repeat(65)
   const tooDeep = 'the frame must be nested at most 64 levels deep'
   const tooLong = 'the frame must have numbers of at most 64 characters'
-  const tooMany = 'the frame must have at most 20000 members and entries'
+  const tooMany = `the frame must have at most ${20_000} members and entries`
   const badId = 'id must be an integer or a text of at most 64 characters'
   it.each([
     ['that are too deep', `{"id":1,"op":"${list}","data":${deep}}`, 1, tooDeep],
@@ -276,7 +276,7 @@ describe('frames of clients', () => {
     ['with an id that is a fraction', `{"id":1.5,"op":"${list}"}`, null, badId],
     ['with an id that is an object', `{"id":{},"op":"${list}"}`, null, badId],
     ['with a call and no id', `{"op":"${list}"}`, null, badId],
-  ])('%s are answered with 10002', async (_, frame, id, violation) => {
+  ])('%s are answered as invalid_parameter', async (_, frame, id, violation) => {
     using raw = await opened()
     raw.frame(text, frame)
     expect(await raw.answer()).toMatchObject({

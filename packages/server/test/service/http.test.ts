@@ -462,7 +462,7 @@ describe('a request body', () => {
       const rawBody = Buffer.from(`{"unknown":[0${',0'.repeat(entries - 1)}]}`)
       return (await api.call('POST', '/message/send', { rawBody })).envelope.message
     }
-    const tooMany = 'the body must have at most 20000 members and entries'
+    const tooMany = `the body must have at most ${20_000} members and entries`
     expect(await violationsOf(19_999)).toContain('targets is required')
     expect(await violationsOf(20_000)).toBe(`invalid request parameter: ${tooMany}`)
   })
