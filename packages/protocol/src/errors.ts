@@ -289,7 +289,7 @@ export const errorCatalogue = {
     13006,
     403,
     'antispam: the content was refused',
-    'A before-send rule of the application refused the content.',
+    'A rule of the application refused the content. No such rule exists yet, so no operation answers this code.',
   ),
   message_too_large: entry(
     13007,

@@ -112,7 +112,6 @@ export const sendMessage = operation({
     'blocked_by_recipient',
     'stranger_refused',
     'message_too_large',
-    'message_censored',
     'group_not_found',
     'not_group_member',
     'member_banned',
@@ -143,7 +142,6 @@ export const sendNotification = operation({
     'user_not_found',
     'user_deleted',
     'message_too_large',
-    'message_censored',
     'group_not_found',
     'not_group_member',
     'conversation_not_found',
@@ -177,7 +175,7 @@ export const sendBroadcast = operation({
     type: intEnum(meaningsOf(broadcastTarget), { description: 'target type' }),
   },
   data: BroadcastResult,
-  errors: ['user_not_found', 'user_deleted', 'message_too_large', 'message_censored'],
+  errors: ['user_not_found', 'user_deleted', 'message_too_large'],
 })
 
 /**

@@ -1,14 +1,12 @@
 import type { PushNotification } from '../../sender.js'
 import type { ContentNotes } from './content-notes.js'
-import { cutText, longest } from './text.js'
+import { firstGrapheme, longest } from './text.js'
 
-/**
- * Texts in the order in which they are shortened, with the minimum number of characters to keep.
- */
+/** Texts in the order in which they are shortened; some keep at least their first character. */
 const shrinkingTexts = [
-  { field: 'bigText', name: 'big_text', keeps: 0 },
-  { field: 'body', name: 'body', keeps: 1 },
-  { field: 'title', name: 'title', keeps: 1 },
+  { field: 'bigText', name: 'big_text', keepsFirst: false },
+  { field: 'body', name: 'body', keepsFirst: true },
+  { field: 'title', name: 'title', keepsFirst: true },
 ] as const
 
 /** Limit of a gateway. */
@@ -53,9 +51,9 @@ function fittingContent(
 ): PushNotification | null {
   if (fits(notification)) return notification
   let content = notification
-  for (const { field, keeps } of shrinkingTexts) {
+  for (const { field, keepsFirst } of shrinkingTexts) {
     const text = longest(content[field], (part) => fits({ ...content, [field]: part }))
-    const least = cutText(content[field], leastLength(content[field], keeps))
+    const least = keepsFirst ? firstGrapheme(content[field]) : ''
     content = { ...content, [field]: text.length >= least.length ? text : least }
     if (fits(content)) return content
   }
@@ -64,11 +62,6 @@ function fittingContent(
   if (!fits({ ...shortest, ext })) return null
   // The removed members make room for the texts again.
   return fittingContent({ ...notification, ext }, fits)
-}
-
-/** Minimum length in code units; one character may take two. */
-function leastLength(text: string, keeps: number): number {
-  return keeps === 0 ? 0 : (String.fromCodePoint(text.codePointAt(0) ?? 0).length ?? keeps)
 }
 
 /** Returns the longest prefix of the members that fits. */
