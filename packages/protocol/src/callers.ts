@@ -76,7 +76,7 @@ const rules = {
     groupHeader: false,
     description: 'A user token, or an Admin token, with or without a user_id header.',
   },
-  /** Group operations that the contract lists with User headers. */
+  /** Operations that the contract lists with User headers, and that an Admin token may call for no user. */
   member: {
     tokens: ['user', 'admin'],
     subject: 'optional',

@@ -85,6 +85,10 @@ Register a first user:
 
   curl -X POST ${url}/user/register/v2 -H 'app_id: ${first.appId}' -H 'content-type: application/json' -d '{"username":"alice","password":"change-me-soon"}'
 
+Everyone who reaches this service can register so. To let only Admin tokens register users:
+
+  npx hermod app update ${first.appId} --open-registration false
+
 `
 }
 

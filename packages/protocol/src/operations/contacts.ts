@@ -275,7 +275,9 @@ export const findUserByUsername = operation({
   path: '/roster/name',
   tag,
   summary: 'Looks up a user by username.',
-  callers: 'user',
+  description:
+    'With an Admin token without a user_id header the relation is that of a stranger, and alias and ext are empty.',
+  callers: 'member',
   query: { username },
   data: RosterEntry,
   errors: ['user_not_found'],

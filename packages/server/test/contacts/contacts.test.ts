@@ -821,6 +821,25 @@ for (const backend of anyBackend()) {
         expect(await entryOf(bob.api, bob.id)).toEqual(stranger)
       })
 
+      it('user lookup by name: an Admin token needs no user, and sees what a stranger sees', async () => {
+        await connect(alice, bob)
+        const lookUp = (path: string, query: Record<string, string | number>, userId?: number) =>
+          server.api.call('GET', path, {
+            query,
+            token: server.adminToken,
+            ...(userId === undefined ? {} : { userId }),
+          })
+        const byName = { username: bob.username }
+        const found = await lookUp('/roster/name', byName)
+        expect(found.data).toMatchObject({ user_id: bob.id, relation: relations.stranger })
+        const ofAlice = await lookUp('/roster/name', byName, alice.id)
+        expect(ofAlice.data).toMatchObject({ user_id: bob.id, relation: relations.contact })
+        expect((await lookUp('/roster/name', byName, nobody)).code).toBe(answerCode.user_not_found)
+        expect((await lookUp('/roster/id', { user_id: bob.id })).code).toBe(
+          answerCode.invalid_parameter,
+        )
+      })
+
       it('user lookup: deleted and unknown IDs have different errors, and names of deleted users find no user', async () => {
         await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: `+49${bob.id}` } })
         await deletePerson(bob)

@@ -886,6 +886,24 @@ describe('pages', () => {
       expect((await call('GET', path)).status, path).toBe(404)
   })
 
+  it('/: leads to the reference', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers, text } = await call(method, '/', { appId: null })
+      expect([status, headers.location, text]).toEqual([302, 'docs', ''])
+    }
+  })
+
+  it('metrics: behind a proxy they are for callers that it does not forward', async () => {
+    await using proxied = await startServer({
+      env: { ...checked, HERMOD_TRUST_PROXY: '127.0.0.1' },
+    })
+    expect((await proxied.api.call('GET', '/metrics')).status).toBe(200)
+    for (const address of ['192.0.2.1', '127.0.0.1']) {
+      const headers = { 'x-forwarded-for': address }
+      expect((await proxied.api.call('GET', '/metrics', { headers })).status).toBe(403)
+    }
+  })
+
   it('metrics: are for this machine and the operator only', async () => {
     await call('POST', '/token/id', { body: {} })
     const metrics = await call('GET', '/metrics', { appId: null })

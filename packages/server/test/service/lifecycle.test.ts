@@ -65,6 +65,14 @@ describe.concurrent('a process', () => {
       expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
     })
 
+    test('first start: prints the command that closes registration', async (test) => {
+      const server = await backend.startServer({ env: nothingGiven, test })
+      const { appId } = printedCredentials(server)
+      expect(server.output()).toContain(
+        `  npx hermod app update ${appId} --open-registration false\n`,
+      )
+    })
+
     test('kills during the first start: the next start works and the operator has access', {
       timeout: 120_000,
     }, async (test) => {

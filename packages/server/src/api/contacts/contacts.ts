@@ -45,8 +45,8 @@ export function contactHandlers({
     handle(findUserById, async ({ user_id: userId }, { principal }) =>
       data(toRosterEntry(await contacts.get(principal, { userId }))),
     ),
-    handle(findUserByUsername, async ({ username }, { principal }) =>
-      data(toRosterEntry(await contacts.get(principal, { username }))),
+    handle(findUserByUsername, async ({ username }, { principal: { appId, actorId } }) =>
+      data(toRosterEntry(await contacts.get({ appId, userId: actorId }, { username }))),
     ),
     handle(findUserByMobile, async ({ mobile }, { principal }) =>
       data(toRosterEntry(await contacts.getByMobile(principal, mobile))),

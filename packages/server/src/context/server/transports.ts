@@ -108,7 +108,6 @@ export function startTransports(
     executor,
     metrics: context.metrics,
     publicUrl,
-    isBehindProxy: trustProxy !== false,
     notReadyReason,
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })

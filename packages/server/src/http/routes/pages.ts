@@ -18,6 +18,8 @@ export interface PageAnswer {
   readonly body: string | Buffer
   /** The Content-Security-Policy of an HTML page. */
   readonly contentPolicy?: string
+  /** The address of a redirect, relative to that of the page. */
+  readonly location?: string
   readonly retryAfterSeconds?: number
 }
 
@@ -25,8 +27,6 @@ export interface PagesOptions {
   readonly executor: Executor
   readonly metrics: Metrics
   readonly publicUrl: string | null
-  /** True when the server is behind a proxy, so that a connection from this machine says nothing about the caller. */
-  readonly isBehindProxy: boolean
   /** The reason why the service cannot do its work, for example without its database; null: it can. */
   notReadyReason(): Promise<string | null>
   /** @throws AppError too_many_requests for an address that guesses */
@@ -52,9 +52,11 @@ export function pageRoutes(
   const exact = Object.entries(pages).flatMap(([path, page]) =>
     readingRoutes(path, async (request, response) => {
       if (!alwaysAdmitted.has(path)) admit(request)
-      const { status, contentType, body, contentPolicy, retryAfterSeconds } = await page(request)
+      const { status, contentType, body, contentPolicy, location, retryAfterSeconds } =
+        await page(request)
       const headers = ['content-type', contentType, ...responses.cors.headers(request)]
       if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
+      if (location !== undefined) headers.push('location', location)
       if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
       responses.write(request, response, { status, headers, body })
     }),
@@ -66,7 +68,7 @@ export function pageRoutes(
 const referencePolicy =
   "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Returns the pages for health, metrics and the reference. */
+/** Returns the pages for health, metrics and the reference, to which / leads. */
 export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { executor, metrics, publicUrl } = options
   const described = () => ({
@@ -79,6 +81,12 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
   const asyncApi = lazy(() => Buffer.from(JSON.stringify(asyncApiDocument(described()))))
   const reference = lazy(() => Buffer.from(referencePage(openApiDocument(described()))))
   return {
+    '/': async () => ({
+      status: 302,
+      contentType: 'text/plain; charset=utf-8',
+      body: '',
+      location: 'docs',
+    }),
     '/healthz': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
       const reason = executor.isDraining ? 'shutting down' : await options.notReadyReason()
@@ -125,14 +133,13 @@ async function metricsRefusal(
   }
 }
 
-/** Allows loopback, unless a proxy on this machine forwards the request; otherwise the operator. */
+/** Allows loopback, unless a proxy on this machine forwards the request, which its headers say; otherwise the operator. */
 async function mayReadMetrics(
   request: IncomingMessage,
-  { isBehindProxy, isOperatorToken }: PagesOptions,
+  { isOperatorToken }: PagesOptions,
 ): Promise<boolean> {
   const { headers, socket } = request
-  const isForwarded =
-    isBehindProxy || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
   if (!isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const token = headers['access-token'] ?? bearer
