@@ -10,7 +10,12 @@ import { InProcessServer } from '../support/in-process-server.js'
 import { addUsers, anApplication, broadcast } from '../support/messaging/broadcasts.js'
 import { aMoment, keepHistory, Retention } from '../support/messaging/history-retention.js'
 import { operate, recall } from '../support/messaging/message-operations.js'
-import { acknowledge, deleteConversation, sendText } from '../support/messaging/messaging.js'
+import {
+  acknowledge,
+  deleteConversation,
+  notify,
+  sendText,
+} from '../support/messaging/messaging.js'
 import {
   broadcasts,
   changesPage,
@@ -235,6 +240,17 @@ for (const backend of testBackends()) {
       const { heads } = await syncPage(alice.api, { after: pos, window: 1 })
       expect(heads[0]).toMatchObject({ change: 2, messages: [{ content: 'two' }] })
       expect(heads[0]?.from).toBeUndefined()
+    })
+
+    it('sync: notifications leave the read position of the system, and a message of the system moves it', async () => {
+      const [alice] = await take(1)
+      const peerReadSeq = async () =>
+        (await syncPage(alice.api, {})).heads.map(({ peer_read_seq }) => peer_read_seq)
+      await notify(server.api.admin(), alice.id, 'welcome')
+      expect(await peerReadSeq()).toEqual([0])
+      await sendText(server.api.admin(), alice.id, 'hello')
+      await notify(server.api.admin(), alice.id, 'again')
+      expect(await peerReadSeq()).toEqual([2])
     })
 
     it('sync: heads come whole, and lose their messages when these do not fit', async () => {

@@ -139,7 +139,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
         'has read to ' || c.${side}_read_seq || ' but sent at ' || m.seq as detail
       from conversations c
-      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l where is_system = 0 or sender_id = 0
+      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l where is_system = 0
           group by app_id, low_id, high_id, sender_id) m
         on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
       where m.seq > c.${side}_read_seq`,

@@ -2,7 +2,6 @@
 import type { Int64, messageStatus } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
-import { systemUserId } from '../../users/system-user.js'
 import type { ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-content.js'
 
@@ -89,9 +88,7 @@ export const rowValue = {
     highId: row[at.high_id] as Int64,
   }),
   senderId: (row: MessageRow) => row[at.sender_id] as Int64,
-  /** Tests for a notification in a user's name, which moves no positions (rule E5). */
-  isUsersNotification: (row: MessageRow) =>
-    row[at.is_system] === 1 && row[at.sender_id] !== systemUserId,
+  isNotification: (row: MessageRow) => row[at.is_system] === 1,
   messageId: (row: MessageRow) => row[at.msg_id] as number,
   setMessageId: (row: MessageRow, messageId: number) => {
     row[at.msg_id] = messageId

@@ -81,27 +81,33 @@ export function directRow(messages: ConversationMessages): unknown[] {
 
 export function groupRow(messages: ConversationMessages): unknown[] {
   const readers = messages.rows.map(readerOf)
-  const senderId = readers.findLast((id) => id !== systemUserId) ?? systemUserId
+  const isMember = (id: Int64 | null): id is Int64 => id !== null && id !== systemUserId
+  const senderId = readers.findLast(isMember) ?? systemUserId
   return advanceGroupRow(appendedOf(messages), {
     senderId,
     ownPlace: senderId === systemUserId ? 0 : readers.lastIndexOf(senderId) + 1,
-    othersPlace: readers.findLastIndex((id) => id !== systemUserId && id !== senderId) + 1,
+    othersPlace: readers.findLastIndex((id) => isMember(id) && id !== senderId) + 1,
   })
 }
 
 /** Positions of members who have read their own messages by sending them (rule E5), in the order in which all transactions lock members. */
 export function senderRows({ conversation, rows }: ConversationMessages): unknown[][] {
   const { appId, lowId: groupId } = conversation
-  const positions = new Map(rows.map((row) => [readerOf(row), rowValue.seq(row)]))
-  positions.delete(systemUserId)
+  const positions = new Map<Int64, number>()
+  for (const row of rows) {
+    const userId = readerOf(row)
+    if (userId !== null && userId !== systemUserId) positions.set(userId, rowValue.seq(row))
+  }
   return [...positions]
     .sort(([a], [b]) => compare(a, b))
     .map(([userId, seq]) => advancedMemberRow({ appId, groupId, userId }, seq))
 }
 
-/** Notifications in users' names. */
+/** Notifications in users' names, which move no positions. */
 export function notificationsIn({ rows }: ConversationMessages): MessageRow[] {
-  return rows.filter(rowValue.isUsersNotification)
+  return rows.filter(
+    (row) => rowValue.isNotification(row) && rowValue.senderId(row) !== systemUserId,
+  )
 }
 
 /** Conversations in one outbox row. The row stays small enough that both databases store it in one piece. */
@@ -159,7 +165,7 @@ function appendedOf(messages: ConversationMessages): AppendedMessages {
   }
 }
 
-/** The user who has read a message by sending it; for notifications the system, which has no positions. */
-function readerOf(row: MessageRow): Int64 {
-  return rowValue.isUsersNotification(row) ? systemUserId : rowValue.senderId(row)
+/** The user who has read a message by sending it; null for a notification (rule E5). */
+function readerOf(row: MessageRow): Int64 | null {
+  return rowValue.isNotification(row) ? null : rowValue.senderId(row)
 }
