@@ -99,7 +99,6 @@ describe('the envelope', () => {
 
 describe('what is not the answer of an operation', () => {
   it.each([
-    '/',
     '/nowhere',
     '/token',
     '/token/id/',
@@ -244,7 +243,7 @@ describe('bytes that are no HTTP', () => {
     const get = (target: string) => answerTo(server.url, head(`GET ${target} HTTP/1.1`))
     expect((await get(`http://${host}/healthz?x=1`)).status).toBe(200)
     expect((await get(`HTTP://elsewhere.example/healthz`)).status).toBe(200)
-    expect((await get(`http://${host}`)).status).toBe(404)
+    expect((await get(`http://${host}`)).status).toBe(302)
     const body = credentials()
     const length = `content-length: ${body.length}`
     const answer = await answerTo(

@@ -145,9 +145,11 @@ export class HistoryService {
   async #readRange({ upToId, limit }: HistoryRange, log: RangeReads): Promise<HistoryMessage[]> {
     const { database, pages } = this.options
     const sizes = await pages.sizes(() => database.read((db) => log.sizes(db, { upToId, limit })))
-    if (sizes.length === 0) return []
+    const [newest] = sizes
+    if (!newest) return []
     const { count, bytes } = fitting(sizes, maxPageBytes)
-    const range = { upToId, limit: Math.min(limit, count + 1) }
+    // Messages that came since would take the places of others.
+    const range = { upToId: newest.messageId, limit: Math.min(limit, count + 1) }
     return pages.run(bytes, () => database.read((db) => log.page(db, range)))
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HistoryMessage } from '../model/message-model.js'
+import { HistoryService } from './history-service.js'
 import { LogHistoryService } from './log-history-service.js'
 import { fitting, maxSyncBytes, PageReads } from './page-reads.js'
 
@@ -38,6 +39,40 @@ describe('pages', () => {
     const page = await service.messagesBefore({} as never, {} as never, bounds)
     expect(page.messages).toHaveLength(4)
     expect(limits).toEqual([4])
+  })
+
+  it('pages: a message that is stored between the two reads takes the place of no other', async () => {
+    const stored = [1, 2, 3]
+    const list = ({ upToId, limit }: { readonly upToId: number; readonly limit: number }) =>
+      stored
+        .filter((messageId) => messageId <= upToId)
+        .sort((a, b) => b - a)
+        .slice(0, limit)
+        .map((messageId) => ({
+          ...{ messageId, seq: messageId, bytes: 1, senderId: 2 },
+          ...{ content: 'x', attachment: '', config: '', ext: '' },
+        }))
+    const service = new HistoryService({
+      database: { read: (run: (db: unknown) => unknown) => run(null) },
+      finder: {
+        find: async () => ({}),
+        requireReader: async () => ({ userId: 1 }),
+        findStream: async () => null,
+      },
+      messageLog: {
+        async listSizes(_: unknown, __: unknown, page: Parameters<typeof list>[0]) {
+          const sizes = list(page)
+          stored.push(4, 5)
+          return sizes
+        },
+        page: async (_: unknown, __: unknown, page: Parameters<typeof list>[0]) => list(page),
+      },
+      pages: new PageReads(),
+    } as never)
+    const reader = { appId: 'a', userId: 1, deviceSn: null, adminOf: null }
+    const page = await service.read(reader as never, 2, { startId: 0, limit: 20 })
+    expect(page.messages.map(({ messageId }) => messageId)).toEqual([3, 2, 1])
+    expect(page.nextMessageId).toBe(null)
   })
 
   it('pages: four large ones are read at once, and small ones beside them', async () => {
