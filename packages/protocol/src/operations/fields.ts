@@ -62,8 +62,8 @@ export const pushAlias = string({
   description: 'alias of the user for pushes; "": none',
   maxLength: 128,
 })
-const mobileForm = '+ and at least 8 digits, or 11 digits that start with 13 to 19'
-const mobilePattern = '\\+[0-9]{8,}|1[3-9][0-9]{9}'
+const mobileForm = '+ and 8 to 15 digits, or 11 digits that start with 13 to 19'
+const mobilePattern = '\\+[0-9]{8,15}|1[3-9][0-9]{9}'
 /** A mobile number to look up (rule K13). */
 export const knownMobile = string({
   description: `mobile number: ${mobileForm}`,

@@ -114,6 +114,8 @@ export interface UsersTable {
   public_info: string
   private_info: string
   mobile: string | null
+  /** The number in the form of E.164. */
+  mobile_key: string | null
   email: string | null
   /** The address in one case. */
   email_key: string | null

@@ -16,6 +16,7 @@ import {
   decline,
   entryOf,
   mayMessage,
+  mobileOf,
   PeoplePool,
   type Person,
   relationOf,
@@ -777,7 +778,7 @@ for (const backend of anyBackend()) {
         await bob.api.succeed('PUT', '/user/avatar', {
           body: { avatar: 'https://example.org/b.png' },
         })
-        await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: `+49${bob.id}` } })
+        await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: mobileOf(bob.id) } })
         await changeSettings(bob, {
           auth_mode: authModes.question,
           auth_question: 'Which colour?',
@@ -803,7 +804,7 @@ for (const backend of anyBackend()) {
             alice.api.call('GET', '/roster/name', {
               query: { username: bob.username.toUpperCase() },
             }),
-          () => alice.api.call('GET', '/roster/mobile', { query: { mobile: `+49${bob.id}` } }),
+          () => alice.api.call('GET', '/roster/mobile', { query: { mobile: mobileOf(bob.id) } }),
         ]
         for (const lookUp of lookUps) expect((await lookUp()).data).toEqual(stranger)
         expect((await find([bob.id])).data).toEqual([stranger])
@@ -841,7 +842,7 @@ for (const backend of anyBackend()) {
       })
 
       it('user lookup: deleted and unknown IDs have different errors, and names of deleted users find no user', async () => {
-        await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: `+49${bob.id}` } })
+        await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: mobileOf(bob.id) } })
         await deletePerson(bob)
         const lookUp = async (path: string, query: Record<string, string | number>) =>
           (await alice.api.call('GET', path, { query })).code
@@ -853,7 +854,7 @@ for (const backend of anyBackend()) {
         )
         expect(await lookUp('/roster/name', { username: '%' })).toBe(answerCode.user_not_found)
         expect(await lookUp('/roster/name', {})).toBe(answerCode.invalid_parameter)
-        expect(await lookUp('/roster/mobile', { mobile: `+49${bob.id}` })).toBe(
+        expect(await lookUp('/roster/mobile', { mobile: mobileOf(bob.id) })).toBe(
           answerCode.user_not_found,
         )
         expect(await lookUp('/roster/mobile', { mobile: 'x' })).toBe(answerCode.invalid_parameter)

@@ -2,7 +2,7 @@
 import { type Answer, type Api, anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { apply, authModes, changeSettings, codes } from '../support/contacts.js'
+import { apply, authModes, changeSettings, codes, mobileOf } from '../support/contacts.js'
 import { InProcessServer } from '../support/in-process-server.js'
 
 const answer = 'Blue'
@@ -79,7 +79,7 @@ for (const backend of anyBackend()) {
 
     it('numbers that a user tries: are limited for look-ups and changes together, but not with an Admin token', async () => {
       const [caller, other] = [await aUser(), await aUser()]
-      const mobile = `+49${other.id}`
+      const mobile = mobileOf(other.id)
       await other.api.succeed('POST', '/user/mobile', { query: { mobile } })
       const lookUp = (api: Api, number: string) =>
         api.call('GET', '/roster/mobile', { query: { mobile: number } })

@@ -354,8 +354,27 @@ for (const backend of anyBackend()) {
         }
       })
 
+      it('a domestic mobile number is one number with and without +86, and reads back as it was written', async () => {
+        const domestic = '13800138001'
+        const full = `+86${domestic}`
+        const set = (session: LoginSession, mobile: string) =>
+          session.api.call('POST', '/user/mobile', { body: { mobile } })
+        expect(await set(alice, domestic)).toMatchObject({ code: 200 })
+        expect(await set(bob, full)).toMatchObject({ code: answerCode.mobile_taken })
+        for (const login_name of [domestic, full])
+          expect((await logIn({ login_name })).data).toMatchObject({ user_id: alice.id })
+        const found = await bob.api.succeed('GET', '/roster/mobile', { query: { mobile: full } })
+        expect(found.data).toMatchObject({ user_id: alice.id })
+        expect(await profileOf(alice)).toMatchObject({ mobile: domestic })
+        expect(await set(alice, full)).toMatchObject({ code: 200 })
+        expect(await profileOf(alice)).toMatchObject({ mobile: full })
+        await set(alice, '')
+        expect(await set(bob, domestic)).toMatchObject({ code: 200 })
+      })
+
       it.each([
         ['mobile', '12345'],
+        ['mobile', '+1234567890123456'],
         ['email', 'no address'],
         ['username', 'two words'],
         ['username', '12345'],

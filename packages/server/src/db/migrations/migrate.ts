@@ -13,6 +13,7 @@ import { realtime } from './009-realtime.js'
 import { webhooks } from './010-webhooks.js'
 import { webhookVersions } from './011-webhook-versions.js'
 import { unaskedContacts } from './012-unasked-contacts.js'
+import { mobileKeys } from './013-mobile-keys.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
 const noNotice: MigrationNotice = () => {}
@@ -31,6 +32,7 @@ function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string
     '010-webhooks': webhooks(dialect),
     '011-webhook-versions': webhookVersions,
     '012-unasked-contacts': unaskedContacts,
+    '013-mobile-keys': mobileKeys,
   }
 }
 

@@ -5,7 +5,7 @@ import { type Selectable, sql } from '../../db/kysely.js'
 import type { ContactsTable } from '../../db/schema.js'
 import { paddedForPlanCache } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
-import { type UserKey, usernameKey } from '../users/user-model.js'
+import { mobileKey, type UserKey, usernameKey } from '../users/user-model.js'
 import {
   type AuthRule,
   type Contact,
@@ -352,7 +352,7 @@ export class ContactStore {
         ? users.where('u.user_id', 'in', paddedForPlanCache(by.userIds))
         : 'username' in by
           ? users.where('u.username_key', '=', usernameKey(by.username))
-          : users.where('u.mobile', '=', by.mobile)
+          : users.where('u.mobile_key', '=', mobileKey(by.mobile))
     return (await found.execute()).map((row) => ({
       userId: row.user_id,
       username: row.username,

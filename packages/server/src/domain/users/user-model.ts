@@ -118,6 +118,14 @@ function isSoundLabel(label: string): boolean {
   return /\P{ASCII}/u.test(unicode) && !unicode.startsWith('xn--')
 }
 
+/** Digits of a domestic number follow the code of its country. */
+const domesticCode = '+86'
+
+/** The form in which mobile numbers are compared: that of E.164 (rules D1a, K13). */
+export function mobileKey(mobile: string): string {
+  return mobile === '' || mobile.startsWith('+') ? mobile : `${domesticCode}${mobile}`
+}
+
 /**
  * @returns the violation of an e-mail address apart from its syntax (rule D1a), or null; '' means
  * no address

@@ -8,6 +8,7 @@ import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import {
   emailKey,
+  mobileKey,
   type ListedUser,
   type User,
   type UserKey,
@@ -30,7 +31,7 @@ type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
 
 const lookUps = {
   username: { column: 'username_key', key: usernameKey },
-  mobile: { column: 'mobile', key: (mobile: string) => mobile },
+  mobile: { column: 'mobile_key', key: mobileKey },
   email: { column: 'email_key', key: emailKey },
 } as const
 
@@ -425,6 +426,7 @@ export const emptyUser = {
   public_info: '',
   private_info: '',
   mobile: null,
+  mobile_key: null,
   email: null,
   email_key: null,
   last_device_sn: 0,
@@ -439,7 +441,7 @@ export const emptyUser = {
  * taken.
  */
 export const addressColumns = {
-  mobile: (mobile: string) => ({ mobile: mobile || null }),
+  mobile: (mobile: string) => ({ mobile: mobile || null, mobile_key: mobileKey(mobile) || null }),
   email: (email: string) => ({ email: email || null, email_key: emailKey(email) || null }),
 }
 

@@ -1,6 +1,7 @@
 /** Users, their settings and devices, and contacts. */
 import * as api from '@hermod/protocol'
 import { sharedPassword } from '@hermod/testkit'
+import { mobileOf } from '../../support/contacts.js'
 import { type Cast, newName } from './cast.js'
 import { byApp, byAppForActor, byOperator, type Row, row } from './row.js'
 
@@ -34,7 +35,7 @@ const login = (name: string) => (cast: Cast) => ({
 export const userRows: readonly Row[] = [
   row(api.setNickname, () => ({ nick_name: newName() })),
   row(api.setAvatar, () => ({ avatar: `https://example.org/${newName()}.png` })),
-  row(api.setMobile, ({ actor }) => ({ mobile: `+${actor}` })),
+  row(api.setMobile, ({ actor }) => ({ mobile: mobileOf(actor) })),
   row(api.setEmail, ({ actor }) => ({ email: `u${actor}@example.org` })),
   row(api.setPrivateInfo, () => ({ value: newName() })),
   row(api.setPublicInfo, () => ({ value: newName() })),

@@ -1,5 +1,6 @@
 /** Contacts, messages, conversations and pushes. */
 import * as api from '@hermod/protocol'
+import { mobileOf } from '../contacts.js'
 import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
 
 const text = { type: 1, content_type: 0, content: 'hi' }
@@ -103,7 +104,7 @@ export const contactFixtures: readonly Fixture[] = [
   fixture(api.findUserById, friendAsUser),
   fixture(api.findUserByUsername, ({ friend }) => ({ username: friend.username })),
   fixture(api.findUserByMobile, async ({ world, friend }) => {
-    const mobile = `+${friend.id}`
+    const mobile = mobileOf(friend.id)
     await world.prepare(api.setMobile, world.adminFor(friend), { mobile })
     return { mobile }
   }),

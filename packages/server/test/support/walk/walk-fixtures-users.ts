@@ -1,5 +1,6 @@
 /** Tokens, users, their settings and devices. */
 import * as api from '@hermod/protocol'
+import { mobileOf } from '../contacts.js'
 import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
 
 const firstDevice = 1
@@ -55,7 +56,7 @@ export const userFixtures: readonly Fixture[] = [
     list: [{ user_id: subject.id, avatar: 'https://example.org/a.png' }],
   })),
   fixture(api.setNickname, { nick_name: 'walker' }),
-  fixture(api.setMobile, ({ subject }) => ({ mobile: `+${subject.id}` })),
+  fixture(api.setMobile, ({ subject }) => ({ mobile: mobileOf(subject.id) })),
   fixture(api.setEmail, ({ subject }) => ({ email: `u${subject.id}@example.org` })),
   fixture(api.setUsername, ({ world }) => ({ username: world.newName() }), victim),
   fixture(api.setPrivateInfo, { value: 'mine' }),

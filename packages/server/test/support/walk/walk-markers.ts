@@ -2,6 +2,7 @@
 import type { Operation } from '@hermod/protocol'
 import * as api from '@hermod/protocol'
 import type { Envelope } from '@hermod/testkit'
+import { mobileOf } from '../contacts.js'
 import {
   type Account,
   type Identity,
@@ -161,7 +162,7 @@ async function writeAboutOneself(pen: Pen, alice: Account): Promise<void> {
     private_info: own,
   })
   await pen.write(api.setAvatar, by, { avatar: shared })
-  await pen.put(api.setMobile, by, 'mobile', `+1555${alice.id}`)
+  await pen.put(api.setMobile, by, 'mobile', mobileOf(alice.id))
   await pen.put(api.setEmail, by, 'email', `${pen.world.newName('mail')}@example.org`)
   const settings = { auth_answer: own, auth_question: shared, push_nick_name: own, push_token: own }
   await pen.write(api.updateSettings, by, settings, { user_id: alice.id, auth_mode: 1 })

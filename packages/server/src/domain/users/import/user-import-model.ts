@@ -4,6 +4,7 @@ import { importViolation } from '../../login/password-hasher-formats.js'
 import { nameViolation } from '../../names.js'
 import {
   emailKey,
+  mobileKey,
   emailViolation,
   type NameRules,
   passwordViolation,
@@ -75,7 +76,7 @@ export function createPassword(): string {
 
 /** Owner of a name that is unique in an app. */
 export interface NameOwner {
-  readonly field: 'username_key' | 'mobile' | 'email_key'
+  readonly field: 'username_key' | 'mobile_key' | 'email_key'
   readonly value: string
   readonly userId: Int64
 }
@@ -84,7 +85,7 @@ export interface NameOwner {
 export class TakenNames {
   readonly #owners = {
     username_key: new Map<string, Int64>(),
-    mobile: new Map<string, Int64>(),
+    mobile_key: new Map<string, Int64>(),
     email_key: new Map<string, Int64>(),
   }
 
@@ -98,7 +99,7 @@ export class TakenNames {
     userId: Int64,
   ): void {
     this.#owners.username_key.set(usernameKey(username), userId)
-    if (mobile !== '') this.#owners.mobile.set(mobile, userId)
+    if (mobile !== '') this.#owners.mobile_key.set(mobileKey(mobile), userId)
     if (email !== '') this.#owners.email_key.set(emailKey(email), userId)
   }
 
@@ -112,7 +113,7 @@ export class TakenNames {
    */
   conflict({ mobile = '', email = '' }: Profile, userId?: Int64): AppError | null {
     const isTaken = (owner: Int64 | undefined) => owner !== undefined && owner !== userId
-    if (isTaken(this.#owners.mobile.get(mobile))) return new AppError('mobile_taken')
+    if (isTaken(this.#owners.mobile_key.get(mobileKey(mobile)))) return new AppError('mobile_taken')
     return isTaken(this.#owners.email_key.get(emailKey(email))) ? new AppError('email_taken') : null
   }
 }

@@ -3,12 +3,12 @@ import type { Queryable } from '../../../db/database.js'
 import { type Insertable, type RawBuilder, sql } from '../../../db/kysely.js'
 import type { UsersTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
-import { emailKey, usernameKey } from '../user-model.js'
+import { emailKey, mobileKey, usernameKey } from '../user-model.js'
 import { addressColumns, emptyUser } from '../user-store.js'
 import type { NameOwner, Profile, UserToImport } from './user-import-model.js'
 
 type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
-  Partial<Pick<UsersTable, 'mobile' | 'email' | 'email_key'>>
+  Partial<Pick<UsersTable, 'mobile' | 'mobile_key' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
 /** A user as exported. */
@@ -44,7 +44,7 @@ export class UserImportStore {
       entries.flatMap(({ profile }) => profile[field] || [])
     const names = {
       username_key: entries.map(({ username }) => usernameKey(username)),
-      mobile: given('mobile'),
+      mobile_key: given('mobile').map(mobileKey),
       email_key: given('email').map(emailKey),
     }
     const looks = Object.entries(names).flatMap(([field, values]) =>
