@@ -136,7 +136,7 @@ for (const backend of anyBackend()) {
     describe('messages that are not stored', () => {
       it('with online_only reach the connected devices of the receiver', async () => {
         const [alice, bob] = (await people(2)) as [Session, Session]
-        const [own, phone, tab] = [await open(alice), await open(bob), await open(bob, null)]
+        const [own, phone, tab] = [await open(alice), await open(bob), await open(bob, '')]
         const body = textTo([bob.id], 'now or never', { online_only: true, ext: '{"a":1}' })
         const { msg_ids } = await alice.api.succeed('POST', '/message/send', { body })
         for (const client of [phone, tab])
