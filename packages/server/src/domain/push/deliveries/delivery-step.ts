@@ -1,5 +1,5 @@
 import type { PushChannel } from '@hermod/protocol'
-import { beginning } from '../../../lib/beginning.js'
+import { cutText } from '../../../lib/cut-text.js'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { ProbedDevice } from '../../../push/core-channel.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
@@ -70,9 +70,8 @@ function withShortWords(step: DeliveryStep): DeliveryStep {
   }
 }
 
-function shortened(text: string, maxCharacters: number): string {
-  const isWhole = beginning(text, maxCharacters) === text
-  return isWhole ? text : `${beginning(text, maxCharacters - 1)}…`
+function shortened(text: string, maxCodeUnits: number): string {
+  return text.length <= maxCodeUnits ? text : `${cutText(text, maxCodeUnits - 1)}…`
 }
 
 /** Leaves out as few as it can; receipts, by which repeated ones are known, only where there is nothing else. */

@@ -1,4 +1,4 @@
-import { cutText } from './text.js'
+import { cutText } from '../../../lib/cut-text.js'
 
 type NotedText = 'title' | 'body' | 'big_text'
 

@@ -1,6 +1,7 @@
+import { firstGrapheme } from '../../../lib/cut-text.js'
 import type { PushNotification } from '../../sender.js'
 import type { ContentNotes } from './content-notes.js'
-import { firstGrapheme, longest } from './text.js'
+import { longest } from './text.js'
 
 /** Texts in the order in which they are shortened; some keep at least their first character. */
 const shrinkingTexts = [

@@ -1,21 +1,5 @@
 /** Shortens texts to the limits of gateways. */
-
-const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
-/** A displayed character may have any number of accents; a longer one is split. */
-const maxGrapheme = 64
-const isolateStart = /[\u2066-\u2068]/
-const isolateEnd = '\u2069'
-
-/**
- * Returns the beginning of a displayed text: whole graphemes, such as flags and letters with their
- * accents, and an end for each bidirectional isolate that is still open.
- */
-export function cutText(text: string, maxCodeUnits: number): string {
-  if (text.length <= maxCodeUnits) return text
-  const { end, open } = longestClosed(text, maxCodeUnits)
-  // An isolate is a grapheme by itself, so this changes none.
-  return text.slice(0, graphemeEnd(text, end)) + isolateEnd.repeat(open)
-}
+import { cutText } from '../../../lib/cut-text.js'
 
 /** Returns the longest prefix of whole characters with at most `maxBytes` bytes in UTF-8. */
 export function cutBytes(text: string, maxBytes: number): string {
@@ -37,37 +21,4 @@ export function longest(text: string, fits: (part: string) => boolean): string {
     else tooMuch = middle
   }
   return cutText(text, enough)
-}
-
-/** Returns the last place up to `at` that splits no grapheme. */
-function graphemeEnd(text: string, at: number): number {
-  if (at <= 0) return 0
-  const found = graphemes.segment(text).containing(at)
-  if (!found || found.segment.length <= maxGrapheme) return found?.index ?? text.length
-  return splitsPair(text, at) ? at - 1 : at
-}
-
-/** Finds the longest prefix that fits together with an end for each of its open isolates (UAX 9, BD9). */
-function longestClosed(text: string, maxCodeUnits: number) {
-  let found = { end: 0, open: 0 }
-  let open = 0
-  for (let end = 1; end <= maxCodeUnits; end++) {
-    const unit = text.charAt(end - 1)
-    if (isolateStart.test(unit)) open++
-    else if (unit === isolateEnd && open > 0) open--
-    if (end + open <= maxCodeUnits) found = { end, open }
-  }
-  return found
-}
-
-/** Returns the first grapheme; of one that is too long the first character. */
-export function firstGrapheme(text: string): string {
-  const segment = graphemes.segment(text).containing(0)?.segment ?? ''
-  return segment.length <= maxGrapheme ? segment : String.fromCodePoint(text.codePointAt(0) ?? 0)
-}
-
-function splitsPair(text: string, at: number): boolean {
-  const before = text.charCodeAt(at - 1)
-  const after = text.charCodeAt(at)
-  return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff
 }

@@ -3,7 +3,7 @@ import type { MessageTemplate } from '@hermod/protocol'
 import { scalarText } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
 import { unfit } from '../content/answers.js'
-import { cutText } from '../content/text.js'
+import { cutText } from '../../../lib/cut-text.js'
 
 /** Channels whose vendors want templates for private messages. */
 export type TemplateChannel = 'vendor_x' | 'vendor_o'

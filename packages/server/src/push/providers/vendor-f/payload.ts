@@ -15,7 +15,7 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
-import { cutText } from '../content/text.js'
+import { cutText } from '../../../lib/cut-text.js'
 import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorFCredentials } from './credentials.js'

@@ -139,17 +139,17 @@ describe('messageNotification', () => {
     expect(notification({ ...inGroup, message, config }).body).toBe('Hello')
   })
 
-  test('keeps the beginnings of long texts, with whole characters', () => {
-    const long = `x${'😀'.repeat(3_000)}`
+  test('keeps the beginnings of long texts, which end with a whole flag and closed isolates', () => {
+    const long = `\u2068x${'🇩🇪'.repeat(3_000)}\u2069`
     const { title, body, ios } = notification({
       ...inGroup,
       senderName: long,
       groupName: long,
       texts: { content: long },
     })
-    expect(title).toBe(`x${'😀'.repeat(99)}`)
+    expect(title).toBe(`\u2068x${'🇩🇪'.repeat(24)}\u2069`)
     expect(ios.subtitle).toBe(title)
-    expect(body).toBe(`x${'😀'.repeat(999)}`)
+    expect(body).toBe(`\u2068x${'🇩🇪'.repeat(249)}\u2069`)
   })
 })
 

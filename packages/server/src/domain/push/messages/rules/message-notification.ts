@@ -1,7 +1,7 @@
 /** The notification of a message (rule K16). */
 import { contentType, targetType } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import { beginning } from '../../../../lib/beginning.js'
+import { cutText } from '../../../../lib/cut-text.js'
 import { parseJson, scalarText } from '../../../../lib/json.js'
 import type { PushedMessage } from '../../content/pushed-message.js'
 import type { TaskContent, TaskNotification } from '../../content/task-content.js'
@@ -28,8 +28,8 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
   const conversation = conversationName(message)
   return {
     kind: 'text',
-    title: beginning(config.pushTitle || config.senderNickname || senderName, maxTitleLength),
-    body: beginning(notificationBody(parts), maxBodyLength),
+    title: cutText(config.pushTitle || config.senderNickname || senderName, maxTitleLength),
+    body: cutText(notificationBody(parts), maxBodyLength),
     bigText: '',
     attachmentUrl: '',
     badge: config.badge,
@@ -39,7 +39,7 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
     collapseKey: mentionsAnybody(message) ? `${conversation}-mention` : conversation,
     ios: {
       threadId: conversation,
-      ...(groupName && { subtitle: beginning(groupName, maxTitleLength) }),
+      ...(groupName && { subtitle: cutText(groupName, maxTitleLength) }),
     },
     android: {},
     channels: {},
@@ -52,7 +52,7 @@ export function mentionedContent({
   config: { mentionedMessage },
 }: Pick<NotificationParts, 'message' | 'config'>): Pick<TaskContent, 'mentionedBody'> {
   return mentionsAnybody(message) && mentionedMessage !== ''
-    ? { mentionedBody: beginning(mentionedMessage, maxBodyLength) }
+    ? { mentionedBody: cutText(mentionedMessage, maxBodyLength) }
     : {}
 }
 
