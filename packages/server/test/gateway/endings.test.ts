@@ -9,14 +9,16 @@ const [backend] = anyBackend()
 const start = (settings: Readonly<Record<string, string>>) =>
   InProcessServer.start(backend as Backend, settings)
 
+/** A session that is of no device, also where its token is of one. */
+const noDevice = ''
+
 async function opened(
   server: InProcessServer,
   { token }: Pick<Session, 'token'>,
-  deviceGuid?: string,
+  deviceGuid = noDevice,
 ) {
   const client = await GatewayClient.connect(server.url)
-  const device = deviceGuid === undefined ? {} : { deviceGuid }
-  const { code } = await client.open({ appId: server.appId, accessToken: token, ...device })
+  const { code } = await client.open({ appId: server.appId, accessToken: token, deviceGuid })
   expect(code).toBe(200)
   return client
 }
@@ -111,7 +113,9 @@ describe('sessions', () => {
     using _ = await opened(server, user)
     using third = await opened(server, user)
     using refused = await GatewayClient.connect(server.url)
-    const { code } = await refused.open({ appId: server.appId, accessToken: user.token })
+    const { code } = await refused.open({
+      ...{ appId: server.appId, accessToken: user.token, deviceGuid: noDevice },
+    })
     expect(code).toBe(answerCode.session_limit_reached)
     expect((await ending(refused))[0]).toBe(4510)
     using again = await opened(server, user, 'phone')
