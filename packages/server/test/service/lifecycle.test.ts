@@ -65,12 +65,23 @@ describe.concurrent('a process', () => {
       expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
     })
 
-    test('first start: prints the command that closes registration', async (test) => {
-      const server = await backend.startServer({ env: nothingGiven, test })
+    test('first start: prints a command that closes registration', async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('first-start')
+      const server = await startServer({
+        ...serverOptions(folder, database),
+        env: nothingGiven,
+        test,
+      })
+      const command = /^ *npx hermod (app update .*)$/m.exec(server.output())?.[1] ?? ''
+      const { code, err } = await runHermod(command.split(' '), settingsOf(folder, database))
+      expect([code, err]).toEqual([0, ''])
       const { appId } = printedCredentials(server)
-      expect(server.output()).toContain(
-        `  npx hermod app update ${appId} --open-registration false\n`,
-      )
+      const registration = await server.api.call('POST', '/user/register/v2', {
+        appId,
+        body: { username: 'alice', password: 'change-me-soon' },
+      })
+      expect(registration.code).toBe(answerCode.registration_closed)
     })
 
     test('kills during the first start: the next start works and the operator has access', {
