@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cutText } from './cut-text.js'
+import { cutText, firstGrapheme } from './cut-text.js'
 
 /** Texts with characters of one to 18 bytes, some of several code points. */
 const words = fc.string({
@@ -43,6 +43,12 @@ describe('cutText of displayed characters', () => {
 
   it('splits a character with endless accents', () => {
     expect(cutText(`e${'\u0301'.repeat(200)}`, 100)).toHaveLength(100)
+  })
+
+  it('begins with a displayed character, not with an isolate', () => {
+    expect(firstGrapheme('\u2068Anna\u2069 wrote')).toBe('A')
+    // A gateway that needs a text gets one.
+    expect(firstGrapheme('\u2068\u2069')).toBe('\u2068')
   })
 
   it('closes open isolates within the limit', () => {

@@ -4,6 +4,7 @@ const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
 /** A displayed character may have any number of accents; a longer one is split. */
 const maxGrapheme = 64
 const isolateStart = /[\u2066-\u2068]/
+const firstIsolates = /^[\u2066-\u2069]+/
 const isolateEnd = '\u2069'
 
 /**
@@ -17,8 +18,9 @@ export function cutText(text: string, maxCodeUnits: number): string {
   return text.slice(0, graphemeEnd(text, end)) + isolateEnd.repeat(open)
 }
 
-/** Returns the first grapheme; of one that is too long the first character. */
-export function firstGrapheme(text: string): string {
+/** Returns the first grapheme that is displayed; of one that is too long the first character. */
+export function firstGrapheme(whole: string): string {
+  const text = whole.replace(firstIsolates, '') || whole
   const segment = graphemes.segment(text).containing(0)?.segment ?? ''
   return segment.length <= maxGrapheme ? segment : String.fromCodePoint(text.codePointAt(0) ?? 0)
 }
