@@ -434,7 +434,7 @@ export class TabSession implements ClientSession {
     this.#state.reload(emptyState)
   }
 
-  /** Nothing is left to fall back on. */
+  /** Ends the session after a failure that no store can work around. */
   #crashed(error: unknown): void {
     if (this.#isClosed) return
     this.#report(error)

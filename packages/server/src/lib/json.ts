@@ -42,7 +42,7 @@ export function parseJson(text: string): unknown {
   return parseExact(text, maxMembers)
 }
 
-/** As {@link parseJson}, for text that the service has written: it may have any number of members. */
+/** {@link parseJson} without the bound on members, for text that the service has written. */
 export function parseOwnJson(text: string): unknown {
   return parseExact(text, Number.POSITIVE_INFINITY)
 }
@@ -172,7 +172,7 @@ export function findMembers(
   let members = 0
   let nameStart = 0
   let nameEnd = 0
-  /** Where the value of the member begins; 0: its name is next. */
+  /** The start of the member's value; 0: its name is next. */
   let start = 0
   let at = endOfRun(spaces, text, 0)
   if (text.charCodeAt(at) !== openObject) return null
@@ -201,7 +201,7 @@ export function findMembers(
   return isWhole ? found : null
 }
 
-/** Names without further escapes are then as JSON.parse reads them; an exception of it for each name of an unpaid text would take seconds. */
+/** Decodes the Unicode escapes of a name. JSON.parse throws for a bad name, and an exception for each name of an unpaid text takes seconds. */
 function withoutUnicodeEscapes(name: string): string {
   return name.includes('\\')
     ? name.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex) =>

@@ -92,7 +92,7 @@ export function needSpreadHead(fold: Fold): void {
   fold.wait = wait === 'soon' ? wait : 'spread'
 }
 
-/** Nothing is unread. */
+/** Sets the unread count to 0. */
 export function readAll(fold: Fold): void {
   fold.record = { ...without(fold.record, 'counted'), unread: 0 }
 }
@@ -172,7 +172,7 @@ function readUpTo(fold: Fold, seq: number): void {
   else if (record.unread > 0) needHead(fold)
 }
 
-/** A message is gone that may be unread. Whether the server has counted it shows only its head. */
+/** Takes a removed message off the unread count. For one that is not marked as counted only the head tells. */
 function uncount(fold: Fold, seq: number): void {
   const { counted = [], readSeq, unread } = fold.record
   if (seq <= readSeq || unread === 0) return

@@ -2,7 +2,7 @@ import type { LogKey, MessageRecord } from '../records.js'
 
 /** Characters of messages that are kept for logs that are not on screen. */
 export const maxKept = 2 ** 24
-/** What a message takes beside its texts, counted as characters. */
+/** The characters that a message counts in addition to its texts. */
 const fixedSize = 300
 
 /** The room of a client without a durable store: how much each log has in memory. */
@@ -24,7 +24,7 @@ export class MemoryRoom {
     this.#set(key, size)
   }
 
-  /** A log keeps only a share of what it had. */
+  /** Reduces the size of a log to a share of it. */
   shrink(key: LogKey, share: number): void {
     this.#set(key, (this.#sizes.get(key) ?? 0) * share)
   }

@@ -70,7 +70,7 @@ export const setReadAck = groupSetting(
 export const setMemberInfoHidden = groupSetting(
   'hide_member_info',
   'Hides or shows member details.',
-  switchValue('true hides other members from ordinary members'),
+  switchValue('true hides the display names of other members from ordinary members'),
 )
 
 /** Takes effect on the next page that is read, in both directions (rule F4a). */

@@ -4,12 +4,11 @@ import type { LogPattern, MessageReader } from '../../outbox/consumer.js'
 import type { OutboxRow } from '../../outbox/outbox-reader.js'
 import { isEdit, type RecordedEdit } from '../../outbox/rows/recorded-event.js'
 import { eventsOfRow } from '../../outbox/rows/row-events.js'
+import { broadcastUserId } from '../messaging/model/conversation-model.js'
 import { type LoggedEvent, loggedId } from './logged-event.js'
 
 type Reader = Pick<MessageReader, 'count' | 'payloadsWithLog' | 'read' | 'readEdit'>
 
-/** The low ID of the log of all broadcasts of a sender. */
-const broadcastLowId = -1
 /** The keys of {@link eventKey}, with their IDs. */
 const keyPattern = /^(?:app|[gu]:(\d+)|d:(\d+):(\d+))$/
 
@@ -93,7 +92,7 @@ export class LoggedEvents {
 
 /** Returns the log whose messages have a key. */
 function logOf(key: string, [first, second]: readonly string[]): LogPattern {
-  if (first === undefined) return { lowId: broadcastLowId, highId: null, isGroup: false }
+  if (first === undefined) return { lowId: broadcastUserId, highId: null, isGroup: false }
   return { lowId: BigInt(first), highId: BigInt(second ?? first), isGroup: key.startsWith('g:') }
 }
 
