@@ -154,7 +154,9 @@ describe('a client on the ports of Node', () => {
 
   it.each([200, 403, 404, 503])('tries again after HTTP %i at the handshake', async (status) => {
     const server = createServer((_, response) => response.writeHead(status).end('no'))
-    server.on('upgrade', (_, socket) => socket.end(`HTTP/1.1 ${status} x\r\n\r\n`))
+    server.on('upgrade', (_, socket) => {
+      socket.on('error', () => {}).end(`HTTP/1.1 ${status} x\r\n\r\n`)
+    })
     const url = await listening(server)
     using client = new TestLeader({ url, clock: fastClock(100) })
     client.leader.connect()
@@ -165,7 +167,7 @@ describe('a client on the ports of Node', () => {
   })
 
   it('tries again when a server accepts connections and says nothing', async () => {
-    const server = createTcpServer()
+    const server = createTcpServer((socket) => socket.on('error', () => {}))
     const url = await listening(server)
     using client = new TestLeader({ url, clock: fastClock(200) })
     client.leader.connect()
