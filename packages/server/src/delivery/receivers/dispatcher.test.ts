@@ -97,6 +97,24 @@ describe('joins of a large group', () => {
   })
 })
 
+describe('a read receipt', () => {
+  it('is not for a sender who has left the group', () => {
+    for (const userId of [1, 2, 3]) connect(userId)
+    const conversation = { low_id: group, high_id: group, is_group: true }
+    const read = () => {
+      dispatch('message.read', { actor_id: 1, user_ids: [2], conversation, msg_id: 50, seq: 1 })
+      runAll(turns)
+    }
+    read()
+    expect(written).toEqual(['2 message.read 2'])
+    dispatch('group.kicked', { group_id: group, actor_id: 1, user_ids: [2], version: 1 })
+    runAll(turns)
+    written.splice(0)
+    read()
+    expect(written).toEqual([])
+  })
+})
+
 describe('a change of a message that is older than the join', () => {
   const edit = () => {
     const conversation = { low_id: group, high_id: group, is_group: true }

@@ -98,7 +98,7 @@ export class Dispatcher {
       const { kind, payload } = event
       const conversation =
         'conversation' in payload ? (payload.conversation as EventConversation) : null
-      const receivers = this.#named(event)
+      const receivers = this.#readersAmong(this.#named(event), conversation)
       const lane = conversation && laneOf(conversation)
       this.#start(lane, receivers, () => shared(encodeEvent(kind, payload, event.change)))
       this.options.closings.apply(event)
@@ -162,6 +162,17 @@ export class Dispatcher {
       default:
         return this.#ready(userIds)
     }
+  }
+
+  /** Leaves out users who have left the group of a conversation, such as a sender who had asked its members for receipts. */
+  #readersAmong(
+    sessions: readonly Session[],
+    conversation: EventConversation | null,
+  ): readonly Session[] {
+    const { readers } = this.options
+    return conversation?.is_group
+      ? sessions.filter(({ userId }) => readers.isMember(conversation.low_id, userId))
+      : sessions
   }
 
   #ready(userIds: readonly Int64[]): readonly Session[] {
