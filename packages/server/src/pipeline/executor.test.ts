@@ -7,7 +7,7 @@ import {
   optional,
   string,
 } from '@hermod/protocol'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { failureAnswer } from '../http/failure.js'
 import { EventLoopBudget } from '../lib/concurrency/event-loop-budget.js'
 import type { Session } from '../sessions/session.js'
@@ -36,6 +36,11 @@ const secret = operation({
   body: {},
   data: boolean(),
 } as never) as Operation
+const ofUser = operation({
+  ...echo,
+  id: 'test.of_user',
+  callers: 'user',
+} as never) as Operation<{ id: number | bigint }, number | bigint, never, 'user'> & Operation
 
 const everybody: Authenticator = {
   requireApp: async () => {},
@@ -365,12 +370,38 @@ describe('the way of a call', () => {
 
   it('does not look at the parameters of somebody who may not call', async () => {
     const { executor } = setUp(failing(new Error('must not run')))
-    const guarded = operation({
-      ...echo,
-      id: 'test.guarded',
-      callers: 'user',
-    } as never) as Operation
-    expect(await executor.answer(guarded, callOf({}))).toMatchObject({ code: 10003 })
+    expect(await executor.answer(ofUser, callOf({}))).toMatchObject({ code: 10003 })
+  })
+
+  it('does not run for a token that has ended while the body came', async () => {
+    const tokens = { isEnded: false }
+    const findUserToken = () =>
+      tokens.isEnded ? 'expired' : { userId: 7, deviceSn: null, tokenHash: '' }
+    const runs: unknown[] = []
+    const { executor } = setUp(async ({ id }) => data(id), {
+      authenticator: { ...everybody, findUserToken },
+      handlers: [
+        handle(ofUser, async ({ id }) => {
+          runs.push(id)
+          return data(id)
+        }) as Handler,
+      ],
+    })
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const answer = executor.answer(ofUser, {
+        ...callOf(undefined, 'hmu_token'),
+        async body() {
+          tokens.isEnded = true
+          vi.advanceTimersByTime(1_001)
+          return { id: 1 }
+        },
+      })
+      expect(await answer).toMatchObject({ code: 402 })
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(runs).toEqual([])
   })
 
   it('ends with code 50100 where nothing is built, but names bad parameters all the same', async () => {

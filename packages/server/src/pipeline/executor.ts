@@ -92,6 +92,9 @@ interface Timing {
   startedAt: number
 }
 
+/** A token that ends is refused within this time, on every node (rule C6). */
+const tokenEndsWithinMs = 1_000
+
 /** Large look-ups that run at once; each holds some 10 MB. */
 const largeLookUps = 4
 const waitingLookUps = 100
@@ -140,6 +143,7 @@ export class Executor {
     extension: CallExtension | null = null,
   ): Promise<Reply<Encoded>> {
     const timing = { startedAt: performance.now() }
+    const calledAt = timing.startedAt
     this.#running++
     let allowance = unlimited
     let refundable = 0
@@ -166,6 +170,8 @@ export class Executor {
         this.#chargeBody(call, principal, allowance, bytes)
       })
       const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
+      // A body may come slowly, and its caller be logged out meanwhile.
+      if (timing.startedAt - calledAt > tokenEndsWithinMs) await this.#authenticate(operation, call)
       const { cost } = compiled
       if (cost !== null) {
         if (bodyBytes > 0)
@@ -182,6 +188,8 @@ export class Executor {
         Object.assign(context, { signal: AbortSignal.any(signals) })
       }
       const answer = await this.#run(compiled, params, context)
+      // What came while the call waited is not for a token that has ended meanwhile.
+      if (operation.waits) await this.#authenticate(operation, call)
       const text = encoded(answer, compiled, write)
       reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
       allowance.charge(answerCost(reply.encoded))

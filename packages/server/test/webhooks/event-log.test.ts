@@ -303,6 +303,24 @@ for (const backend of anyBackend()) {
       for (const { call } of calls) call.destroy()
     })
 
+    it('a call that waits shows nothing to a token that has been revoked meanwhile', async () => {
+      const own = await EventApp.create(server)
+      const userId = await own.newUser()
+      const operator = server.api.as(server.operatorToken)
+      const { appId } = own
+      const { data } = await operator.succeed('POST', '/operator/v1/token/create', {
+        body: { app_id: appId, name: 'reader' },
+      })
+      const query = { consumer: 'reader', wait: 30 }
+      const read = server.api.call('GET', '/events', { appId, token: data.token, query })
+      const begun = async () => (await own.call('GET', '/events/consumer/list')).data.length > 0
+      await waitFor(begun, { what: 'the call has begun', ...patience })
+      const body = { app_id: appId, token_id: data.token_id }
+      await operator.succeed('POST', '/operator/v1/token/revoke', { body })
+      await own.rename(userId)
+      expect(await read).toMatchObject({ code: answerCode.token_expired, data: null })
+    })
+
     it('calls over the socket wait too, until an event comes or the connection closes', async () => {
       const own = await EventApp.create(server)
       const userId = await own.newUser()
