@@ -126,7 +126,8 @@ const rules = {
     const mode = state.authModes[peer]
     if (mode === 3) return answerCode.contact_requests_refused
     if (mode === 2 && !flag) return answerCode.wrong_auth_answer
-    const isUnasked = mode === 0 && !state.hasWritten[peer]?.[actor]
+    const isWanted = theirs.state !== 1 && state.hasWritten[peer]?.[actor]
+    const isUnasked = mode === 0 && !isWanted
     if (mode !== 1) return makeContacts(state, actor, peer, text, '', isUnasked)
     const row = state.asked[peer] as (Asked | null)[]
     row[actor] = { status: 0, alias: text, reason: text }

@@ -1179,6 +1179,10 @@ for (const backend of anyBackend()) {
         await apply(alice.api, dora.id)
         await apply(eve.api, alice.id)
         expect(await codes()).toEqual([ok, ok, ok, ok])
+        // She ends a contact. What she has written before opens no door again.
+        await alice.api.succeed('DELETE', '/roster/delete', { body: { user_id: eve.id } })
+        await apply(eve.api, alice.id)
+        expect(await codes()).toEqual([ok, ok, ok, refused])
       })
 
       it('send: the setting of the application holds for users without their own', async () => {

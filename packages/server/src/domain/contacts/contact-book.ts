@@ -1,4 +1,4 @@
-import { AppError, authMode, contactRequestStatus, type Int64 } from '@hermod/protocol'
+import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
@@ -6,7 +6,13 @@ import { readAppSettings } from '../apps/app-settings.js'
 import { type ConversationKey, directConversation } from '../messaging/model/conversation-model.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
 import { contactEvent } from './contact-events.js'
-import { type AuthRule, type ContactSide, checkContactRequest } from './contact-model.js'
+import {
+  type AuthRule,
+  type Contact,
+  type ContactSide,
+  checkContactRequest,
+  noContact,
+} from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -85,18 +91,24 @@ export class ContactBook {
     if (checkContactRequest(rule, undefined) === 'ask')
       await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
     else {
-      const isUnasked = await this.isUnasked(tx, { appId, userId, peerId }, rule)
+      const isUnasked = await this.isUnasked(tx, { appId, userId, peerId }, rule, noContact)
       await this.add(tx, { appId, userId }, [peerId], isUnasked)
     }
   }
 
-  /** Tests whether a contact that the user makes is unasked: auth_mode asks the peer nothing, and the peer has not written to the user. */
+  /**
+   * Tests whether a contact that the user makes is unasked: auth_mode asks the peer nothing, and the peer has not written to the user. What
+   * was written before the two were separated does not count.
+   * @param theirs the relation as the peer has it
+   */
   async isUnasked(
     tx: Tx,
     { appId, userId, peerId }: ContactSide,
     rule: Pick<AuthRule, 'authMode'>,
+    theirs: Pick<Contact, 'state'>,
   ): Promise<boolean> {
     if (rule.authMode !== authMode.open) return false
+    if (theirs.state === relation.former) return true
     const conversation = directConversation(appId, userId, peerId)
     return !(await this.options.messages.hasSentLately(tx, conversation, peerId))
   }

@@ -173,7 +173,7 @@ export class ContactRequestService {
     const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
     if (this.#check(side, rule, request.authAnswer) === 'ask')
       return book.ask(tx, side, { alias, reason })
-    const isUnasked = await book.isUnasked(tx, side, rule)
+    const isUnasked = await book.isUnasked(tx, side, rule, theirs)
     await book.makeContacts(tx, actor, [{ userId: peerId, alias, isUnasked }])
     outbox.append(tx, contactEvent(side, 'added'))
   }
