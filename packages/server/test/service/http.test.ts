@@ -918,9 +918,18 @@ describe('pages', () => {
     expect((await forwarded({ 'access-token': `${server.operatorToken}x` })).status).toBe(403)
     expect((await forwarded({ 'access-token': server.operatorToken })).status).toBe(200)
     expect((await forwarded({ authorization: `Bearer ${server.operatorToken}` })).status).toBe(200)
-    expect(
-      (await call('GET', '/metrics', { headers: { forwarded: 'for=192.0.2.1' } })).status,
-    ).toBe(403)
+    for (const headers of [
+      { forwarded: 'for=192.0.2.1' },
+      { via: '1.1 proxy' },
+      { 'x-real-ip': '192.0.2.1' },
+      { 'x-forwarded-proto': 'https' },
+      { host: 'chat.example.org' },
+      { host: '127.0.0.1.example.org' },
+    ])
+      expect((await call('GET', '/metrics', { headers })).status).toBe(403)
+    const { port } = new URL(server.url)
+    for (const host of [`localhost:${port}`, '127.0.0.1', `[::1]:${port}`])
+      expect((await call('GET', '/metrics', { headers: { host } })).status).toBe(200)
     expect((await forwarded({})).text).not.toContain('hermod_')
   })
 })

@@ -415,7 +415,7 @@ for (const backend of testBackends())
       expect(await list()).toMatchObject([{ state: 'enabled', failing_since: 0 }])
     })
 
-    it('test: an address that is not allowed gets no request, and the answer names the setting', async () => {
+    it('test: an address that is not allowed any more gets no request, the answer names the setting, and the endpoint can be disabled', async () => {
       // Only another address of the machine is allowed.
       const { endpoint_id } = await create({ url: 'http://localhost:9/hook' })
       await server.sql.run(
@@ -426,6 +426,14 @@ for (const backend of testBackends())
         status: 0,
         error: expect.stringContaining('HERMOD_OUTBOUND_ALLOW'),
       })
+      expect(await post('update', { endpoint_id, state: 'disabled' })).toMatchObject({
+        state: 'disabled',
+      })
+      const enabled = await call('update', { endpoint_id, state: 'enabled' })
+      expect([enabled.code, enabled.text]).toEqual([
+        answerCode.invalid_parameter,
+        expect.stringContaining('url is no public address (loopback)'),
+      ])
       // Only operators see what a name leads to.
       const rest = 'is no public address (private); HERMOD_OUTBOUND_ALLOW can allow it'
       await server.sql.run(

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Kysely, sql } from '../kysely.js'
+import { CompiledQuery, Kysely, sql } from '../kysely.js'
 import type { BulkInsert } from './dialect.js'
 import { postgresDialect } from './postgres.js'
 
@@ -121,6 +121,7 @@ describe('errors of PostgreSQL', () => {
     ['data_corrupted', 'XX001'],
     ['read_only_sql_transaction', '25006'],
     ['idle_in_transaction_session_timeout', '25P03'],
+    ['transaction_timeout', '25P04'],
   ])('%s means that the database is not available', (_, code) => {
     expect(dialect.isUnavailable(failure({ code }))).toBe(true)
     expect(dialect.isRetryable(failure({ code }), 0)).toBe(false)
@@ -251,6 +252,43 @@ describe('a connection to PostgreSQL', () => {
     )
     expect(failure).toBeInstanceOf(Error)
     expect(own.isUnavailable(failure)).toBe(true)
+    await own.close?.()
+  })
+
+  it('that PostgreSQL ends is given to no other caller', async () => {
+    const own = await dialectWith(message('E', 'SFATAL\0C57P01\0Mends\0\0'), answer(['a'], ['1']))
+    const read = async () => own.readNow('select $1', ['1'])
+    let connections = 0
+    server?.on('connection', () => connections++)
+    await expect(read()).rejects.toThrow('ends')
+    await expect(read()).rejects.toThrow('ends')
+    expect(connections).toBe(2)
+    await own.close?.()
+  })
+
+  it('gets one query at a time; statements that are issued meanwhile follow together', async () => {
+    const done = message('C', 'SELECT 0\0')
+    const [first, others] = [
+      [done, ready],
+      [done, done, done, ready],
+    ]
+    const own = await dialectWith(Buffer.concat(first), Buffer.concat(others))
+    const driver = own.writes.createDriver()
+    const connection = await driver.acquireConnection()
+    const warnings: string[] = []
+    const warned = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', warned)
+    const statements: Promise<unknown>[] = []
+    for (let number = 0; number < 4; number++) {
+      statements.push(connection.executeQuery(CompiledQuery.raw('select $1', [number])))
+      // The statement has been sent by then, and no answer has come.
+      for (let tick = 0; tick < 5; tick++) await new Promise(process.nextTick)
+    }
+    await Promise.all(statements)
+    await driver.releaseConnection(connection)
+    await new Promise(setImmediate)
+    process.off('warning', warned)
+    expect(warnings).toEqual([])
     await own.close?.()
   })
 })

@@ -35,7 +35,7 @@ const lockNotAvailable = '55P03'
 const uniqueViolation = '23505'
 const checkViolation = '23514'
 /** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction, and locks that are not given. */
-const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03|55P03)/
+const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03|25P04|55P03)/
 const unavailableErrno = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -79,7 +79,14 @@ export function postgresDialect(options: PostgresOptions): SqlDialect {
   const pool = new LazyPool(options, watch)
   const reads = new CombinedReads((query) => pool.rows(query))
   const withoutDeadline = networkDialect(
-    () => new PoolDriver(new LazyPool({ ...options, poolSize: longConnections })),
+    () =>
+      new PoolDriver(
+        new LazyPool({
+          ...options,
+          poolSize: longConnections,
+          makeRoom: () => pool.giveUpOne(),
+        }),
+      ),
   )
   return {
     name: 'postgres',

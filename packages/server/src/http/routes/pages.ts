@@ -133,13 +133,26 @@ async function metricsRefusal(
   }
 }
 
+/** nginx sends none of them by default, and asks for a loopback address then. */
+const proxyHeaders = [
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'forwarded',
+  'via',
+]
+const loopbackHost = /^(?:localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/i
+
 /** Allows loopback, unless a proxy on this machine forwards the request, which its headers say; otherwise the operator. */
 async function mayReadMetrics(
   request: IncomingMessage,
   { isOperatorToken }: PagesOptions,
 ): Promise<boolean> {
   const { headers, socket } = request
-  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+  const isForwarded =
+    proxyHeaders.some((name) => headers[name] !== undefined) ||
+    !loopbackHost.test(headers.host ?? '')
   if (!isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const token = headers['access-token'] ?? bearer

@@ -148,7 +148,7 @@ describe('forbidden addresses', () => {
           isForbidden: true,
           connections: [],
         })
-        expect(urlFault(url, { allowed: [], setting })).toContain(setting)
+        expect(urlFault(url, { allowed: [], setting, proxy: null })).toContain(setting)
       }
   })
 
@@ -199,9 +199,22 @@ describe('forbidden addresses', () => {
     ['', 'no URL'],
     ['http://', 'no URL'],
   ])('%j is refused', async (url, words) => {
-    expect(urlFault(url, { allowed: [], setting })).toContain(words)
+    expect(urlFault(url, { allowed: [], setting, proxy: null })).toContain(words)
     expect(await attempt(url)).toMatchObject({ isForbidden: true, connections: [] })
   })
+
+  it.each(['localhost', 'LOCALHOST.', 'app.localhost'])(
+    '%s is refused before it is resolved, unless a loopback address is allowed or a proxy resolves it',
+    (host) => {
+      const fault = (options: Partial<OutboundOptions> = {}) =>
+        urlFault(`http://${host}:3000/`, { allowed: [], setting, proxy: null, ...options })
+      expect(fault()).toBe(
+        `leads to no public address (loopback); ${setting} can allow 127.0.0.1 and ::1`,
+      )
+      expect(fault({ allowed: [parseAddressRange('127.0.0.1')] })).toBeNull()
+      expect(fault({ proxy: 'http://192.0.2.1:3128' })).toBeNull()
+    },
+  )
 })
 
 describe('allowed addresses', () => {

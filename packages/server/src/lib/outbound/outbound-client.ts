@@ -5,8 +5,8 @@ import { type Dispatcher, ProxyAgent } from 'undici'
 import { type AddressRange, forbiddenRange, isSameAddress } from './address.js'
 import { attemptOrder, type Connect, connectToFirst, openSocket } from './connecting.js'
 import { type Connection, type ConnectionRequest, Connections, keepAliveMs } from './connections.js'
-import { LookUps, type LookUpShare } from './look-ups.js'
-import { SystemNames } from './system-names.js'
+import { type LookUpShare, LookUps } from './look-ups.js'
+import { isLoopbackName, loopback, SystemNames } from './system-names.js'
 
 export interface OutboundOptions {
   /** Ranges that may be called although they are not public. */
@@ -170,17 +170,22 @@ export class OutboundClient {
 }
 
 /**
- * Returns the reason why requests to a URL are refused before any name is resolved; null for none.
- * @param allowed see {@link OutboundOptions}
+ * Returns the reason why requests to a URL are refused before any name is resolved; null for none. Names of this machine need no look-up.
+ * @param options see {@link OutboundOptions}
  */
 export function urlFault(
   text: string,
-  { allowed, setting }: Pick<OutboundOptions, 'allowed' | 'setting'>,
+  { allowed, setting, proxy }: Pick<OutboundOptions, 'allowed' | 'setting' | 'proxy'>,
 ): string | null {
   try {
-    const address = literalOf(checkedUrl(text))
+    const url = checkedUrl(text)
+    const address = literalOf(url)
     const range = address === null ? null : forbiddenRange(address, allowed)
-    return range === null ? null : `is no public address (${range}); ${setting} can allow it`
+    if (range !== null) return `is no public address (${range}); ${setting} can allow it`
+    const isOwn = proxy === null && isLoopbackName(url.hostname)
+    return isOwn && loopback.every((each) => forbiddenRange(each, allowed) !== null)
+      ? `leads to no public address (loopback); ${setting} can allow ${loopback.join(' and ')}`
+      : null
   } catch (error) {
     return (error as Error).message
   }

@@ -23,7 +23,7 @@ const limitMs = 2_000
 /** Time of a query to one name server; it is made twice. */
 const queryMs = 500
 const maxDots = 15
-const loopback = ['127.0.0.1', '::1']
+export const loopback = ['127.0.0.1', '::1']
 
 /**
  * Resolves names by the hosts file, and by name servers with the search list of resolv.conf. Both
@@ -63,12 +63,21 @@ export class SystemNames {
 
 /** Returns the addresses of a name in the text of a hosts file; `localhost` has them always. */
 export function hostAddresses(text: string, name: string): readonly string[] {
-  const wanted = name.replace(/\.$/, '')
+  const wanted = withoutDot(name)
   const found = text.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
     return isIP(address) && names.some((each) => each.toLowerCase() === wanted) ? [address] : []
   })
-  return found.length === 0 && /(^|\.)localhost$/.test(wanted) ? loopback : found
+  return found.length === 0 && isLoopbackName(wanted) ? loopback : found
+}
+
+/** Tests whether a name leads to this machine (RFC 6761). */
+export function isLoopbackName(name: string): boolean {
+  return /(^|\.)localhost$/.test(withoutDot(name))
+}
+
+function withoutDot(name: string): string {
+  return name.replace(/\.$/, '')
 }
 
 /** Reads the search list and the number of dots in the text of resolv.conf. */

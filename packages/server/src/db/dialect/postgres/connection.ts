@@ -30,6 +30,8 @@ export class PostgresConnection implements RemoteConnection {
   #waiting: WaitingStatement[] = []
   #joinsCommit = false
   #isCommitted = false
+  /** Resolves when the round trips before are over. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** @param brokenBy makes an error of the connection from one of the driver; null = the error is the statement's */
   constructor(
@@ -43,7 +45,7 @@ export class PostgresConnection implements RemoteConnection {
 
   /** Ends the transaction; without statements the database never got a `begin`. */
   async end(sql: 'commit' | 'rollback'): Promise<void> {
-    if (this.#waiting.length > 0) await this.#send()
+    await this.#send()
     const isOpen = this.#begin === undefined && !this.#isCommitted
     this.#begin = undefined
     this.#joinsCommit = false
@@ -69,7 +71,7 @@ export class PostgresConnection implements RemoteConnection {
     try {
       return await (statement.parameters.length > 0
         ? this.#runTogether(statement)
-        : this.#runAlone(statement))
+        : this.#inTurn(() => this.#runAlone(statement)))
     } catch (error) {
       const broken = this.brokenBy(error)
       if (!broken) throw error
@@ -87,18 +89,29 @@ export class PostgresConnection implements RemoteConnection {
     return { columns: fields.map(({ name }) => name), rows, count: rowCount ?? 0 }
   }
 
+  /** The driver takes one query at a time. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work)
+    this.#turn = result.catch(() => {})
+    return result
+  }
+
   #runTogether(statement: RoundTripStatement): Promise<RoundTripResult> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ ...statement, resolve, reject }) === 1)
         // After the code that runs now, so that its statements go together.
-        process.nextTick(() => {
-          if (this.#waiting.length > 0) void this.#send()
-        })
+        process.nextTick(() => void this.#send())
     })
   }
 
-  async #send(): Promise<void> {
+  /** Sends what waits when its turn comes. */
+  #send(): Promise<void> {
+    return this.#inTurn(() => this.#sendWaiting())
+  }
+
+  async #sendWaiting(): Promise<void> {
     const waiting = this.#waiting
+    if (waiting.length === 0) return
     const before = this.#takeBegin()
     const after = this.#joinsCommit ? [commit] : []
     this.#joinsCommit = false

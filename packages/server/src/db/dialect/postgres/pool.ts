@@ -1,4 +1,5 @@
 /** The connections to PostgreSQL: their settings, and Kysely's driver over them. */
+import { once } from 'node:events'
 import type pg from 'pg'
 import { toInt64 } from '../../../lib/ids/int64.js'
 import type { DatabaseConnection, Driver, TransactionSettings } from '../../kysely.js'
@@ -20,8 +21,12 @@ const idleTransactionTimeoutMs = 3_000
  * the lock and hold it for as long again. Other transactions that wait this long start again.
  */
 const lockTimeoutMs = 2_000
-/** For transactions without a deadline. */
-const longIdleTransactionTimeoutMs = 30_000
+/**
+ * For connections without a deadline, on which the limits of the role would hold otherwise. As statements, since a pooler may leave out the
+ * options.
+ */
+const longLimits =
+  'set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 30000'
 /** The server too notices a node that is out of reach and frees its connections. */
 const reachOptions =
   '-c tcp_user_timeout=5000 -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2'
@@ -50,12 +55,16 @@ const urlOptions = /(?<=[?&])options=([^&#]*)&?/
 const fewerConnectionsMs = 10_000
 const tooManyConnections = '53300'
 const sqlState = /^[0-9A-Z]{5}$/
+/** Connection exceptions, time limits of transactions and sessions, and a server that ends: with each of them PostgreSQL closes the connection. */
+const endsConnection = /^(08|25P03|25P04|57P)/
 
 export interface PoolOptions {
   readonly url: string
   readonly poolSize: number
   /** An idle connection was lost; the next caller gets a new one. */
   onError(error: Error): void
+  /** Ends a connection of another pool, since PostgreSQL gives this one none. @returns false when it has none to end */
+  readonly makeRoom?: () => Promise<boolean>
 }
 
 /** The pool of connections, made when it is first needed. */
@@ -87,14 +96,28 @@ export class LazyPool {
       try {
         return await pool.connect()
       } catch (error) {
-        if (sqlStateOf(error) !== tooManyConnections || pool.totalCount === 0) throw error
-        this.#openNoMore(pool)
+        if (sqlStateOf(error) !== tooManyConnections) throw error
+        if (pool.totalCount > 0) this.#openAtMost(pool, pool.totalCount)
+        else if (!(await this.options.makeRoom?.())) throw error
       }
     }
   }
 
-  #openNoMore(pool: pg.Pool): void {
-    pool.options.max = pool.totalCount
+  /** Ends a connection if there are others. @returns false when there are none */
+  async giveUpOne(): Promise<boolean> {
+    const pool = await this.open()
+    const client = await this.acquire()
+    const others = pool.totalCount - 1
+    if (others > 0) this.#openAtMost(pool, others)
+    const signal = AbortSignal.timeout(closeTimeoutMs)
+    const isEnded = once(client, 'end', { signal }).catch(() => {})
+    client.release(others > 0)
+    if (others > 0) await isEnded
+    return others > 0
+  }
+
+  #openAtMost(pool: pg.Pool, connections: number): void {
+    pool.options.max = connections
     this.#growth ??= setTimeout(() => {
       this.#growth = undefined
       pool.options.max = this.options.poolSize
@@ -148,10 +171,14 @@ export class LazyPool {
     }
     const lockOptions = watch
       ? `-c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs} -c lock_timeout=${lockTimeoutMs}`
-      : `-c idle_in_transaction_session_timeout=${longIdleTransactionTimeoutMs}`
+      : ''
     const [, added = ''] = urlOptions.exec(options.url) ?? []
     const ownOptions = `${meaningOptions} ${plannerOptions} ${writeOptions} ${reachOptions} ${lockOptions}`
     const connectionCheck = new ConnectionCheck(watch !== null)
+    const prepare = async (client: pg.PoolClient) => {
+      await connectionCheck.check(client)
+      if (!watch) await client.query(longLimits)
+    }
     const pool = new postgres.Pool({
       connectionString: options.url.replace(urlOptions, ''),
       max: options.poolSize,
@@ -163,7 +190,7 @@ export class LazyPool {
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveDelayMs,
       types,
-      verify: (client, done) => void connectionCheck.check(client).then(() => done(), done),
+      verify: (client, done) => void prepare(client).then(() => done(), done),
       Client: watch ? watchedClients(postgres, watch) : postgres.Client,
     })
     pool.on('acquire', (client) => watch?.mark(client, 'used'))
@@ -223,9 +250,10 @@ export async function loadPostgres(): Promise<typeof pg> {
   return (await import('pg')).default
 }
 
-/** @returns null when the error is the statement's: only those have an SQLSTATE */
+/** @returns null when the error is the statement's: only those have an SQLSTATE, and leave the connection open */
 function brokenBy(error: unknown): Error | null {
-  return sqlState.test(sqlStateOf(error)) ? null : new ConnectionError(error)
+  const code = sqlStateOf(error)
+  return sqlState.test(code) && !endsConnection.test(code) ? null : new ConnectionError(error)
 }
 
 export function sqlStateOf(error: unknown): string {

@@ -31,10 +31,15 @@ interface PreparedStatement {
   /** '' = it is not kept. */
   readonly name: string
   /** Known after its first run on the connection. */
-  columns?: Columns
+  columns?: Columns | undefined
 }
 
 const maxPrepared = 500
+/** A statement whose tables have other columns by now, or that is no longer prepared. */
+const outdated = new Set([
+  '0A000' /* feature_not_supported */,
+  '26000' /* invalid_sql_statement_name */,
+])
 const noColumns: Columns = { names: [], parsers: [] }
 
 /**
@@ -165,6 +170,10 @@ class RoundTrip implements pg.Submittable {
   }
 
   handleError(error: unknown): void {
+    const failed = this.#prepared[this.#results.length]
+    // Prepared again, it works the next time.
+    if (failed && outdated.has(String((error as { code?: unknown }).code)))
+      failed.columns = undefined
     this.options.reject(error)
   }
 }

@@ -144,8 +144,11 @@ export class EndpointService {
     await database.transaction(async (tx) => {
       const before = await this.#lock(tx, key)
       const after = { ...before, ...definedOnly(settings) }
+      // An address that is not allowed any more does not keep an endpoint from being disabled.
+      const urlCounts = settings.url !== undefined || state === 'enabled'
       // The secret must suit a new format too.
-      this.#check(after, given === '' ? (secrets.open(before)?.secret ?? null) : given)
+      const usedSecret = given === '' ? (secrets.open(before)?.secret ?? null) : given
+      this.#check(after, usedSecret, urlCounts)
       const canSign = (each: string) => secretFault(each, after.format) === null
       const isEnabled = state === undefined ? before.isEnabled : state === 'enabled'
       const now = clock.now()
@@ -261,9 +264,13 @@ export class EndpointService {
   }
 
   /** @throws AppError invalid_parameter with all faults */
-  #check({ url, format, batchSize }: EndpointSettings, secret: string | null): void {
+  #check(
+    { url, format, batchSize }: EndpointSettings,
+    secret: string | null,
+    urlCounts = true,
+  ): void {
     const { urlFault, secretFault } = this.options
-    const ofUrl = urlFault(url)
+    const ofUrl = urlCounts ? urlFault(url) : null
     const ofSecret = secret === null ? null : secretFault(secret, format)
     const faults = [
       ...(ofUrl === null ? [] : [`url ${ofUrl}`]),
