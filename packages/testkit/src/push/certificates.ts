@@ -17,6 +17,7 @@ export interface KeyAndCertificate {
 /** A private authority, trusted only by explicit configuration. */
 export class TestAuthority {
   readonly #own: KeyAndCertificate
+  #server: KeyAndCertificate | undefined
 
   constructor() {
     const subject = [{ name: 'commonName', value: 'Hermod simulated gateways' }]
@@ -28,17 +29,18 @@ export class TestAuthority {
     return this.#own.cert
   }
 
-  /** Issues a certificate for a server on the loopback addresses. */
+  /** Certificate for servers on the loopback addresses, issued on first use: a key takes most of the start of a gateway. */
   server(): KeyAndCertificate {
     const altNames = [
       { type: 2, value: 'localhost' },
       { type: 7, ip: '127.0.0.1' },
     ]
-    return issueCertificate({
+    this.#server ??= issueCertificate({
       subject: [{ name: 'commonName', value: 'localhost' }],
       extensions: [{ name: 'subjectAltName', altNames }],
       issuer: this.#own,
     })
+    return this.#server
   }
 
   /** Issues a client certificate for the app, as a .p12 file in base64. */

@@ -27,8 +27,10 @@ export interface PushSimulatorOptions extends Partial<Omit<GatewayOptions, 'port
   readonly firstPort?: number
 }
 
-/** All eight gateways, with one authority. */
+/** All eight gateways, with one authority: by default that of the process. */
 export class PushSimulator implements AsyncDisposable {
+  static #authority: TestAuthority | undefined
+
   private constructor(
     readonly authority: TestAuthority,
     readonly gateways: Readonly<Record<SimulatedChannel, SimulatedGateway>>,
@@ -38,7 +40,8 @@ export class PushSimulator implements AsyncDisposable {
     firstPort = 0,
     ...options
   }: PushSimulatorOptions = {}): Promise<PushSimulator> {
-    const authority = options.authority ?? new TestAuthority()
+    PushSimulator.#authority ??= new TestAuthority()
+    const authority = options.authority ?? PushSimulator.#authority
     const started: SimulatedGateway[] = []
     try {
       for (const [index, channel] of simulatedChannels.entries()) {

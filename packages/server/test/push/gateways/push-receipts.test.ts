@@ -14,12 +14,13 @@ import { receiptChannels } from '../../../dist/push/receipts/receipt.js'
 import { isSentByVendorF } from '../../../dist/push/receipts/vendor-f.js'
 import { aNotification, ReceiptListener, targetsOf } from '../../support/push/push.js'
 
+const authority = new TestAuthority()
 /** What becomes of a device whose token has ended, where the vendor tells. */
 const ended: Readonly<Record<string, string>> = { vendor_f: 'delivered' }
 
 it.each(receiptChannels)('%s: receipts lead back to message, device and task', async (channel) => {
   await using listener = await ReceiptListener.start()
-  const options = { authority: new TestAuthority(), receiptUrl: listener.url }
+  const options = { authority, receiptUrl: listener.url }
   await using gateway = await SimulatedGateway.start(gatewayModels[channel](), options)
   await using providers = createProviders()
   const tokens = ['device-1', 'gone-2', 'dead-3']
@@ -57,8 +58,7 @@ it.each(receiptChannels)('%s: receipts lead back to message, device and task', a
 
 it('vendor_v: receipts come to the address of a message to one device, and not of a list', async () => {
   await using listener = await ReceiptListener.start()
-  const options = { authority: new TestAuthority() }
-  await using gateway = await SimulatedGateway.start(gatewayModels.vendor_v(), options)
+  await using gateway = await SimulatedGateway.start(gatewayModels.vendor_v(), { authority })
   await using providers = createProviders()
   const received = async (tokens: readonly string[]) => {
     await providers.senders.vendor_v.send({

@@ -1,6 +1,6 @@
 /** FCM HTTP v1: exchanges an assertion for an access token; one device per request. */
-import { generateKeyPairSync } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
+import { rsaKeysOf } from '../keys.js'
 import type { GatewayCall, GatewayModel, GatewayReply, GatewayState, JsonReply } from '../model.js'
 import {
   bearer,
@@ -34,7 +34,7 @@ const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string, st
 
 /** Creates a gateway with one project and one service account. */
 export function cloudGateway(): GatewayModel {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { publicKey, privateKey } = rsaKeysOf('cloud_gw')
   const account = {
     type: 'service_account',
     project_id: projectId,

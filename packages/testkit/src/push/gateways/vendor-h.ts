@@ -1,6 +1,7 @@
 /** vendor_h: OAuth or a signed token of a service account, up to 1000 devices per request, in three versions. */
-import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
+import { rsaKeysOf } from '../keys.js'
 import { issueForSecret, type KitNames, kitProblem } from '../kit.js'
 import type {
   GatewayCall,
@@ -44,7 +45,7 @@ export const vendorHCallback = { user: 'cbuser', secret: 'cbkey' }
 
 /** Creates a gateway with one app, which may also sign its own tokens. */
 export function vendorHGateway(): GatewayModel & { readonly account: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { publicKey, privateKey } = rsaKeysOf('vendor_h')
   const account = {
     project_id: projectId,
     key_id: 'key-h',
