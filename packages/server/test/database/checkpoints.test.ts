@@ -18,7 +18,7 @@ import { Random } from '../support/random.js'
 
 /** HERMOD_TEST_SEED repeats a run as far as the choices of the test go; the machine decides the rest. */
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
-const kills = isFullRun ? 16 : 4
+const kills = isFullRun ? 16 : 2
 const patienceMs = 60_000
 const timeoutMs = 240_000
 const frameBytes = 4096 + 24
@@ -153,10 +153,10 @@ describe('checkpoints beside the writer', () => {
   it('writes without a pause: the log restarts repeatedly', async () => {
     using folder = new TempFolder('checkpoints')
     const { path, dialect, database, write } = await openSmall(folder)
-    const rows = 6000
+    const rows = isFullRun ? 6000 : 2000
     for (let first = 0; first < rows; first += 20)
       await Promise.all(Array.from({ length: 20 }, (_, index) => write(first + index)))
-    expect(dialect.checkpoints?.().passes).toBeGreaterThan(10)
+    expect(dialect.checkpoints?.().passes).toBeGreaterThan(rows / 600)
     expect(walSize(path)).toBeLessThan((rows / 2) * frameBytes)
     await database[Symbol.asyncDispose]()
     expect(walSize(path)).toBe(0)
@@ -292,7 +292,7 @@ describe('checkpoints beside the writer', () => {
     ],
   ]
 
-  it.skipIf(tracingProblem !== null).for(faults)(
+  it.skipIf(tracingProblem !== null).for(isFullRun ? faults : faults.slice(0, 1))(
     '%s: rows are stored in the log, which restarts afterwards without loss',
     { timeout: timeoutMs },
     async ([, fault]) => {

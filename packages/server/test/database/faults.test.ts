@@ -11,6 +11,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { attackMs, expectUnharmed, flood, Honest } from '../support/attack.js'
 import { becomesReady, FaultSubject, shortStatements } from '../support/database/fault-subject.js'
 import {
   faultInjectionProblem,
@@ -18,6 +19,7 @@ import {
   SmallDisk,
   type SystemFault,
 } from '../support/database/system-faults.js'
+import { textTo } from '../support/messaging/messaging.js'
 
 const backends = testBackends('own')
 afterAll(() => Promise.all(backends.map((backend) => backend.end())))
@@ -47,8 +49,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
   ]
 
   describe.skipIf(tracingProblem !== null)('by failing system calls', () => {
-    // The quick run has the full disk below, which is a real one.
-    test.for(faults.filter(([name]) => isFullRun || name !== 'the disk is full'))(
+    test.for(isFullRun ? faults : faults.slice(0, 1))(
       '%s: no refused message is stored, and the same server recovers',
       { timeout: timeoutMs },
       async ([, fault]) => {
@@ -67,56 +68,64 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       },
     )
 
-    // Each kind of fault takes 5 s, and the probe behind /readyz is the same for all of them.
-    test.concurrent.for(isFullRun ? faults : faults.slice(0, 1))(
-      '%s: /readyz says so without traffic, with at most one log line a second',
-      { timeout: timeoutMs },
-      async ([, fault]) => {
-        await using server = await startServer({ env })
-        await injectUntil(server, fault(server.dataDir), async () => {
-          await becomesReady(server, false)
-          expect(await readiness(server)).toEqual({
-            status: 'not ready',
-            reason: 'the database does not write',
+    if (isFullRun)
+      test.concurrent.for(faults)(
+        '%s: /readyz says so without traffic, with at most one log line a second',
+        { timeout: timeoutMs },
+        async ([, fault]) => {
+          await using server = await startServer({ env })
+          await injectUntil(server, fault(server.dataDir), async () => {
+            await becomesReady(server, false)
+            expect(await readiness(server)).toEqual({
+              status: 'not ready',
+              reason: 'the database does not write',
+            })
+            expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
           })
-          expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-        })
-        await becomesReady(server, true)
-        const lines = linesAbout(server, 'the database has failed')
-        expect(lines.length).toBeGreaterThan(0)
-        expect(gapsMs(lines).filter((gap) => gap < 900)).toEqual([])
-        await waitFor(() => linesAbout(server, 'the database works again').length > 0, {
-          what: 'the line that it works again',
-          timeoutMs: patienceMs,
-        })
-      },
-    )
+          await becomesReady(server, true)
+          const lines = linesAbout(server, 'the database has failed')
+          expect(lines.length).toBeGreaterThan(0)
+          expect(gapsMs(lines).filter((gap) => gap < 900)).toEqual([])
+          await waitFor(() => linesAbout(server, 'the database works again').length > 0, {
+            what: 'the line that it works again',
+            timeoutMs: patienceMs,
+          })
+        },
+      )
 
-    test('some fsyncs fail: each send gets its true outcome', {
-      timeout: timeoutMs,
-    }, async () => {
-      await using subject = await FaultSubject.start(await startServer({ env }), 'refused')
-      const fault: SystemFault = { calls: syncs, error: 'EIO', when: '2+3' }
-      const injected = await injectFault(fault, { pids: [subject.server.pid], withChildren: true })
-      await subject.failures(50)
-      await subject.answers(50)
-      await injected[Symbol.asyncDispose]()
-      await subject.goesOn()
-      await subject.survivesKill()
-    })
+    if (isFullRun)
+      test('some fsyncs fail: each send gets its true outcome', {
+        timeout: timeoutMs,
+      }, async () => {
+        await using subject = await FaultSubject.start(await startServer({ env }), 'refused')
+        const fault: SystemFault = { calls: syncs, error: 'EIO', when: '2+3' }
+        const injected = await injectFault(fault, {
+          pids: [subject.server.pid],
+          withChildren: true,
+        })
+        await subject.failures(50)
+        await subject.answers(50)
+        await injected[Symbol.asyncDispose]()
+        await subject.goesOn()
+        await subject.survivesKill()
+      })
 
-    test('kill while fsync fails: every answered message is there after the restart', {
-      timeout: timeoutMs,
-    }, async () => {
-      // What could not be synced may be on the disk or not, so a refused send is open until it is repeated.
-      await using subject = await FaultSubject.start(await startServer({ env }), 'unknown')
-      await subject.answers(50)
-      const fault: SystemFault = { calls: syncs, error: 'EIO' }
-      const injected = await injectFault(fault, { pids: [subject.server.pid], withChildren: true })
-      await subject.failures(50)
-      await subject.survivesKill()
-      await injected[Symbol.asyncDispose]()
-    })
+    if (isFullRun)
+      test('kill while fsync fails: every answered message is there after the restart', {
+        timeout: timeoutMs,
+      }, async () => {
+        // What could not be synced may be on the disk or not, so a refused send is open until it is repeated.
+        await using subject = await FaultSubject.start(await startServer({ env }), 'unknown')
+        await subject.answers(50)
+        const fault: SystemFault = { calls: syncs, error: 'EIO' }
+        const injected = await injectFault(fault, {
+          pids: [subject.server.pid],
+          withChildren: true,
+        })
+        await subject.failures(50)
+        await subject.survivesKill()
+        await injected[Symbol.asyncDispose]()
+      })
   })
 
   test('a full disk: no refused message is stored, and the same server recovers', {
@@ -136,7 +145,36 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
     await subject.survivesKill()
   })
 
-  for (const ending of isFullRun ? (['stop', 'kill9'] as const) : (['kill9'] as const))
+  if (isFullRun)
+    test('a full disk: hundreds of sends are refused, readers are served, memory stays bounded', {
+      timeout: timeoutMs,
+    }, async ({ skip }) => {
+      const disk = SmallDisk.mount(24)
+      if (typeof disk === 'string') return skip(disk)
+      using _ = disk
+      await using server = await startServer({ dataDir: join(disk.path, 'data') })
+      const honest = await Honest.on(server)
+      const [carol, dave] = [await server.api.newSession(), await server.api.newSession()]
+      expect((await honest.send('before it')).code).toBe(200)
+      const free = disk.fill()
+      await becomesReady(server, false)
+      const body = textTo([dave.id], 'x'.repeat(32_768))
+      const send = () => carol.api.call('POST', '/message/send', { body })
+      let codes = new Map<number, number>()
+      const attack = async () => {
+        codes = await flood({ ms: attackMs, lines: 200 }, send)
+      }
+      const reads = () => dave.api.call('GET', '/user/profile')
+      expectUnharmed(await honest.watching('sends on a full disk (sqlite)', attack, { reads }))
+      // What fits into the rest of a page may be stored.
+      expect(codes.get(answerCode.storage_failed)).toBeGreaterThan(0)
+      await becomesReady(server, false)
+      free()
+      await becomesReady(server, true, patienceMs)
+      expect((await honest.send('after it')).code).toBe(200)
+    })
+
+  for (const ending of isFullRun ? (['stop', 'kill9'] as const) : [])
     test.concurrent(`start on a full disk after ${ending}: reads are served and logged, with space sends are stored`, {
       timeout: timeoutMs,
     }, async ({ skip }) => {
@@ -208,47 +246,52 @@ function gapsMs(lines: readonly { readonly time: number }[]): number[] {
 
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
-describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
-  test('PostgreSQL stops on a failing fsync: the service waits and uses it again', {
-    timeout: timeoutMs,
-  }, async () => {
-    const { cluster, subject: started } = await onPostgres()
-    await using subject = started
-    await subject.answers(20)
-    // Only the processes of now: those that PostgreSQL starts in their place find a disk that works.
-    const injected = await injectFault(
-      { calls: syncs, error: 'EIO' },
-      { pids: descendants(cluster.postmasterPid), withChildren: false },
-    )
-    await subject.failures(1)
-    await waitFor(() => cluster.output().includes('PANIC'), {
-      what: 'the panic of PostgreSQL',
-      timeoutMs: patienceMs,
+// The quick run has a PostgreSQL that answers nobody in postgres-stalls.test.ts, and one that is killed in crash.test.ts.
+if (isFullRun)
+  describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
+    test('PostgreSQL stops on a failing fsync: the service waits and uses it again', {
+      timeout: timeoutMs,
+    }, async () => {
+      const { cluster, subject: started } = await onPostgres()
+      await using subject = started
+      await subject.answers(20)
+      // Only the processes of now: those that PostgreSQL starts in their place find a disk that works.
+      const injected = await injectFault(
+        { calls: syncs, error: 'EIO' },
+        { pids: descendants(cluster.postmasterPid), withChildren: false },
+      )
+      await subject.failures(1)
+      await waitFor(() => cluster.output().includes('PANIC'), {
+        what: 'the panic of PostgreSQL',
+        timeoutMs: patienceMs,
+      })
+      await injected[Symbol.asyncDispose]()
+      await subject.goesOn()
+      await subject.survivesKill()
     })
-    await injected[Symbol.asyncDispose]()
-    await subject.goesOn()
-    await subject.survivesKill()
-  })
 
-  test('PostgreSQL stays down: the service retries until it is back', {
-    timeout: timeoutMs,
-  }, async () => {
-    const { cluster, subject: started } = await onPostgres()
-    await using subject = started
-    await subject.answers(20)
-    const pids = [cluster.postmasterPid, ...descendants(cluster.postmasterPid)]
-    const injected = await injectFault({ calls: syncs, error: 'EIO' }, { pids, withChildren: true })
-    await waitFor(() => cluster.postmasterPid === -1, {
-      what: 'the end of PostgreSQL',
-      timeoutMs: patienceMs,
+    test('PostgreSQL stays down: the service retries until it is back', {
+      timeout: timeoutMs,
+    }, async () => {
+      const { cluster, subject: started } = await onPostgres()
+      await using subject = started
+      await subject.answers(20)
+      const pids = [cluster.postmasterPid, ...descendants(cluster.postmasterPid)]
+      const injected = await injectFault(
+        { calls: syncs, error: 'EIO' },
+        { pids, withChildren: true },
+      )
+      await waitFor(() => cluster.postmasterPid === -1, {
+        what: 'the end of PostgreSQL',
+        timeoutMs: patienceMs,
+      })
+      await injected[Symbol.asyncDispose]()
+      await subject.refusesEverything()
+      await cluster.restart()
+      await subject.goesOn()
+      await subject.survivesKill()
     })
-    await injected[Symbol.asyncDispose]()
-    await subject.refusesEverything()
-    await cluster.restart()
-    await subject.goesOn()
-    await subject.survivesKill()
   })
-})
 
 async function onPostgres(): Promise<{ cluster: PostgresCluster; subject: FaultSubject }> {
   const backend = postgres as PostgresBackend
