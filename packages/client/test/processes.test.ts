@@ -1,5 +1,5 @@
 /** Apps with the client against the server's answers over HTTP, while real processes, connections and apps fail. */
-import { isFullRun, testBackends } from '@hermod/testkit'
+import { anyBackend, isFullRun } from '@hermod/testkit'
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../server/test/support/random.js'
@@ -33,7 +33,7 @@ const apps = {
   database: appWith(browserPorts, 'durable'),
 }
 
-for (const backend of isFullRun ? testBackends('durable') : testBackends('durable').slice(0, 1)) {
+for (const backend of anyBackend('durable')) {
   describe(`apps on ${backend.name}`, () => {
     it('show what the server answers after cuts, kills, halts and new starts of apps', {
       timeout: timeoutMs,

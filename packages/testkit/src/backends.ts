@@ -101,6 +101,14 @@ export const isFullRun = process.env.HERMOD_TEST_FULL === 'on'
  * Lists the databases for suites with claims independent of SQL: the first of {@link testBackends};
  * in the full run all of them.
  */
-export function anyBackend(): (Backend | PostgresBackend)[] {
-  return isFullRun ? testBackends() : testBackends().slice(0, 1)
+export function anyBackend(kind: ClusterKind = 'shared'): (Backend | PostgresBackend)[] {
+  return isFullRun ? testBackends(kind) : testBackends(kind).slice(0, 1)
+}
+
+/**
+ * Lists the databases for suites of callers that meet and of nodes that are killed: PostgreSQL when
+ * it is installed, which has writers and nodes at once; in the full run all of them.
+ */
+export function parallelBackend(kind: ClusterKind = 'shared'): (Backend | PostgresBackend)[] {
+  return isFullRun ? testBackends(kind) : testBackends(kind).slice(-1)
 }

@@ -19,6 +19,7 @@ export {
   type ClusterKind,
   isFullRun,
   type PostgresBackend,
+  parallelBackend,
   testBackends,
 } from './backends.js'
 export { findChromium, testChromium } from './chromium.js'

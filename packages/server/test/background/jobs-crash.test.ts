@@ -1,7 +1,7 @@
 /** Nodes that do jobs are killed with SIGKILL: what was ordered happens all the same. */
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Backend, Child, isFullRun, testBackends, waitFor } from '@hermod/testkit'
+import { type Backend, Child, isFullRun, parallelBackend, waitFor } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DatabasePlace } from '../support/database/database-place.js'
@@ -24,7 +24,7 @@ const patience = { timeoutMs: 120_000 }
 /** SQLite has one node at a time; PostgreSQL two, of which one is killed in each round. */
 const nodesAtOnce: Readonly<Record<Backend['name'], number>> = { sqlite: 1, postgres: 2 }
 
-for (const backend of testBackends('durable')) {
+for (const backend of parallelBackend('durable')) {
   describe(`jobs on ${backend.name}`, () => {
     let place: DatabasePlace
     let nodes: Child[]

@@ -1,6 +1,6 @@
 /** A group of five thousand, on both databases: its pages and look-ups give every member once, while others come and go. */
 import type { GroupMember } from '@hermod/protocol'
-import { type Api, testBackends } from '@hermod/testkit'
+import { type Api, parallelBackend } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { type Person, registerPeople } from '../support/contacts.js'
@@ -19,7 +19,7 @@ const listLength = 500
 const pageLength = 200
 const timeoutMs = 240_000
 
-for (const backend of testBackends()) {
+for (const backend of parallelBackend()) {
   describe(`a group of ${memberCount} on ${backend.name}`, { timeout: timeoutMs }, () => {
     let watched: InProcessServer
     let owner: Person

@@ -7,7 +7,6 @@ import {
   GatewayClient,
   isFullRun,
   type Session,
-  testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { PushSimulator, type PushSimulatorOptions } from '@hermod/testkit/push'
@@ -76,83 +75,79 @@ class Place<Service extends InProcessServer | WatchedServer> implements AsyncDis
   }
 }
 
-for (const backend of testBackends('durable')) {
-  const isFirst = anyBackend().some(({ name }) => name === backend.name)
-
+for (const backend of anyBackend('durable')) {
   describe(`pushes of messages on ${backend.name}`, () => {
-    if (isFirst)
-      it('begin with what is sent after the application has its first certificate', {
-        timeout: timeoutMs,
-      }, async () => {
-        await using place = await Place.inProcess(backend)
-        const { pushes } = place
-        const [ann, ben] = [await pushes.user(), await pushes.receiver()]
-        const early = await sendText(ann.api, ben.id, 'early')
-        await pushes.handled()
-        expect(await pushes.hasTask(early)).toBe(false)
-        const unseen = await sendText(ann.api, ben.id, 'before')
-        await pushes.handled()
-        await pushes.setCertificates(['ios_gw'])
-        const late = await sendText(ann.api, ben.id, 'late')
-        expect(await pushes.outcome(late, ben.id)).toBe('sent')
-        expect(await pushes.hasTask(unseen)).toBe(false)
-        expect(pushes.shownTo(ben).map(({ body }) => body)).toEqual(['late'])
-      })
+    it('begin with what is sent after the application has its first certificate', {
+      timeout: timeoutMs,
+    }, async () => {
+      await using place = await Place.inProcess(backend)
+      const { pushes } = place
+      const [ann, ben] = [await pushes.user(), await pushes.receiver()]
+      const early = await sendText(ann.api, ben.id, 'early')
+      await pushes.handled()
+      expect(await pushes.hasTask(early)).toBe(false)
+      const unseen = await sendText(ann.api, ben.id, 'before')
+      await pushes.handled()
+      await pushes.setCertificates(['ios_gw'])
+      const late = await sendText(ann.api, ben.id, 'late')
+      expect(await pushes.outcome(late, ben.id)).toBe('sent')
+      expect(await pushes.hasTask(unseen)).toBe(false)
+      expect(pushes.shownTo(ben).map(({ body }) => body)).toEqual(['late'])
+    })
 
-    if (isFirst)
-      it('that come together show the newest of each conversation, and mentions', {
-        timeout: timeoutMs,
-      }, async () => {
-        await using place = await Place.inProcess(backend)
-        const { pushes } = place
-        await pushes.setCertificates(['ios_gw'])
-        const [ann, eve, zoe] = [await pushes.user(), await pushes.user(), await pushes.user()]
-        const [ben, carl, dave] = [
-          await pushes.receiver(),
-          await pushes.receiver(),
-          await pushes.receiver(),
-        ]
-        const group = await aGroup(zoe, { members: [ann, ben, carl, eve] })
-        const sent: Record<string, number> = {}
-        const mention = { config: JSON.stringify({ mentionList: [ben.id] }) }
-        await place.together(async () => {
-          for (const text of ['ann 1', 'ann 2', 'ann 3'])
-            sent[text] = await sendText(ann.api, ben.id, text)
-          sent.eve = await sendText(eve.api, ben.id, 'eve')
-          sent['group 1'] = await sendToGroup(ann.api, group, 'group 1')
-          sent.mention = await sendToGroup(eve.api, group, 'mention', mention)
-          sent['group 2'] = await sendToGroup(ann.api, group, 'group 2')
-          sent['group 3'] = await sendToGroup(eve.api, group, 'group 3')
-          sent.read = await sendText(ann.api, dave.id, 'read')
-          await acknowledge(dave.api, { peer: ann.id, message: sent.read })
-          sent.recalled = await sendText(ann.api, carl.id, 'recalled')
-          expect((await recall(ann.api, carl.id, sent.recalled)).code).toBe(200)
-        })
-        const outcomeOf = (text: string, user: Session) => pushes.outcome(sent[text] ?? 0, user.id)
-        expect(await outcomeOf('ann 1', ben)).toBe('collapsed')
-        expect(await outcomeOf('ann 2', ben)).toBe('collapsed')
-        expect(await outcomeOf('ann 3', ben)).toBe('sent')
-        expect(await outcomeOf('eve', ben)).toBe('sent')
-        // A later one is for everybody whom these would be for, so nobody is looked for.
-        for (const text of ['group 1', 'group 2']) {
-          expect(await pushes.hasTask(sent[text] ?? 0), text).toBe(true)
-          expect(await outcomeOf(text, ben), text).toBe('nothing')
-        }
-        expect(await outcomeOf('mention', ben)).toBe('sent')
-        expect(await outcomeOf('mention', carl)).toBe('collapsed')
-        expect(await outcomeOf('group 3', ben)).toBe('sent')
-        expect(await outcomeOf('group 3', carl)).toBe('sent')
-        expect(await outcomeOf('read', dave)).toBe('message_read')
-        expect(await pushes.hasTask(sent.recalled ?? 0)).toBe(false)
-        const bodies = (user: Receiver) =>
-          pushes
-            .shownTo(user)
-            .map(({ body }) => body)
-            .sort()
-        expect(bodies(ben)).toEqual(['ann 3', 'eve', 'group 3', 'mention'])
-        expect(bodies(carl)).toEqual(['group 3'])
-        expect(bodies(dave)).toEqual([])
+    it('that come together show the newest of each conversation, and mentions', {
+      timeout: timeoutMs,
+    }, async () => {
+      await using place = await Place.inProcess(backend)
+      const { pushes } = place
+      await pushes.setCertificates(['ios_gw'])
+      const [ann, eve, zoe] = [await pushes.user(), await pushes.user(), await pushes.user()]
+      const [ben, carl, dave] = [
+        await pushes.receiver(),
+        await pushes.receiver(),
+        await pushes.receiver(),
+      ]
+      const group = await aGroup(zoe, { members: [ann, ben, carl, eve] })
+      const sent: Record<string, number> = {}
+      const mention = { config: JSON.stringify({ mentionList: [ben.id] }) }
+      await place.together(async () => {
+        for (const text of ['ann 1', 'ann 2', 'ann 3'])
+          sent[text] = await sendText(ann.api, ben.id, text)
+        sent.eve = await sendText(eve.api, ben.id, 'eve')
+        sent['group 1'] = await sendToGroup(ann.api, group, 'group 1')
+        sent.mention = await sendToGroup(eve.api, group, 'mention', mention)
+        sent['group 2'] = await sendToGroup(ann.api, group, 'group 2')
+        sent['group 3'] = await sendToGroup(eve.api, group, 'group 3')
+        sent.read = await sendText(ann.api, dave.id, 'read')
+        await acknowledge(dave.api, { peer: ann.id, message: sent.read })
+        sent.recalled = await sendText(ann.api, carl.id, 'recalled')
+        expect((await recall(ann.api, carl.id, sent.recalled)).code).toBe(200)
       })
+      const outcomeOf = (text: string, user: Session) => pushes.outcome(sent[text] ?? 0, user.id)
+      expect(await outcomeOf('ann 1', ben)).toBe('collapsed')
+      expect(await outcomeOf('ann 2', ben)).toBe('collapsed')
+      expect(await outcomeOf('ann 3', ben)).toBe('sent')
+      expect(await outcomeOf('eve', ben)).toBe('sent')
+      // A later one is for everybody whom these would be for, so nobody is looked for.
+      for (const text of ['group 1', 'group 2']) {
+        expect(await pushes.hasTask(sent[text] ?? 0), text).toBe(true)
+        expect(await outcomeOf(text, ben), text).toBe('nothing')
+      }
+      expect(await outcomeOf('mention', ben)).toBe('sent')
+      expect(await outcomeOf('mention', carl)).toBe('collapsed')
+      expect(await outcomeOf('group 3', ben)).toBe('sent')
+      expect(await outcomeOf('group 3', carl)).toBe('sent')
+      expect(await outcomeOf('read', dave)).toBe('message_read')
+      expect(await pushes.hasTask(sent.recalled ?? 0)).toBe(false)
+      const bodies = (user: Receiver) =>
+        pushes
+          .shownTo(user)
+          .map(({ body }) => body)
+          .sort()
+      expect(bodies(ben)).toEqual(['ann 3', 'eve', 'group 3', 'mention'])
+      expect(bodies(carl)).toEqual(['group 3'])
+      expect(bodies(dave)).toEqual([])
+    })
 
     if (isFullRun)
       it('that wait for a connected device are sent after a kill', {

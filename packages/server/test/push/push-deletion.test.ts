@@ -1,5 +1,5 @@
 /** Users who are deleted while a page of an audience is written get no delivery (decision 030). */
-import { testBackends, waitFor } from '@hermod/testkit'
+import { type LoginSession, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { countOfWaiting, openSql } from '../support/database/sql.js'
 import { integrityFaults } from '../support/messaging/messaging.js'
@@ -15,8 +15,13 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
     timeout: 120_000,
   }, () => {
     let place: PushPlace
+    let crowd: readonly LoginSession[]
     beforeAll(async () => {
       place = await startPushWorld(backend, ['vendor_h'])
+      const { world } = place
+      crowd = await Promise.all(
+        Array.from({ length: many }, (_, index) => world.user({ vendor_h: `of-${index}` })),
+      )
     })
     afterAll(() => place?.[Symbol.asyncDispose]())
 
@@ -29,10 +34,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       { what: 'a push to many that does not', others: many, ...doesNot },
     ])('gets no delivery of $what', async ({ message, others }) => {
       const { watched, world } = place
-      const stay = await Promise.all(
-        Array.from({ length: others }, (_, index) => world.user({ vendor_h: `of-${index}` })),
-      )
-      const ids = stay.map(({ id }) => id)
+      const ids = crowd.slice(0, others).map(({ id }) => id)
       const leaves = await world.user({ vendor_h: 'of-leaver' })
       const show_begin_time = Math.ceil((watched.clock.now() + beginsAfterMs) / 1000)
       const taskId = await world.notify({

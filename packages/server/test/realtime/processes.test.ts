@@ -1,5 +1,5 @@
 /** Stores of clients against the server's answers over HTTP, while real processes, connections and readers fail. */
-import { isFullRun, testBackends } from '@hermod/testkit'
+import { anyBackend, isFullRun } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { Random } from '../support/random.js'
 import { Playground } from '../support/realtime/playground.js'
@@ -9,7 +9,7 @@ const boxMs = isFullRun ? 12_000 : 1_000
 const rounds = isFullRun ? 3 : 1
 const timeoutMs = 300_000
 
-for (const backend of isFullRun ? testBackends('durable') : testBackends('durable').slice(0, 1)) {
+for (const backend of anyBackend('durable')) {
   describe(`stores of clients on ${backend.name}`, () => {
     it('equal the answers after cuts, kills, halts and paused readers', {
       timeout: timeoutMs,

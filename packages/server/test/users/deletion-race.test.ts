@@ -4,10 +4,10 @@ import {
   type Answer,
   type Api,
   isFullRun,
+  parallelBackend,
   type ServerProcess,
   sharedPassword,
   startServer,
-  testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -30,7 +30,7 @@ interface Sent {
   readonly code: number
 }
 
-for (const backend of testBackends('durable')) {
+for (const backend of parallelBackend('durable')) {
   describe(`beside a deletion on ${backend.name}`, { timeout: 240_000 }, () => {
     let watched: WatchedServer
     let nodes: ServerProcess[] = []

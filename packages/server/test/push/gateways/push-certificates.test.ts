@@ -11,7 +11,7 @@ import {
 } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
-import { runHermod } from '../../support/hermod-command.js'
+import { callHermod } from '../../support/hermod-command.js'
 import { InProcessServer } from '../../support/in-process-server.js'
 
 const publicUrl = 'https://chat.example.org'
@@ -559,7 +559,7 @@ for (const backend of anyBackend()) {
       await watched.sql.run(
         `update push_certificates set expires_at = ${endsAt} where app_id = '${app_id}' and name = 'ends'`,
       )
-      const check = await runHermod(['check', '--json'], watched.settings)
+      const check = await callHermod(['check', '--json'], watched.settings)
       expect(check.code).toBe(1)
       expect(check.err).toContain('set new push certificates')
       expect(JSON.parse(check.out).faults).toEqual([
@@ -589,7 +589,7 @@ for (const backend of anyBackend()) {
       }
       const own = { ...credentialsOf('vendor_o'), category: 'IM', templates: [] }
       const set = (...args: string[]) =>
-        runHermod(
+        callHermod(
           ['certificate', 'set', 'main', '--app', app_id, '--from', file('own.json', own), ...args],
           { ...watched.settings, HERMOD_PUBLIC_URL: publicUrl },
         )
@@ -627,7 +627,7 @@ for (const backend of anyBackend()) {
         Buffer.from(simulator.authority.clientFile('com.example.app', 'open sesame'), 'base64'),
       )
       const hermod = (args: string[], input = '') =>
-        runHermod(
+        callHermod(
           ['certificate', ...args, '--app', app_id],
           { ...watched.settings, HERMOD_PUBLIC_URL: publicUrl },
           input,

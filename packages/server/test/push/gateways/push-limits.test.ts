@@ -8,7 +8,7 @@ import {
 } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
-import { runHermod } from '../../support/hermod-command.js'
+import { callHermod } from '../../support/hermod-command.js'
 import type { InProcessServer } from '../../support/in-process-server.js'
 import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
 
@@ -146,7 +146,7 @@ for (const backend of anyBackend()) {
 
     it('hermod certificate: sets and lists them, and says why no receipts arrive', async () => {
       const hermod = (...args: string[]) =>
-        runHermod(
+        callHermod(
           ['certificate', ...args, '--app', watched.server.appId],
           watched.settings,
           JSON.stringify(certificateFields(simulator.gateways.vendor_v.certificate)),

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { type Json, testBackends, waitFor } from '@hermod/testkit'
+import { anyBackend, type Json, waitFor } from '@hermod/testkit'
 import {
   gatewayModels,
   type SimulatedChannel,
@@ -33,7 +33,7 @@ async function startOddGateway(authority: TestAuthority, code: number) {
   }
 }
 
-for (const backend of testBackends()) {
+for (const backend of anyBackend()) {
   describe(`outcomes of gateways on ${backend.name}`, () => {
     let place: PushPlace
     let world: PushWorld

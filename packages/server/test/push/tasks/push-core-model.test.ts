@@ -3,7 +3,7 @@
  * G1 and G2). The channel fails, hands over without saying so, and loses devices; apps report late, twice or never. HERMOD_TEST_SEED
  * repeats the choices of a run. Kills are for push-model.test.ts: the double lives in the process of the service.
  */
-import { isFullRun, type Session, testBackends } from '@hermod/testkit'
+import { anyBackend, isFullRun, type Session } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
@@ -33,7 +33,7 @@ interface PlayedTask {
   readonly counts: Record<string, number>
 }
 
-for (const backend of testBackends()) {
+for (const backend of anyBackend()) {
   describe(`counters of the own channel on ${backend.name}`, () => {
     it('are what it handed over and what apps reported, whatever fails, leaves and is repeated', {
       timeout: 300_000,

@@ -3,7 +3,7 @@
  * of the audience has one delivery, and the counts are exact.
  */
 import { pushTaskState } from '@hermod/protocol'
-import { testBackends } from '@hermod/testkit'
+import { isFullRun, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DatabasePlace } from '../../support/database/database-place.js'
@@ -131,7 +131,10 @@ for (const backend of testBackends()) {
             devices += wanted.length
           },
         ),
-        { numRuns: backend.name === 'sqlite' ? 100 : 30, interruptAfterTimeLimit: 20_000 },
+        {
+          numRuns: isFullRun ? 100 : backend.name === 'sqlite' ? 40 : 15,
+          interruptAfterTimeLimit: 20_000,
+        },
       )
       expect(devices).toBeGreaterThan(100)
     })
