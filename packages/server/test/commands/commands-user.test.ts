@@ -780,7 +780,7 @@ function waysToReach(place: Place, backend: Backend): void {
     await using database = await backend.createDatabase()
     using folder = new TempFolder('alone')
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
-    const run = (...args: string[]) => runHermod(args, settings)
+    const run = (...args: string[]) => callHermod(args, settings)
     expect(await run('app', 'create', '--id', 'alone')).toMatchObject({ code: 0 })
     const users = Array.from({ length: 1200 }, (_, index) => ({
       username: `u${index}`,
@@ -817,7 +817,7 @@ function waysToReach(place: Place, backend: Backend): void {
     expect(await watched.server.stop()).toMatchObject({ code: 0 })
 
     const deletion = ['user', 'delete', appId, 'alice']
-    expect(await runHermod(deletion, watched.settings)).toMatchObject({ code: 0, err: '' })
+    expect(await callHermod(deletion, watched.settings)).toMatchObject({ code: 0, err: '' })
     expect(await reasons()).toEqual(['', '', 'carol to bob'])
     expect(await watched.sql.run('select kind, outcome from jobs order by kind')).toEqual([
       { kind: 'contact_removal', outcome: '' },

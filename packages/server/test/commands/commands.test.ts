@@ -69,7 +69,7 @@ class Place {
   }
 
   run(...args: string[]): Promise<CommandResult> {
-    return (this.isRunning ? callHermod : runHermod)(args, this.settings)
+    return callHermod(args, this.settings)
   }
 
   /** The value that a command prints for scripts. */
@@ -397,7 +397,7 @@ function migrateCommand(backend: Backend): void {
     using folder = new TempFolder('migrate')
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
     const run = async (...args: string[]) =>
-      printedJson(await runHermod(['migrate', ...args, '--json'], settings))
+      printedJson(await callHermod(['migrate', ...args, '--json'], settings))
     const states = (migrations: { state: string }[]) => [
       ...new Set(migrations.map(({ state }) => state)),
     ]
@@ -406,7 +406,7 @@ function migrateCommand(backend: Backend): void {
     expect(states(await run())).toEqual(['appliedNow'])
     expect(states(await run())).toEqual(['applied'])
     expect(states(await run('--status'))).toEqual(['applied'])
-    expect((await runHermod(['migrate'], settings)).out).toContain('The schema is up to date.')
+    expect((await callHermod(['migrate'], settings)).out).toContain('The schema is up to date.')
   })
 }
 
@@ -416,7 +416,7 @@ function restarts(backend: Backend): void {
     using folder = new TempFolder('before')
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
     const early = printedJson(
-      await runHermod(['app', 'create', '--id', 'early', '--json'], settings),
+      await callHermod(['app', 'create', '--id', 'early', '--json'], settings),
     )
     const where = {
       dataDir: folder.path,
@@ -427,7 +427,7 @@ function restarts(backend: Backend): void {
     // Its control socket stays behind.
     await server.kill9()
     const late = printedJson(
-      await runHermod(['token', 'create', '--app', 'early', '--name', 'late', '--json'], settings),
+      await callHermod(['token', 'create', '--app', 'early', '--name', 'late', '--json'], settings),
     )
     const again = await server.startAgain({ test })
     await again.api.succeed('GET', '/user/list', { appId: 'early', token: late.token })

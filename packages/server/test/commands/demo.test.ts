@@ -63,7 +63,7 @@ describe.runIf(executablePath !== null)('the page of the demo', () => {
     await ada.open('Ben')
     await ben.open('Lake hike')
     await ada.show('People')
-    const found = [await violations(page)]
+    const found = isFullRun ? [await violations(page)] : []
     await page.getByRole('button', { name: 'Use the dark theme' }).click()
     if (isFullRun) found.push(await violations(page))
     await stage.setNarrow(true)
@@ -73,13 +73,14 @@ describe.runIf(executablePath !== null)('the page of the demo', () => {
     expect(found.flat()).toEqual([])
   })
 
-  it('plays the scene of both users and saves screenshots', async () => {
-    for (const { isSlow, play } of steps) if (!isSlow) await play(stage)
-    const names = ['back', 'dark', 'mobile-conversation', 'mobile-list', 'offline', 'two-users']
-    expect(readdirSync(shots.path).sort()).toEqual(names.map((name) => `demo-${name}.png`))
-    for (const name of readdirSync(shots.path))
-      expect(statSync(join(shots.path, name)).size).toBeGreaterThan(5_000)
-  })
+  if (isFullRun)
+    it('plays the scene of both users and saves screenshots', async () => {
+      for (const { isSlow, play } of steps) if (!isSlow) await play(stage)
+      const names = ['back', 'dark', 'mobile-conversation', 'mobile-list', 'offline', 'two-users']
+      expect(readdirSync(shots.path).sort()).toEqual(names.map((name) => `demo-${name}.png`))
+      for (const name of readdirSync(shots.path))
+        expect(statSync(join(shots.path, name)).size).toBeGreaterThan(5_000)
+    })
 
   it('sends a message with the keyboard alone', async () => {
     const { ada, ben, page } = stage

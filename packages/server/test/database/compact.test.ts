@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { runHermod } from '../support/hermod-command.js'
+import { callHermod } from '../support/hermod-command.js'
 import { addUsers } from '../support/messaging/broadcasts.js'
 import { aMoment, keepHistory, Retention } from '../support/messaging/history-retention.js'
 import { contents, integrityFaults, sendText } from '../support/messaging/messaging.js'
@@ -18,7 +18,7 @@ for (const backend of testBackends()) {
     }, async () => {
       await using watched = await WatchedServer.start(backend)
       const { server, settings } = watched
-      const compact = () => runHermod(['compact', '--json'], settings)
+      const compact = () => callHermod(['compact', '--json'], settings)
       if (watched.databaseUrl !== undefined) {
         const refused = await compact()
         expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('PostgreSQL') })
@@ -27,8 +27,8 @@ for (const backend of testBackends()) {
       await keepHistory(server.api.as(server.operatorToken), 'test', 1)
       const [alice, bob] = await addUsers(server.api.admin(), 2)
       if (!alice || !bob) throw new Error('nobody')
-      for (let number = 0; number < 200; number++)
-        await sendText(alice.api, bob.id, 'x'.repeat(50_000))
+      const long = 'x'.repeat(50_000)
+      await Promise.all(Array.from({ length: 200 }, () => sendText(alice.api, bob.id, long)))
       const moment = await aMoment()
       await sendText(alice.api, bob.id, 'kept')
       {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Epoch } from '../../dist/db/identity/epoch.js'
 import { IdentityStore } from '../../dist/db/identity/identity-store.js'
 import { OutboxPlace, patience } from '../support/database/outbox-node.js'
-import { runHermod } from '../support/hermod-command.js'
+import { callHermod } from '../support/hermod-command.js'
 import { WatchedServer } from '../support/watched-server.js'
 
 for (const backend of testBackends()) {
@@ -16,7 +16,7 @@ for (const backend of testBackends()) {
       const { server, settings, sql } = watched
       const epoch = async () => (await sql.run('select epoch from database_identity'))[0]?.epoch
       const before = await epoch()
-      const newEpoch = () => runHermod(['database', 'new-epoch', '--json'], settings)
+      const newEpoch = () => callHermod(['database', 'new-epoch', '--json'], settings)
       const refused = await newEpoch()
       expect(refused.code).toBe(1)
       expect(refused.err).toMatch(/is in use by process|stop all nodes/)

@@ -2,7 +2,14 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { UploadTicket } from '@hermod/protocol'
-import { type Answer, type Api, anyBackend, type LoginSession, waitFor } from '@hermod/testkit'
+import {
+  type Answer,
+  type Api,
+  anyBackend,
+  type Session,
+  type TokenData,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fileSignature } from '../../dist/domain/files/credentials/file-credentials.js'
 import { type FileLink, linkText } from '../../dist/domain/files/links/file-links.js'
@@ -50,9 +57,9 @@ for (const { backend, kind } of places) {
     let api: Api
     let operator: Api
     let linkKey: Buffer
-    let alice: LoginSession
-    let bob: LoginSession
-    let carol: LoginSession
+    let alice: Session
+    let bob: Session
+    let carol: Session
 
     beforeAll(async () => {
       store = await kind.start()
@@ -64,7 +71,11 @@ for (const { backend, kind } of places) {
     })
 
     beforeEach(async () => {
-      ;[alice, bob, carol] = [await api.newLogin(), await api.newLogin(), await api.newLogin()]
+      ;[alice, bob, carol] = [
+        await api.newSession(),
+        await api.newSession(),
+        await api.newSession(),
+      ]
     })
 
     afterAll(async () => {
@@ -182,7 +193,7 @@ for (const { backend, kind } of places) {
 
       it('goes on to another recipient by the text after sign=', async () => {
         const url = await sendFile(alice.api, { to_id: bob.id }, Buffer.from('plain'))
-        const forward = (by: LoginSession, query: object) =>
+        const forward = (by: Session, query: object) =>
           by.api.call('GET', '/file/upload/forward', {
             query: { file_sign: signOf(url), ...query },
           })
@@ -604,7 +615,13 @@ for (const { backend, kind } of places) {
 
       it('is opened by a signature under the file key in place of an access token', async () => {
         const url = await sendFile(alice.api, { to_id: bob.id }, png)
-        const { store_token, access_key_secret } = bob.record
+        const loggedIn = await Promise.all([alice, bob, carol].map((user) => api.login(user)))
+        const [ofAlice, ofBob, ofCarol] = loggedIn.map(({ record }) => record) as [
+          TokenData,
+          TokenData,
+          TokenData,
+        ]
+        const { store_token, access_key_secret } = ofBob
         const appId = `&app_id=${watched.server.appId}`
         const signed = (
           {
@@ -624,8 +641,8 @@ for (const { backend, kind } of places) {
         expect(await fetchAs(api, null, signed({}, '&image_type=2'))).toBeInstanceOf(Buffer)
         expect((await fetchBytes(signed(), { method: 'HEAD' })).status).toBe(200)
         const refused = [
-          signed({ secret: alice.record.access_key_secret }),
-          signed({ token: alice.record.store_token }),
+          signed({ secret: ofAlice.access_key_secret }),
+          signed({ token: ofAlice.store_token }),
           signed({ sign: 'another' }),
           signed({ lifeMs: -1 }),
           signed({ lifeMs: 2 * dayMs }),
@@ -636,7 +653,7 @@ for (const { backend, kind } of places) {
         expect(await fetchAs(api, null, `${url}${appId}&store_token=${store_token}`)).toBe(
           answerCode.token_missing,
         )
-        const other = { secret: carol.record.access_key_secret, token: carol.record.store_token }
+        const other = { secret: ofCarol.access_key_secret, token: ofCarol.store_token }
         expect(await fetchAs(api, null, signed(other))).toBe(answerCode.no_permission)
         const before = signed()
         await bob.api.succeed('POST', '/user/change_password', {

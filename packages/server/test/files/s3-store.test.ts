@@ -1,8 +1,10 @@
 /** What is only true of a store that speaks S3: signatures, forms, addresses, and a network that fails. */
+
 import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { inspect } from 'node:util'
+import { isFullRun } from '@hermod/testkit'
 import { policySignature } from '@hermod/testkit/s3'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { S3Signer } from '../../dist/blobs/s3/s3-signer.js'
@@ -100,15 +102,18 @@ describe.skipIf(missesSwift)('s3 store', () => {
     const patient = { connectMs: 30_000, answerMs: 30_000, putAnswerMs: 30_000, bodyMs: 30_000 }
     const bodyMs = 1_000
 
-    it('gives up when there is no answer, and asks no second time', async () => {
-      const key = await stored(randomBytes(10))
-      const impatient = await s3.open({ timeouts: { ...patient, answerMs: 200, putAnswerMs: 300 } })
-      s3.proxy.fail({ kind: 'silent' })
-      await expect(impatient.stat(key)).rejects.toMatchObject(isUnavailable)
-      await expect(impatient.open(key)).rejects.toMatchObject(isUnavailable)
-      const putting = impatient.put(aKey(), Readable.from([randomBytes(10)]), anySize)
-      await expect(putting).rejects.toMatchObject(isUnavailable)
-    })
+    if (isFullRun)
+      it('gives up when there is no answer, and asks no second time', async () => {
+        const key = await stored(randomBytes(10))
+        const impatient = await s3.open({
+          timeouts: { ...patient, answerMs: 200, putAnswerMs: 300 },
+        })
+        s3.proxy.fail({ kind: 'silent' })
+        await expect(impatient.stat(key)).rejects.toMatchObject(isUnavailable)
+        await expect(impatient.open(key)).rejects.toMatchObject(isUnavailable)
+        const putting = impatient.put(aKey(), Readable.from([randomBytes(10)]), anySize)
+        await expect(putting).rejects.toMatchObject(isUnavailable)
+      })
 
     it('ends a download that stalls', async () => {
       const key = await stored(randomBytes(2_000_000))

@@ -44,88 +44,81 @@ const [backend] = backends as [Backend]
 
 describe.concurrent('a process', () => {
   describe('the first start', () => {
-    test('first start: is ready on an empty folder and prints app and tokens once', async (test) => {
-      const server = await backend.startServer({ env: nothingGiven, test })
+    test('first start: is ready on an empty folder, prints app and tokens once, and lines that work', async (test) => {
+      await using database = await backend.createDatabase()
+      using folder = new TempFolder('first-start')
+      const server = await startServer({
+        ...serverOptions(folder, database),
+        env: nothingGiven,
+        test,
+      })
       const { appId, adminToken, operatorToken } = printedCredentials(server)
       const admin = { appId, token: adminToken }
       await server.api.succeed('GET', '/user/list', admin)
       await server.api.succeed('POST', '/operator/v1/check', { token: operatorToken, body: {} })
+      const line = /^ *(curl .*)$/m.exec(server.output())?.[1] ?? ''
+      if (hasCurl)
+        expect(
+          JSON.parse(execFileSync('sh', ['-c', `${line} --silent`], { encoding: 'utf8' })),
+        ).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
+      const command = /^ *npx hermod (app update .*)$/m.exec(server.output())?.[1] ?? ''
+      const { code, err } = await runHermod(command.split(' '), settingsOf(folder, database))
+      expect([code, err]).toEqual([0, ''])
+      const registration = await server.api.call('POST', '/user/register/v2', {
+        appId,
+        body: { username: 'alice', password: 'change-me-soon' },
+      })
+      expect(registration.code).toBe(answerCode.registration_closed)
       await server.stop()
       const again = await server.startAgain({ test })
       expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
       await again.api.succeed('GET', '/user/list', admin)
     })
 
-    test.runIf(hasCurl)('first start: prints a curl line that works', async (test) => {
-      const server = await backend.startServer({ env: nothingGiven, test })
-      const line = /^ *(curl .*)$/m.exec(server.output())?.[1] ?? ''
-      const answer = JSON.parse(
-        execFileSync('sh', ['-c', `${line} --silent`], { encoding: 'utf8' }),
-      )
-      expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
-    })
-
-    test('first start: prints a command that closes registration', async (test) => {
-      await using database = await backend.createDatabase()
-      using folder = new TempFolder('first-start')
-      const server = await startServer({
-        ...serverOptions(folder, database),
-        env: nothingGiven,
-        test,
-      })
-      const command = /^ *npx hermod (app update .*)$/m.exec(server.output())?.[1] ?? ''
-      const { code, err } = await runHermod(command.split(' '), settingsOf(folder, database))
-      expect([code, err]).toEqual([0, ''])
-      const { appId } = printedCredentials(server)
-      const registration = await server.api.call('POST', '/user/register/v2', {
-        appId,
-        body: { username: 'alice', password: 'change-me-soon' },
-      })
-      expect(registration.code).toBe(answerCode.registration_closed)
-    })
-
-    test('kills during the first start: the next start works and the operator has access', {
-      timeout: 120_000,
-    }, async (test) => {
-      await using database = await backend.createDatabase()
-      using folder = new TempFolder('first-start')
-      const settings = settingsOf(folder, database)
-      const random = new Random(7)
-      for (let kills = 0; kills < (isFullRun ? 5 : 2); kills++) {
-        const child = new Child([process.execPath, hermodScript, 'serve'], {
-          env: hermodEnvironment({ ...settings, HERMOD_PORT: '0' }),
+    if (isFullRun)
+      test('kills during the first start: the next start works and the operator has access', {
+        timeout: 120_000,
+      }, async (test) => {
+        await using database = await backend.createDatabase()
+        using folder = new TempFolder('first-start')
+        const settings = settingsOf(folder, database)
+        const random = new Random(7)
+        for (let kills = 0; kills < (isFullRun ? 5 : 2); kills++) {
+          const child = new Child([process.execPath, hermodScript, 'serve'], {
+            env: hermodEnvironment({ ...settings, HERMOD_PORT: '0' }),
+          })
+          await sleep(random.next() * 700)
+          child.killTree()
+          await child.exited
+        }
+        const server = await startServer({
+          ...serverOptions(folder, database),
+          env: nothingGiven,
+          test,
         })
-        await sleep(random.next() * 700)
-        child.killTree()
-        await child.exited
-      }
-      const server = await startServer({
-        ...serverOptions(folder, database),
-        env: nothingGiven,
-        test,
+        const { code, out } = await runHermod(
+          ['token', 'create', '--app', 'hermod', '--name', 'rescue', '--json'],
+          settings,
+        )
+        expect(code).toBe(0)
+        await server.api.succeed('GET', '/user/list', {
+          appId: 'hermod',
+          token: JSON.parse(out).token,
+        })
       })
-      const { code, out } = await runHermod(
-        ['token', 'create', '--app', 'hermod', '--name', 'rescue', '--json'],
-        settings,
-      )
-      expect(code).toBe(0)
-      await server.api.succeed('GET', '/user/list', {
-        appId: 'hermod',
-        token: JSON.parse(out).token,
-      })
-    })
   })
 
   describe('unattended set-up', () => {
-    test('unattended set-up: is ready with the given application and tokens and prints none', async (test) => {
-      const server = await backend.startServer({ env: checked, test })
-      expect(server.output()).not.toMatch(/hm[aou]_|curl/)
-      await server.api.admin().succeed('GET', '/user/list')
-      await server.api.succeed('POST', '/operator/v1/check', {
-        token: server.operatorToken,
-        body: {},
+    if (isFullRun)
+      test('unattended set-up: is ready with the given application and tokens and prints none', async (test) => {
+        const server = await backend.startServer({ env: checked, test })
+        expect(server.output()).not.toMatch(/hm[aou]_|curl/)
+        await server.api.admin().succeed('GET', '/user/list')
+        await server.api.succeed('POST', '/operator/v1/check', {
+          token: server.operatorToken,
+          body: {},
+        })
       })
-    })
 
     test('unattended set-up again: changes nothing and adds a new token', async (test) => {
       await using database = await backend.createDatabase()
@@ -146,29 +139,31 @@ describe.concurrent('a process', () => {
       await third.api.as(first.adminToken).succeed('GET', '/user/list')
     })
 
-    test('only an app_id given: creates and prints an Admin token once', async (test) => {
-      const env = { ...nothingGiven, HERMOD_BOOTSTRAP_APP_ID: 'chosen' }
-      const server = await backend.startServer({ env, test })
-      const token = /hma_\w+/.exec(server.output())?.[0] ?? ''
-      await server.api.succeed('GET', '/user/list', { appId: 'chosen', token })
-      await server.stop()
-      const again = await server.startAgain({ env, test })
-      expect(again.output()).not.toContain('hma_')
-    })
+    if (isFullRun)
+      test('only an app_id given: creates and prints an Admin token once', async (test) => {
+        const env = { ...nothingGiven, HERMOD_BOOTSTRAP_APP_ID: 'chosen' }
+        const server = await backend.startServer({ env, test })
+        const token = /hma_\w+/.exec(server.output())?.[0] ?? ''
+        await server.api.succeed('GET', '/user/list', { appId: 'chosen', token })
+        await server.stop()
+        const again = await server.startAgain({ env, test })
+        expect(again.output()).not.toContain('hma_')
+      })
 
-    test('start by hand with an application: creates no other one', async (test) => {
-      const adminToken = `hma_${'c'.repeat(40)}`
-      const env = {
-        ...nothingGiven,
-        HERMOD_BOOTSTRAP_APP_ID: 'chosen',
-        HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
-      }
-      const server = await backend.startServer({ env, test })
-      await server.stop()
-      const again = await server.startAgain({ env: nothingGiven, test })
-      expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
-      await again.api.succeed('GET', '/user/list', { appId: 'chosen', token: adminToken })
-    })
+    if (isFullRun)
+      test('start by hand with an application: creates no other one', async (test) => {
+        const adminToken = `hma_${'c'.repeat(40)}`
+        const env = {
+          ...nothingGiven,
+          HERMOD_BOOTSTRAP_APP_ID: 'chosen',
+          HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
+        }
+        const server = await backend.startServer({ env, test })
+        await server.stop()
+        const again = await server.startAgain({ env: nothingGiven, test })
+        expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
+        await again.api.succeed('GET', '/user/list', { appId: 'chosen', token: adminToken })
+      })
   })
 
   describe('SIGTERM', () => {
@@ -199,18 +194,19 @@ describe.concurrent('a process', () => {
       expect(stored.sort()).toEqual(underWay.map((each) => each.content).sort())
     })
 
-    test('SIGTERM twice: ends the process at once', async (test) => {
-      await using database = await backend.createDatabase()
-      using folder = new TempFolder('impatient')
-      const server = await startServer({ ...serverOptions(folder, database), test })
-      const [from, to] = [await server.api.newSession(), await server.api.newSession()]
-      await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
-      const underWay = await sendsUnderWay(server, from, to)
-      await beginStop(server)
-      server.signal('SIGTERM')
-      expect((await server.exited).signal).toBe('SIGTERM')
-      await Promise.allSettled(underWay.map((each) => each.answer))
-    })
+    if (isFullRun)
+      test('SIGTERM twice: ends the process at once', async (test) => {
+        await using database = await backend.createDatabase()
+        using folder = new TempFolder('impatient')
+        const server = await startServer({ ...serverOptions(folder, database), test })
+        const [from, to] = [await server.api.newSession(), await server.api.newSession()]
+        await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
+        const underWay = await sendsUnderWay(server, from, to)
+        await beginStop(server)
+        server.signal('SIGTERM')
+        expect((await server.exited).signal).toBe('SIGTERM')
+        await Promise.allSettled(underWay.map((each) => each.answer))
+      })
 
     test('SIGTERM: waits for HERMOD_SHUTDOWN_SECONDS at most, exit code 1 when calls were left', async (test) => {
       await using database = await backend.createDatabase()
@@ -304,21 +300,6 @@ describe.concurrent('the data folder', () => {
     }
   })
 
-  test('data folder in use: a second process is refused, until a kill frees it', async (test) => {
-    const server = await startServer({ env: checked, test })
-    const refused = await startServer({ dataDir: server.dataDir }).then(
-      () => null,
-      (error: unknown) => error,
-    )
-    expect(refused).toBeInstanceOf(ServerStartError)
-    const { exit, output } = refused as ServerStartError
-    expect(exit).toEqual({ code: 1, signal: null })
-    expect(output).toContain(`the data folder ${server.dataDir} is in use by process ${server.pid}`)
-    await server.api.newSession()
-    await server.kill9()
-    await (await server.startAgain({ test })).api.newSession()
-  })
-
   test('data folder too deep for a socket: fails the start in a sentence', async () => {
     using folder = new TempFolder('deep')
     const dataDir = join(folder.path, 'x'.repeat(120))
@@ -397,30 +378,32 @@ describe.concurrent('what cannot be started', () => {
 
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
-test.runIf(postgres)(
-  'several nodes start on an empty database: one schema and one first application',
-  async (test) => {
-    const cluster = await (postgres as PostgresBackend).cluster()
-    await using database = await cluster.createDatabase()
-    // Nodes that share a database are given one secret key.
-    const env = { ...nothingGiven, HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
-    const nodes = await Promise.all(
-      [1, 2, 3].map(() => startServer({ databaseUrl: database.url, env, test })),
-    )
-    const printed = nodes.filter((node) => node.output().includes('This is the first start'))
-    expect(printed).toHaveLength(1)
-    const { appId, adminToken } = printedCredentials(printed[0] as ServerProcess)
-    const user = { username: 'everywhere', password: 'correct horse' }
-    const { data } = await (nodes[0] as ServerProcess).api.succeed('POST', '/user/register/v2', {
-      appId,
-      body: user,
-    })
-    for (const node of nodes) {
-      const list = await node.api.succeed('GET', '/user/list', { appId, token: adminToken })
-      expect(list.data.map((entry: { user_id: number }) => entry.user_id)).toEqual([data.user_id])
-    }
-  },
-)
+// The quick run has several nodes that start at once in nodes.test.ts.
+if (isFullRun)
+  test.runIf(postgres)(
+    'several nodes start on an empty database: one schema and one first application',
+    async (test) => {
+      const cluster = await (postgres as PostgresBackend).cluster()
+      await using database = await cluster.createDatabase()
+      // Nodes that share a database are given one secret key.
+      const env = { ...nothingGiven, HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
+      const nodes = await Promise.all(
+        [1, 2, 3].map(() => startServer({ databaseUrl: database.url, env, test })),
+      )
+      const printed = nodes.filter((node) => node.output().includes('This is the first start'))
+      expect(printed).toHaveLength(1)
+      const { appId, adminToken } = printedCredentials(printed[0] as ServerProcess)
+      const user = { username: 'everywhere', password: 'correct horse' }
+      const { data } = await (nodes[0] as ServerProcess).api.succeed('POST', '/user/register/v2', {
+        appId,
+        body: user,
+      })
+      for (const node of nodes) {
+        const list = await node.api.succeed('GET', '/user/list', { appId, token: adminToken })
+        expect(list.data.map((entry: { user_id: number }) => entry.user_id)).toEqual([data.user_id])
+      }
+    },
+  )
 
 function printedCredentials(server: ServerProcess): {
   appId: string

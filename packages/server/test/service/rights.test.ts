@@ -5,8 +5,8 @@
  * for each operation. PostgreSQL has one user for each operation, over HTTP. The full run has all of them.
  */
 import {
-  addGroupMembers,
   addContacts,
+  addGroupMembers,
   callerRules,
   createGroup,
   deleteContact,
@@ -22,7 +22,7 @@ import {
   registerAnonymousUser,
   syncMessages,
 } from '@hermod/protocol'
-import { type Backend, GatewayClient, isFullRun, testBackends } from '@hermod/testkit'
+import { anyBackend, type Backend, GatewayClient, isFullRun } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { InProcessServer } from '../support/in-process-server.js'
@@ -125,7 +125,7 @@ interface Reply {
   readonly text: string
 }
 
-for (const backend of testBackends()) {
+for (const backend of anyBackend()) {
   describe(`rights on ${backend.name}`, () => {
     let server: InProcessServer
     let world: WalkWorld
@@ -350,10 +350,7 @@ for (const backend of testBackends()) {
       expect(marked.markers.length).toBeGreaterThan(60)
     })
 
-    const names: readonly ForeignCallerName[] =
-      isFullRun || backend.name === 'sqlite'
-        ? [...foreignAdminNames, ...foreignCallerNames]
-        : foreignCallerNames
+    const names: readonly ForeignCallerName[] = [...foreignAdminNames, ...foreignCallerNames]
 
     describe.each(names)('%s', (name) => {
       it.each(operationsFor(name, backend))(

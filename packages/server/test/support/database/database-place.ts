@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Backend, TempFolder } from '@hermod/testkit'
+import { type Backend, memoryDisk, TempFolder } from '@hermod/testkit'
 import { Database, type DatabaseChecks } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
@@ -16,7 +16,7 @@ export class DatabasePlace implements AsyncDisposable {
   ) {}
 
   static async create(backend: Backend, checks: DatabaseChecks = {}): Promise<DatabasePlace> {
-    const folder = new TempFolder('database')
+    const folder = new TempFolder('database', memoryDisk())
     const place = await backend.createDatabase()
     const dialect =
       place.url === undefined

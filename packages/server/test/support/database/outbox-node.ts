@@ -1,6 +1,12 @@
 /** The outbox beside a database of its own, without the rest of the service. */
 import { join } from 'node:path'
-import { type Backend, type BackendDatabase, TempFolder, waitFor } from '@hermod/testkit'
+import {
+  type Backend,
+  type BackendDatabase,
+  memoryDisk,
+  TempFolder,
+  waitFor,
+} from '@hermod/testkit'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
@@ -16,8 +22,8 @@ import type { HandOver } from '../../../dist/outbox/hand-over.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import { OutboxPurge } from '../../../dist/outbox/outbox-purge.js'
 import { OutboxStore } from '../../../dist/outbox/outbox-store.js'
-import type { RecordedEvent } from '../../../dist/outbox/rows/recorded-event.js'
 import { OutboxRelay } from '../../../dist/outbox/relay.js'
+import type { RecordedEvent } from '../../../dist/outbox/rows/recorded-event.js'
 
 export const patience = { timeoutMs: 60_000 }
 export const hourMs = 3_600_000
@@ -30,7 +36,7 @@ export class TestClock {
 
 /** Where several nodes keep their data. */
 export class OutboxPlace implements AsyncDisposable {
-  readonly #folder = new TempFolder('outbox')
+  readonly #folder = new TempFolder('outbox', memoryDisk())
 
   private constructor(readonly database: BackendDatabase) {}
 

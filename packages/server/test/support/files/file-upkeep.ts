@@ -1,20 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { waitFor } from '@hermod/testkit'
 import type { S3Options } from '../../../dist/blobs/s3/s3-options.js'
 import type { DataPlace, Sql } from '../database/sql.js'
 import { hermodEnvironment } from '../hermod-command.js'
 
 const script = join(import.meta.dirname, 'file-upkeep-child.mjs')
+const work = join(import.meta.dirname, 'file-upkeep-work.mjs')
 
 /** The maintenance of files in a process of its own, which ends when there is nothing left to do. */
-export function startUpkeep(
-  place: DataPlace,
-  options: { readonly hours: number; readonly s3?: S3Options | undefined },
-): ChildProcess {
-  return spawn(process.execPath, [script, JSON.stringify({ ...place, ...options })], {
+export function startUpkeep(place: DataPlace, hours: number): ChildProcess {
+  return spawn(process.execPath, [script, JSON.stringify({ ...place, hours })], {
     env: hermodEnvironment({}),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -22,10 +18,8 @@ export function startUpkeep(
 
 /** Does what the maintenance tasks of files do, so many hours from now, to its end. */
 export async function keepUp(place: DataPlace, hours: number, s3?: S3Options): Promise<void> {
-  const child = startUpkeep(place, { hours, s3 })
-  child.stdout?.resume()
-  const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`the maintenance of files ended with ${code}`)
+  const { keepFilesUp } = await import(work)
+  await keepFilesUp({ ...place, hours, s3 })
 }
 
 /**
@@ -37,20 +31,9 @@ export async function keepUpInSteps(
   hours: number,
   atLook: (count: number) => Promise<void>,
 ): Promise<void> {
-  const child = spawn(
-    process.execPath,
-    [script, JSON.stringify({ ...place, hours, pauses: true })],
-    { env: hermodEnvironment({}), stdio: ['pipe', 'pipe', 'inherit'] },
-  )
-  const ended = once(child, 'exit')
+  const { keepFilesUp } = await import(work)
   let looks = 0
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (line !== 'looked') continue
-    await atLook(looks++)
-    child.stdin.write('go on\n')
-  }
-  const [code] = await ended
-  if (code !== 0) throw new Error(`the maintenance of files ended with ${code}`)
+  await keepFilesUp({ ...place, hours }, () => atLook(looks++))
 }
 
 /** Waits until the consumer of references has followed everything that was committed. */
