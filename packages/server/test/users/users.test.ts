@@ -5,7 +5,7 @@ import {
   anyBackend,
   type CallOptions,
   type Json,
-  type LoginSession,
+  type Session,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
@@ -21,8 +21,8 @@ for (const backend of anyBackend()) {
     let watched: InProcessServer
     let server: InProcessServer
     let api: Api
-    let alice: LoginSession
-    let bob: LoginSession
+    let alice: Session
+    let bob: Session
 
     beforeAll(async () => {
       watched = await InProcessServer.start(backend, {
@@ -35,8 +35,8 @@ for (const backend of anyBackend()) {
     afterAll(() => watched?.[Symbol.asyncDispose]())
 
     beforeEach(async () => {
-      alice = await api.newLogin()
-      bob = await api.newLogin()
+      alice = await api.newSession()
+      bob = await api.newSession()
     })
 
     let names = 0
@@ -44,7 +44,7 @@ for (const backend of anyBackend()) {
       return `${prefix}_${++names}`
     }
 
-    async function profileOf(session: LoginSession): Promise<Json> {
+    async function profileOf(session: Session): Promise<Json> {
       return (await api.admin({ userId: session.id }).succeed('GET', '/user/profile')).data
     }
 
@@ -291,7 +291,7 @@ for (const backend of anyBackend()) {
         ['email', 'taken@example.org', answerCode.email_taken],
         ['username', 'Taken_Name', answerCode.username_taken],
       ])('belongs to one user: %s', async (field, value, taken) => {
-        const set = (session: LoginSession, text = value) =>
+        const set = (session: Session, text = value) =>
           session.api.call('POST', `/user/${field}`, { body: { [field]: text } })
         expect(await set(alice)).toMatchObject({ code: 200 })
         expect(await set(bob)).toMatchObject({ status: 200, code: taken, data: null })
@@ -357,7 +357,7 @@ for (const backend of anyBackend()) {
       it('a domestic mobile number is one number with and without +86, and reads back as it was written', async () => {
         const domestic = '13800138001'
         const full = `+86${domestic}`
-        const set = (session: LoginSession, mobile: string) =>
+        const set = (session: Session, mobile: string) =>
           session.api.call('POST', '/user/mobile', { body: { mobile } })
         expect(await set(alice, domestic)).toMatchObject({ code: 200 })
         expect(await set(bob, full)).toMatchObject({ code: answerCode.mobile_taken })
@@ -393,7 +393,7 @@ for (const backend of anyBackend()) {
         ['mobile', '+4915112121212'],
         ['email', 'Gone@example.org'],
       ])('is cleared by "" and free again: %s', async (field, value) => {
-        const set = (session: LoginSession, text: string) =>
+        const set = (session: Session, text: string) =>
           session.api.succeed('POST', `/user/${field}`, { body: { [field]: text } })
         await set(alice, value)
         expect((await profileOf(alice))[field]).toBe(value)
@@ -418,7 +418,7 @@ for (const backend of anyBackend()) {
     })
 
     describe('a password', () => {
-      const change = (session: LoginSession, body: object) =>
+      const change = (session: Session, body: object) =>
         session.api.call('POST', '/user/change_password', {
           body: { old_password: password, new_password: otherPassword, ...body },
         })
@@ -445,10 +445,11 @@ for (const backend of anyBackend()) {
       })
 
       it('takes the file credentials with it', async () => {
+        const { record: before } = await api.login(alice)
         await change(alice, {})
         const { record } = await api.login({ ...alice, password: otherPassword })
-        expect(record.store_token).not.toBe(alice.record.store_token)
-        expect(record.access_key_secret).not.toBe(alice.record.access_key_secret)
+        expect(record.store_token).not.toBe(before.store_token)
+        expect(record.access_key_secret).not.toBe(before.access_key_secret)
       })
 
       it('stays when the old one is wrong or the new one too short', async () => {
