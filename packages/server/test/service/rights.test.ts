@@ -11,6 +11,7 @@ import {
   createGroup,
   deleteContact,
   getGroup,
+  int64,
   inviteToGroup,
   issueTokenById,
   kickGroupMembers,
@@ -20,6 +21,7 @@ import {
   operations,
   readHistory,
   registerAnonymousUser,
+  string,
   syncMessages,
 } from '@hermod/protocol'
 import { anyBackend, type Backend, GatewayClient, isFullRun } from '@hermod/testkit'
@@ -91,6 +93,13 @@ it('every operation: its parameters name what the test knows', () => {
     namesIn(operation).filter(({ kind }) => kind === undefined),
   )
   expect(unknown).toEqual([])
+})
+
+it('a new parameter: is unknown to the test, whatever it is called', () => {
+  const body = { thread: string(), parent: int64({ maximum: 5 }), value: int64() }
+  const added = { ...readHistory, id: 'added', query: {}, body } as unknown as Operation
+  const found = namesIn(added).map(({ path, kind }) => [path, kind])
+  expect(found).toEqual(Object.keys(body).map((name) => [`added ${name}`, undefined]))
 })
 
 interface ForeignCaller {

@@ -1,5 +1,6 @@
 /** The parameters that name something, found in the definitions, so that calls can put what is not theirs into any of them. */
 import {
+  callerRules,
   isWholeBody,
   listPushTaskStatistics,
   type Operation,
@@ -54,14 +55,27 @@ const kindsByName: ReadonlyMap<string, NamedKind> = new Map(
 
 /** Integers that name nothing: numbers of changes, positions, times, sizes, and an ID that the caller chooses. */
 const quantities = new Set([
-  ...['after_change', 'before_seq', 'change', 'seq', 'version', 'from', 'to', 'created_at', 'size'],
-  ...['value', 'transaction_id'],
+  ...['after_change', 'before_seq', 'change', 'seq', 'version', 'transaction_id', 'duration'],
+  ...['created_at', 'dismissal_date', 'expires_at', 'stale_date'],
+  ...['show_begin_time', 'show_end_time'],
+  ...['group.file.upload size', 'group.settings.capacity value'],
+  ...['webhook.replay from', 'webhook.replay to', 'file_max_bytes', 'file_quota_bytes'],
+  ...['operator.webhook.replay from', 'operator.webhook.replay to'],
 ])
 
 /** Texts that end like names: of the application, of its certificates, and of the caller's own choice. */
 const ownTexts = new Set([
   ...['app_id', 'gateway_app_id', 'receipt_id', 'channel_id', 'thread_id', 'request_id'],
   ...['ios_gw_collapse_id', 'id'],
+])
+
+/** Texts that users give and that name nothing, names of users for logins and look-ups, and texts that cannot be guessed. */
+const userTexts = new Set([
+  ...['content', 'attachment', 'config', 'ext', 'title', 'reason', 'name', 'value', 'type', 'url'],
+  ...['username', 'login_name', 'mobile', 'email', 'nick_name', 'avatar', 'description'],
+  ...['private_info', 'public_info', 'alias', 'auth_question', 'auth_answer', 'tags'],
+  ...['password', 'old_password', 'new_password', 'push_nick_name', 'push_token'],
+  ...['device_token', 'notifier_name', 'object_name', 'store_token', 'qr_info', 'source'],
 ])
 
 /** A parameter, or a part of one, that looks like a name. */
@@ -80,14 +94,18 @@ export function namedKind(
   if (schema.type === 'object') return schema.properties?.low_id ? 'log' : null
   if (schema.enum || schema.type === 'boolean') return null
   if (name === 'list' && (operation as unknown) === listPushTaskStatistics) return 'task'
-  if (schema.type === 'integer' && quantities.has(name)) return null
+  const isQuantity = quantities.has(name) || quantities.has(`${operation.id} ${name}`)
+  if (schema.type === 'integer' && isQuantity) return null
   if (schema.type === 'string' && (ownTexts.has(name) || name === 'list')) return null
-  const kind = kindsByName.get(name)
-  if (kind) return kind
-  const looksLikeName =
-    /(id|ids|sn|guid|sign|ticket|cursor|mid)$/i.test(name) ||
-    (schema.format === 'int64' && schema.maximum === undefined)
-  return looksLikeName ? undefined : null
+  return kindsByName.get(name) ?? (mayBeName(operation, name, schema) ? undefined : null)
+}
+
+/** A new text or integer of an operation for users may be a name, whatever it is called. */
+function mayBeName({ callers }: Operation, name: string, schema: TSchema): boolean {
+  if (/(id|ids|sn|guid|sign|ticket|cursor|mid)$/i.test(name)) return true
+  if (schema.type === 'string')
+    return callerRules[callers].tokens.some((kind) => kind === 'user') && !userTexts.has(name)
+  return schema.format === 'int64'
 }
 
 /** All parts of the parameters of an operation that name something, or may. */
