@@ -1,5 +1,12 @@
 /** The people of the rows of one run, their devices, and what they do before a call. */
-import type { Operation } from '@hermod/protocol'
+import {
+  addContacts,
+  addGroupMembers,
+  deleteContact,
+  kickGroupMembers,
+  type Operation,
+  setReadAck,
+} from '@hermod/protocol'
 import {
   type Answer,
   type Envelope,
@@ -79,7 +86,7 @@ let markers = 0
 
 /**
  * A user with two devices, the actor, who calls with the first one; a contact, the friend; people who share groups with them; and an
- * outsider, who shares nothing with them.
+ * outsider, who was a contact and has left each of the groups.
  */
 export class Cast implements Disposable {
   /** Groups of the present row. */
@@ -116,9 +123,9 @@ export class Cast implements Disposable {
       phone,
       await api.sessionOf(actor),
     )
-    await api
-      .admin({ userId: cast.actor })
-      .succeed('POST', '/user/add_roster', { body: { list: [cast.friend] } })
+    const list = [cast.friend, cast.outsider]
+    await cast.given(addContacts, { list })
+    await cast.given(deleteContact, { user_id: cast.outsider })
     return cast
   }
 
@@ -140,6 +147,10 @@ export class Cast implements Disposable {
 
   get keeper(): number {
     return this.watchers.keeper.id
+  }
+
+  private get outsider(): number {
+    return this.watchers.outsider.id
   }
 
   /** Calls an operation with its parameters where the contract puts them. */
@@ -180,9 +191,22 @@ export class Cast implements Disposable {
       ['add', admins],
     ] as const)
       await owner.succeed('POST', `/group/admin/${path}`, { body: { group_id, user_list } })
+    await this.#leave(group_id, ownerId)
     this.#groups.push(group_id)
     if (more?.type === chatroom) this.#chatrooms.add(group_id)
     return group_id
+  }
+
+  /** The outsider joins, asks everybody for a receipt and is removed. */
+  async #leave(group_id: number, ownerId: number): Promise<void> {
+    const user_list = [this.outsider]
+    const groupMemberList = watched.map((role) => this.watchers[role].id)
+    await this.given(addGroupMembers, { group_id, user_list }, ownerId)
+    await this.given(setReadAck, { group_id, value: true }, ownerId)
+    const config = JSON.stringify({ groupMemberList })
+    await this.message(group_id, this.outsider, { type: 2, config })
+    await this.given(setReadAck, { group_id, value: false }, ownerId)
+    await this.given(kickGroupMembers, { group_id, user_list }, ownerId)
   }
 
   /** Sends a text by the sender, default the actor, to the target. @returns its ID */
