@@ -179,25 +179,25 @@ export interface ClientEvents {
   readonly 'contact.added': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.accepted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.declined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** What the asking or declining user gave as a reason; "" = none. */
     readonly reason: string
@@ -205,19 +205,19 @@ export interface ClientEvents {
   readonly 'contact.blocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.unblocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.applied': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** What the asking or declining user gave as a reason; "" = none. */
     readonly reason: string
@@ -225,7 +225,7 @@ export interface ClientEvents {
   readonly 'contact.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The new values of what the actor changed about the contact. */
     readonly changed: {
@@ -236,25 +236,25 @@ export interface ClientEvents {
   readonly 'contact.user_removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.muted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'contact.unmuted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'conversation.pinned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The other user, or the group. */
     readonly conversation_id: number
@@ -262,7 +262,7 @@ export interface ClientEvents {
   readonly 'conversation.unpinned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The other user, or the group. */
     readonly conversation_id: number
@@ -270,7 +270,7 @@ export interface ClientEvents {
   readonly 'conversation.deleted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
@@ -289,7 +289,7 @@ export interface ClientEvents {
   readonly 'group.presence': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -302,7 +302,7 @@ export interface ClientEvents {
   readonly 'group.absence': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -315,7 +315,7 @@ export interface ClientEvents {
   readonly 'group.created': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -324,7 +324,7 @@ export interface ClientEvents {
   readonly 'group.destroyed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -335,7 +335,7 @@ export interface ClientEvents {
   readonly 'group.joined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -361,7 +361,7 @@ export interface ClientEvents {
   readonly 'group.left': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -376,7 +376,7 @@ export interface ClientEvents {
   readonly 'group.applied': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -387,7 +387,7 @@ export interface ClientEvents {
   readonly 'group.request_accepted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -396,7 +396,7 @@ export interface ClientEvents {
   readonly 'group.request_declined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -405,7 +405,7 @@ export interface ClientEvents {
   readonly 'group.invited': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -416,7 +416,7 @@ export interface ClientEvents {
   readonly 'group.invitation_accepted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -425,7 +425,7 @@ export interface ClientEvents {
   readonly 'group.invitation_declined': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -434,7 +434,7 @@ export interface ClientEvents {
   readonly 'group.kicked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -445,7 +445,7 @@ export interface ClientEvents {
   readonly 'group.blocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -456,7 +456,7 @@ export interface ClientEvents {
   readonly 'group.unblocked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -465,7 +465,7 @@ export interface ClientEvents {
   readonly 'group.owner_assigned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -482,7 +482,7 @@ export interface ClientEvents {
   readonly 'group.admin_granted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -493,7 +493,7 @@ export interface ClientEvents {
   readonly 'group.admin_revoked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -504,7 +504,7 @@ export interface ClientEvents {
   readonly 'group.muted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -513,7 +513,7 @@ export interface ClientEvents {
   readonly 'group.unmuted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -522,7 +522,7 @@ export interface ClientEvents {
   readonly 'group.banned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -535,7 +535,7 @@ export interface ClientEvents {
   readonly 'group.unbanned': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -546,7 +546,7 @@ export interface ClientEvents {
   readonly 'group.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -563,7 +563,7 @@ export interface ClientEvents {
   readonly 'group.announcement_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -577,7 +577,7 @@ export interface ClientEvents {
   readonly 'group.message_setting': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -591,7 +591,7 @@ export interface ClientEvents {
   readonly 'group.file_uploaded': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -603,7 +603,7 @@ export interface ClientEvents {
   readonly 'group.file_deleted': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -615,7 +615,7 @@ export interface ClientEvents {
   readonly 'group.file_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
@@ -627,25 +627,25 @@ export interface ClientEvents {
   readonly 'user.password_changed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'user.frozen': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'user.removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
   }
   readonly 'user.kicked': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** Absent: every device. */
     readonly device_sn?: number
@@ -653,7 +653,7 @@ export interface ClientEvents {
   readonly 'user.info_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The fields that changed. */
     readonly properties: readonly string[]
@@ -672,7 +672,7 @@ export interface ClientEvents {
   readonly 'user.settings_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The settings that were set, as /user/settings names them; or push_tags. */
     readonly properties: readonly string[]
@@ -680,28 +680,28 @@ export interface ClientEvents {
   readonly 'user.device_logged_in': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'user.device_added': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'user.device_removed': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
   readonly 'user.device_updated': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     readonly device_sn: number
   }
@@ -762,7 +762,7 @@ export interface ClientEvents {
   readonly 'message.read': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
@@ -781,7 +781,7 @@ export interface ClientEvents {
   readonly 'message.recalled': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
@@ -806,7 +806,7 @@ export interface ClientEvents {
   readonly 'message.appended': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
@@ -847,7 +847,7 @@ export interface ClientEvents {
   readonly 'message.replaced': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {
@@ -888,7 +888,7 @@ export interface ClientEvents {
   readonly 'message.delivered': {
     /** The user who did it; 0 = an administrator or the system. */
     readonly actor_id: number
-    /** The users concerned, or those who are notified; empty for an event about a group as a whole. */
+    /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
     /** The log of a direct conversation, of a group, or of the broadcasts of a sender. */
     readonly conversation: {

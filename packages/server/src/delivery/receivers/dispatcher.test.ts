@@ -97,6 +97,24 @@ describe('joins of a large group', () => {
   })
 })
 
+describe('users that an event names', () => {
+  it.each([
+    ['contact.user_removed', 'contacts of a deleted user', [2, 3], ['2 2', '3 3']],
+    ['conversation.unpinned', 'removed members who had pinned the group', [2, 3], ['2 2', '3 3']],
+    ['group.invited', 'users invited together', [2, 3], ['9 2,3', '2 2', '3 3']],
+    ['group.blocked', 'users blocked together', [2, 3], ['9 2,3', '2 2', '3 3']],
+    ['group.kicked', 'a single one', [2], ['9 2', '2 2']],
+  ] as const)('learn from %s nothing of one another: %s', (kind, _, user_ids, expected) => {
+    connect(9)
+    for (const userId of [2, 3]) connect(userId, null)
+    const inGroup = kind.startsWith('group.') ? { group_id: group, version: 1 } : {}
+    dispatch(kind, { actor_id: 9, user_ids, ...inGroup })
+    runAll(turns)
+    const named = written.map((each) => each.replace(` ${kind}`, ''))
+    expect(named.sort()).toEqual(expected.toSorted())
+  })
+})
+
 describe('a read receipt', () => {
   it('is not for a sender who has left the group', () => {
     for (const userId of [1, 2, 3]) connect(userId)

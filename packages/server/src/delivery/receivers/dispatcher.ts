@@ -95,12 +95,14 @@ export class Dispatcher {
   #dispatchOther(event: DeliveredEvent): void {
     if (isGroupEvent(event)) this.#dispatchGroup(event)
     else {
-      const { kind, payload } = event
+      const { payload } = event
       const conversation =
         'conversation' in payload ? (payload.conversation as EventConversation) : null
       const receivers = this.#readersAmong(this.#named(event), conversation)
       const lane = conversation && laneOf(conversation)
-      this.#start(lane, receivers, () => shared(encodeEvent(kind, payload, event.change)))
+      this.#start(lane, receivers, () =>
+        framesNaming(event, receivers, (userId) => conversation !== null || isActor(event, userId)),
+      )
       this.options.closings.apply(event)
     }
   }
@@ -113,16 +115,24 @@ export class Dispatcher {
     const isCrowd = isCrowdEvent(event, readers.memberCount(groupId))
     if (!isCrowd) this.#crowds.flush(groupId)
     const receivers = isCrowd ? this.#named(event) : this.#groupReceivers(event)
-    this.#start(groupLane(groupId), receivers, () => this.#groupFrames(event))
+    this.#start(groupLane(groupId), receivers, () => this.#groupFrames(event, receivers))
     if (isCrowd) this.#crowds.add(event, this.options.hold())
   }
 
   /** A hidden value is for owner, admins and the members that the event names (rule F9). */
-  #groupFrames({ kind, payload }: DeliveredEvent & GroupEvent): Frames {
+  #groupFrames(event: DeliveredEvent & GroupEvent, receivers: readonly Session[]): Frames {
+    const { readers } = this.options
+    const { kind, payload } = event
+    const { group_id: groupId } = payload
+    if (kind !== 'group.info_updated' || !payload.is_hidden)
+      return framesNaming(
+        event,
+        receivers,
+        (userId) => readers.isMember(groupId, userId) || isActor(event, userId),
+      )
     const whole = encodeEvent(kind, payload)
-    if (kind !== 'group.info_updated' || !payload.is_hidden) return shared(whole)
     const { value: _, ...others } = payload
-    const admins = this.options.readers.admins(payload.group_id).map(({ userId }) => userId)
+    const admins = readers.admins(groupId).map(({ userId }) => userId)
     return {
       all: encodeEvent(kind, others),
       own: new Map([...admins, ...payload.user_ids].map((userId) => [userId, whole])),
@@ -259,6 +269,31 @@ function visibleTo(sessions: readonly Session[]): SplitReceivers {
 
 function shared(frame: Buffer): Frames {
   return { all: frame, own: null }
+}
+
+function isActor({ payload }: DeliveredEvent, userId: Int64): boolean {
+  return 'actor_id' in payload && payload.actor_id === userId
+}
+
+/**
+ * The frames of an event that may name several users, such as all contacts of a deleted one.
+ * @param knowsAll false for receivers who must not learn of one another: each finds only itself named
+ */
+function framesNaming(
+  { kind, payload, change }: DeliveredEvent,
+  receivers: readonly Session[],
+  knowsAll: (userId: Int64) => boolean,
+): Frames {
+  const isOne = !('user_ids' in payload) || payload.user_ids.length <= 1
+  const others = isOne ? none : receivers.filter(({ userId }) => !knowsAll(userId))
+  const own = others.map(({ userId }): [Int64, Buffer] => [
+    userId,
+    encodeEvent(kind, { ...payload, user_ids: [userId] }, change),
+  ])
+  return {
+    all: encodeEvent(kind, payload, change),
+    own: own.length > 0 ? new Map(own) : null,
+  }
 }
 
 /** The frames of a run. The transaction ID is for devices of the sender only. */

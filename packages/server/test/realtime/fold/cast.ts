@@ -2,7 +2,6 @@
 import {
   addContacts,
   addGroupMembers,
-  deleteContact,
   kickGroupMembers,
   type Operation,
   setReadAck,
@@ -32,6 +31,8 @@ export interface GroupOptions {
   readonly actor?: 'owner' | 'admin' | 'member' | null
   /** Default: true. */
   readonly hasFriend?: boolean
+  /** Turns read_ack on; then the outsider asks all members for a receipt before it leaves. Default: false. */
+  readonly hasReadAck?: boolean
   /** Further parameters of `/group/create`. */
   readonly more?: Params
 }
@@ -86,7 +87,7 @@ let markers = 0
 
 /**
  * A user with two devices, the actor, who calls with the first one; a contact, the friend; people who share groups with them; and an
- * outsider, who was a contact and has left each of the groups.
+ * outsider, who has left each of the groups.
  */
 export class Cast implements Disposable {
   /** Groups of the present row. */
@@ -123,9 +124,7 @@ export class Cast implements Disposable {
       phone,
       await api.sessionOf(actor),
     )
-    const list = [cast.friend, cast.outsider]
-    await cast.given(addContacts, { list })
-    await cast.given(deleteContact, { user_id: cast.outsider })
+    await cast.given(addContacts, { list: [cast.friend] })
     return cast
   }
 
@@ -172,7 +171,8 @@ export class Cast implements Disposable {
   }
 
   /** Makes a group with member and admin in it; the keeper owns it unless the actor does. @returns its ID */
-  async group({ actor = 'owner', hasFriend = true, more }: GroupOptions = {}): Promise<number> {
+  async group(options: GroupOptions = {}): Promise<number> {
+    const { actor = 'owner', hasFriend = true, hasReadAck = false, more } = options
     const { server, keeper, admin, member, friend } = this
     const ownerId = actor === 'owner' ? this.actor : keeper
     if (ownerId === keeper) this.#keeperOwns = true
@@ -191,21 +191,21 @@ export class Cast implements Disposable {
       ['add', admins],
     ] as const)
       await owner.succeed('POST', `/group/admin/${path}`, { body: { group_id, user_list } })
-    await this.#leave(group_id, ownerId)
+    await this.#leave(group_id, ownerId, hasReadAck)
     this.#groups.push(group_id)
     if (more?.type === chatroom) this.#chatrooms.add(group_id)
     return group_id
   }
 
-  /** The outsider joins, asks everybody for a receipt and is removed. */
-  async #leave(group_id: number, ownerId: number): Promise<void> {
+  /** The outsider joins and is removed. */
+  async #leave(group_id: number, ownerId: number, hasReadAck: boolean): Promise<void> {
     const user_list = [this.outsider]
-    const groupMemberList = watched.map((role) => this.watchers[role].id)
     await this.given(addGroupMembers, { group_id, user_list }, ownerId)
-    await this.given(setReadAck, { group_id, value: true }, ownerId)
-    const config = JSON.stringify({ groupMemberList })
-    await this.message(group_id, this.outsider, { type: 2, config })
-    await this.given(setReadAck, { group_id, value: false }, ownerId)
+    if (hasReadAck) {
+      const config = { groupMemberList: watched.map((role) => this.watchers[role].id) }
+      await this.given(setReadAck, { group_id, value: true }, ownerId)
+      await this.message(group_id, this.outsider, { type: 2, config: JSON.stringify(config) })
+    }
     await this.given(kickGroupMembers, { group_id, user_list }, ownerId)
   }
 

@@ -168,8 +168,7 @@ export const messageRows: readonly Row[] = [
   row(
     api.acknowledgeMessages,
     async (cast) => {
-      const group_id = await cast.group({ actor: 'member' })
-      await cast.given(api.setReadAck, { group_id, value: true }, cast.keeper)
+      const group_id = await cast.group({ actor: 'member', hasReadAck: true })
       const config = JSON.stringify({ groupMemberList: [cast.actor] })
       await cast.message(group_id, cast.member, { type: 2, config })
       return { conversation_id: group_id }
