@@ -296,7 +296,7 @@ for (const backend of anyBackend()) {
       return intrusionsInto(operation, placedForms, () => world.newName())
     }
 
-    /** A caller that deleted itself, ended its token or left the group is replaced. */
+    /** A caller that deleted itself, ended its token, left the group or hid its messages is replaced. */
     async function renew(foreignCaller: ForeignCaller): Promise<void> {
       const { client } = foreignCaller.life
       client?.terminate()
@@ -304,9 +304,10 @@ for (const backend of anyBackend()) {
       foreignCaller.life = await newLife(foreignCaller)
     }
 
+    /** False too for a member who has deleted the conversation, and so would see none of its texts. */
     async function isMember({ id }: Account): Promise<boolean> {
       const rows = await server.sql.run(
-        `select 1 from group_members where group_id = ${marked.open.groupId} and user_id = ${id}`,
+        `select 1 from group_members where group_id = ${marked.open.groupId} and user_id = ${id} and hidden_msg_id = 0`,
       )
       return rows.length > 0
     }

@@ -49,6 +49,8 @@ const lookedUp: Readonly<Record<string, keyof Target['names']>> = {
   mobile: 'mobile',
   email: 'email',
 }
+/** Places in a log; 0 is its start, or its end. */
+const places = ['after_change', 'before_seq', 'change']
 /** Parameters that keep a send from being stored: another sender, nobody online, a repeat. */
 const withoutEffect = ['from_user_id', 'online_only', 'transaction_id']
 
@@ -122,6 +124,7 @@ function properties(schemas: TProperties, intent: Intent): Params {
 function value(name: string, schema: TSchema, intent: Intent): unknown {
   const { operation, target } = intent
   if (schema.enum) return enumerated(name, schema, target)
+  if (places.includes(name)) return 0
   if (schema.type === 'array') return [value(name, schema.items, intent)]
   const kind = namedKind(operation, name, schema)
   switch (kind) {
