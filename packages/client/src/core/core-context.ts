@@ -3,7 +3,7 @@ import type { Effect } from './effects.js'
 import type { Answer, Failure } from './inputs.js'
 import type { LiveState } from './live-state.js'
 
-/** The outcome of a call; `lost`: no answer came, so it may have run if it was sent. */
+/** The outcome of a call; `lost`: the session ended before, so it may have run if it was sent. */
 export type CallOutcome =
   | { readonly type: 'answer'; readonly answer: Answer }
   | { readonly type: 'failure'; readonly failure: Failure }

@@ -110,14 +110,14 @@ describe('calls', () => {
     expect(sent.outcomes).toHaveLength(1)
   })
 
-  it('without an answer for 30 s are lost, and the connection is probed', () => {
+  it('without an answer for 30 s fail, and the connection is probed', () => {
     const bench = online()
     const { outcomes } = bench.call('op')
     bench.effects = []
     bench.pass(25_000)
     bench.frame({})
     bench.pass(5_000)
-    expect(outcomes).toEqual([{ type: 'lost', isSent: true }])
+    expect(outcomes).toMatchObject([{ type: 'failure', failure: { name: 'not_connected', retry: true } }])
     expect(bench.sent()).toMatchObject([{ id: 'probe' }])
   })
 

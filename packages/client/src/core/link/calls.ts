@@ -68,7 +68,10 @@ export class Calls {
   closed(): void {
     this.#isOpen = false
     this.#host.cancel('calls.pause')
-    for (const id of this.#inFlight.keys()) this.#lose(id)
+    for (const [id, call] of this.#inFlight) {
+      this.#take(id)
+      this.#finish(call, { type: 'lost', isSent: true })
+    }
     for (const call of this.#waiting.splice(0)) this.#finish(call, { type: 'lost', isSent: false })
   }
 
@@ -159,7 +162,8 @@ export class Calls {
     this.#inFlight.set(id, call)
     this.#host.send(text)
     this.#host.after(limitTimer(id), callLimitMs, () => {
-      this.#lose(id)
+      // Not lost: the session may live on, and what waits for its end would wait for ever.
+      if (this.#take(id)) this.#fail(call, unanswered)
       this.#host.unanswered()
       this.#sendWaiting()
     })
@@ -171,12 +175,6 @@ export class Calls {
     this.#inFlight.delete(id)
     this.#host.cancel(limitTimer(id))
     return call
-  }
-
-  /** Ends a sent call without an answer. */
-  #lose(id: number): void {
-    const call = this.#take(id)
-    if (call) this.#finish(call, { type: 'lost', isSent: true })
   }
 
   #fail(call: Call, failure: Failure): void {
@@ -207,4 +205,5 @@ export function failureIn(frame: AnswerFrame): Failure | undefined {
   }
 }
 
+const unanswered = failureOf('not_connected', 'no answer came; the call may have run', true)
 const limitTimer = (id: number) => `call ${id}`

@@ -35,6 +35,8 @@ export class Latest implements Part {
   readonly #history: Pick<History, 'read'>
   readonly #spreadMs: (key: LogKey) => number
   readonly #wanted = new Set<LogKey>()
+  /** Logs that have waited for their turn at the server. */
+  readonly #waited = new Set<LogKey>()
   /** Reads of the server by log, so that a log is given up. */
   readonly #reads = new Map<LogKey, number>()
   readonly #active = new Set<LogKey>()
@@ -51,15 +53,14 @@ export class Latest implements Part {
 
   /** The newest visible message of a log is not known. */
   need(key: LogKey): void {
-    if (this.#active.has(key)) return
+    if (this.#active.has(key) || this.#context.isTimed(timerOf(key))) return
     this.#wanted.add(key)
     this.#plan()
   }
 
   opened(): void {
     this.#reads.clear()
-    for (const { key, last } of this.#logs.records()) if (last === undefined) this.#wanted.add(key)
-    this.#plan()
+    for (const { key, last } of this.#logs.records()) if (last === undefined) this.need(key)
   }
 
   reset(): void {
@@ -82,7 +83,8 @@ export class Latest implements Part {
       const isNewest = covered <= (newest?.seq ?? 0) + 1
       if (watch.isVoid || watch.altered.size > 0) this.#wanted.add(key)
       else if (isNewest) this.#logs.fold(key, (fold) => set(fold, { last: message ?? null }))
-      else this.#readServerLater(key)
+      else if (this.#waited.delete(key)) this.#readServer(key)
+      else this.#wait(key)
     }
     this.#plan()
   }
@@ -112,12 +114,11 @@ export class Latest implements Part {
     }
   }
 
-  /** All members of a group may miss the same message, after a recall. */
-  #readServerLater(key: LogKey): void {
-    this.#active.add(key)
-    this.#context.after(`latest ${key}`, this.#spreadMs(key), () => {
-      this.#active.delete(key)
-      if (this.#logs.get(key)?.last === undefined) this.#readServer(key)
+  /** All members of a group may miss the same message, after a recall. What waits takes no place. */
+  #wait(key: LogKey): void {
+    this.#context.after(timerOf(key), this.#spreadMs(key), () => {
+      this.#waited.add(key)
+      this.need(key)
     })
   }
 
@@ -135,3 +136,5 @@ export class Latest implements Part {
     })
   }
 }
+
+const timerOf = (key: LogKey) => `latest ${key}`

@@ -240,6 +240,14 @@ describe('a group of 5,000 members', () => {
     expect(bench.calls).toEqual([])
   })
 
+  it('is read at once by a view that is opened after a missing event', () => {
+    const bench = shown()
+    bench.want([])
+    bench.event('group.info_updated', { ...groupEvent(rename), version: 6 })
+    bench.want(['group.7'])
+    expect(bench.calls.map(({ op }) => op)).toEqual(['group.info.batch'])
+  })
+
   it('takes joins of a second as one step, and reads members whose time of joining is not known', () => {
     const bench = shown()
     const joins = { user_ids: [6, 8], count: 2, since_version: 3, member_count: 5_002 }

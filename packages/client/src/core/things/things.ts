@@ -164,7 +164,7 @@ export class Things implements Part, ThingsListener {
     const record = this.#records.get(key)
     if (record && !record.isStale) this.#put({ ...record, isStale: true })
     const timer = timerOf(key)
-    if (groupId === undefined || !record) this.#context.cancel(timer)
+    if (groupId === undefined || !record || !this.#isWanted(key)) this.#context.cancel(timer)
     // The first reason counts: each event after a missing one finds the same gap.
     else if (!this.#context.isTimed(timer)) {
       const waitMs = spreadMs(this.#context, this.memberCount(groupId))
