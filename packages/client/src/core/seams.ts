@@ -41,6 +41,6 @@ export interface ThingsListener {
   allChanged(): void
   /** A head has a new version of a group. */
   groupVersion(groupId: number, version: number): void
-  /** Returns the number of members of a group; 0: not known. */
+  /** Returns the number of members of a group; a guess for one that was not read. */
   memberCount(groupId: number): number
 }

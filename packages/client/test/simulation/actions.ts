@@ -172,8 +172,10 @@ const actions: Readonly<Record<StepName, Action>> = {
   wakeup: (world, a) => world.device(a).leader.input({ type: 'wakeup' }),
   kick: (world, a) => world.device(a).leader.connection?.session?.close(4501),
   expireToken: (world, a) => world.server.expireTokens(world.user(a)),
-  refuse: (world, a, b) => {
-    world.server.failures = Array(1 + (b % 3)).fill(errors[a % errors.length])
+  refuse: (world, a, b, c) => {
+    const count = 1 + (b % 3)
+    if (c < 9) world.server.failures = Array(count).fill(errors[a % errors.length])
+    else world.server.unanswered = count
   },
   restart: (world, a, b) => world.server.restart(a * 200, b < 6),
   purge: (world) => {

@@ -19,6 +19,7 @@ const team = 101
 const author = 1
 const members = 60
 const newcomer = members + 1
+const shown = ['pins', 'groups', `group.${team}`, `members.${team}`]
 
 class Team {
   readonly agenda = new Agenda()
@@ -32,14 +33,13 @@ class Team {
   })
   readonly devices: Device[]
 
-  constructor() {
+  constructor(wanted: readonly string[] = shown) {
     const ids = Array.from({ length: newcomer }, (_, index) => index + 1)
     for (const id of ids) this.server.addUser(id)
     this.server.addGroup(team, ids.slice(0, members), true)
-    this.devices = ids.map((userId) => {
-      const wanted = ['pins', 'groups', `group.${team}`, `members.${team}`]
-      return new Device(this, { name: `user ${userId}`, userId, guid: null, wanted })
-    })
+    this.devices = ids.map(
+      (userId) => new Device(this, { name: `user ${userId}`, userId, guid: null, wanted }),
+    )
     this.agenda.run(60_000)
   }
 
@@ -51,18 +51,20 @@ class Team {
     return [...this.server.calls.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  /** The users who call while something happens, and in the minute after it. */
-  callersAfter(event: () => void): number[] {
+  /** The users who call while something happens and in the minute after it, and when they do so. */
+  callersAfter(event: () => void): { readonly users: number[]; readonly times: number[] } {
     const { server } = this
-    const callers = new Set<number>()
+    const users = new Set<number>()
+    const times: number[] = []
     const run = server.run.bind(server)
     server.run = (session, op, data) => {
-      callers.add(session.userId)
+      users.add(session.userId)
+      times.push(server.now)
       return run(session, op, data)
     }
     event()
     this.agenda.run(60_000)
-    return [...callers]
+    return { users: [...users], times }
   }
 
   get differences(): string[] {
@@ -114,7 +116,7 @@ describe('an event of a group with 60 connected members', () => {
     const world = new Team()
     for (const text of ['one', 'two', 'three']) world.post(text)
     world.agenda.run(60_000)
-    expect(world.callersAfter(() => event(world))).toEqual(callers)
+    expect(world.callersAfter(() => event(world)).users).toEqual(callers)
     expect(world.differences).toEqual([])
   })
 
@@ -130,15 +132,20 @@ describe('an event of a group with 60 connected members', () => {
     expect(world.differences).toEqual([])
   })
 
-  it('makes each member ask once for the count when a message of before is recalled', () => {
-    const world = new Team()
+  it.each([
+    ['that they show', shown],
+    ['that they have not read', []],
+  ])('makes each member ask once, at a random time, for the count of a group %s when a message of before is recalled', (_, wanted) => {
+    const world = new Team(wanted)
     world.post('one')
     world.agenda.run(10_000)
     for (const device of world.devices) device.leader.connection?.cut(true)
     world.post('two')
     world.agenda.run(60_000)
-    const inMinute = world.callsAfter(() => world.recall(2))
-    expect(inMinute).toBeLessThanOrEqual(2 * members)
+    const { users, times } = world.callersAfter(() => world.recall(2))
+    expect(users).toHaveLength(members - 1)
+    expect(times.length).toBeLessThanOrEqual(2 * members)
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(members)
     expect(world.differences).toEqual([])
   })
 })

@@ -52,7 +52,7 @@ const weights = {
   wakeup: 1,
   kick: 1,
   expireToken: 1,
-  /** error, how often */
+  /** error, how often, or is there no answer */
   refuse: 2,
   /** milliseconds away, is it killed */
   restart: 2,

@@ -183,6 +183,7 @@ export class World {
   #heal(): void {
     this.server.downUntil = 0
     this.server.failures = []
+    this.server.unanswered = 0
     for (const device of this.devices) {
       device.isOffline = false
       device.slowMs = 0

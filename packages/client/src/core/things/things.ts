@@ -21,6 +21,9 @@ const collectMs = 10
 /** Events within this time cause one read. */
 const rereadMs = 100
 
+/** Members of a group that was not read. */
+const supposedMembers = 1_000
+
 /** Refusals that say that the thing does not exist for this user. */
 const isEmpty = ({ name }: Failure) =>
   /^(.*_not_found|user_deleted|no_permission|.*_required|not_group_member)$/.test(name)
@@ -124,7 +127,7 @@ export class Things implements Part, ThingsListener {
   }
 
   memberCount(groupId: number): number {
-    return this.#group(groupId).count ?? 0
+    return this.#group(groupId).count ?? supposedMembers
   }
 
   #group(groupId: number): { readonly version: number; readonly count?: number } {

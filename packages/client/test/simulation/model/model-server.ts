@@ -28,6 +28,8 @@ export class ModelServer implements ServerAccess {
   downUntil = 0
   /** The next calls fail with this error, and do not run. */
   failures: ErrorName[] = []
+  /** So many of the next calls run, and are not answered. */
+  unanswered = 0
   /** Added to the server's time: clocks jump. */
   clockOffset = 1_700_000_000_000
   readonly #tokens = new Map<string, Token>()

@@ -86,9 +86,11 @@ export class ModelSession implements SessionName {
       answer = { id, ...failureOf(error) }
     }
     const text = JSON.stringify(answer)
+    const isUnanswered = this.server.unanswered > 0
+    if (isUnanswered) this.server.unanswered--
     this.#after(this.#random.integer(0, 5), () => {
       this.#inFlight--
-      this.link.frame(text)
+      if (!isUnanswered) this.link.frame(text)
     })
   }
 

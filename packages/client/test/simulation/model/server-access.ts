@@ -35,6 +35,8 @@ export interface ServerAccess {
   readonly observe: Observer | undefined
   /** Milliseconds since 1970. */
   readonly now: number
+  /** So many of the next calls run, and are not answered. */
+  unanswered: number
   /** What clients did against the contract. */
   readonly wrong: string[]
   /** Heads that were answered. */
