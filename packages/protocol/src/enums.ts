@@ -129,7 +129,10 @@ export const userChangeKind = enumeration({
   contact: [0, 'a contact; ref: the other user'],
   contactRequest: [1, 'a contact request; ref: the other user'],
   group: [2, 'own membership, role or settings in a group; ref: the group'],
-  joinRequests: [3, 'the join requests to a group, for those who may answer them; ref: the group'],
+  joinRequests: [
+    3,
+    'the join requests to a group and its block list, for owner and admins; ref: the group',
+  ],
   invitation: [4, 'an invitation; ref: the group'],
   profile: [5, 'the own profile; ref: 0'],
   settings: [6, 'the own settings; ref: 0'],

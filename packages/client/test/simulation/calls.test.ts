@@ -135,17 +135,20 @@ describe('an event of a group with 60 connected members', () => {
   it.each([
     ['that they show', shown],
     ['that they have not read', []],
-  ])('makes each member ask once, at a random time, for the count of a group %s when a message of before is recalled', (_, wanted) => {
-    const world = new Team(wanted)
-    world.post('one')
-    world.agenda.run(10_000)
-    for (const device of world.devices) device.leader.connection?.cut(true)
-    world.post('two')
-    world.agenda.run(60_000)
-    const { users, times } = world.callersAfter(() => world.recall(2))
-    expect(users).toHaveLength(members - 1)
-    expect(times.length).toBeLessThanOrEqual(2 * members)
-    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(members)
-    expect(world.differences).toEqual([])
-  })
+  ])(
+    'makes each member ask once, at a random time, for the count of a group %s when a message of before is recalled',
+    (_, wanted) => {
+      const world = new Team(wanted)
+      world.post('one')
+      world.agenda.run(10_000)
+      for (const device of world.devices) device.leader.connection?.cut(true)
+      world.post('two')
+      world.agenda.run(60_000)
+      const { users, times } = world.callersAfter(() => world.recall(2))
+      expect(users).toHaveLength(members - 1)
+      expect(times.length).toBeLessThanOrEqual(2 * members)
+      expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(members)
+      expect(world.differences).toEqual([])
+    },
+  )
 })

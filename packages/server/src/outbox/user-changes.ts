@@ -4,7 +4,7 @@ import type { RecordedEvent } from './rows/recorded-event.js'
 
 /** Users that an event concerns although its payload does not name them. */
 export interface AlsoConcerned {
-  /** The owner and the admins of the group, who answer its join requests. */
+  /** The owner and the admins of the group, who answer its join requests and block users. */
   readonly managers?: readonly Int64[]
   /** Users with an invitation that the event has answered or closed. */
   readonly invitees?: readonly Int64[]
@@ -64,7 +64,7 @@ const changesByKind = {
   'group.invitation_declined': { invitation: 'invitees' },
   'group.kicked': { group: 'users' },
   'group.blocked': { group: 'users', invitation: 'invitees', joinRequests: 'managers' },
-  'group.unblocked': none,
+  'group.unblocked': { joinRequests: 'managers' },
   'group.owner_assigned': { group: 'owners', joinRequests: 'owners' },
   'group.admin_granted': { group: 'users', joinRequests: 'users' },
   'group.admin_revoked': { group: 'users', joinRequests: 'users' },

@@ -19,6 +19,7 @@ import {
   types,
 } from '../support/groups/groups.js'
 import { InProcessServer } from '../support/in-process-server.js'
+import { syncPage } from '../support/messaging/sync-client.js'
 
 const success = 200
 
@@ -31,6 +32,8 @@ const reasons = {
   blocked: 'user is on the block list of the group',
 }
 
+/** The kind of user changes that owner and admins get. */
+const joinRequestsChange = 3
 const minuteMs = 60_000
 const permanent = -1
 const maxMinutes = 100_000_000_000
@@ -637,6 +640,20 @@ for (const backend of anyBackend()) {
           { kind: 'unblocked', actor: admin.id, users: [outsider.id, member.id], content: '' },
         ])
         expectSuccess(await add(owner.api, group_id, member, outsider))
+      })
+
+      it('tells owner and admins alone of its end: members miss no version', async () => {
+        const { group_id, owner, admin, member, outsider } = await cast()
+        expectSuccess(await block(admin.api, group_id, outsider))
+        const { version } = await groupInfo(owner.api, group_id)
+        const { pos: after = '' } = await syncPage(owner.api, {})
+        expectSuccess(await unblock(admin.api, group_id, outsider))
+        expect((await groupInfo(owner.api, group_id)).version).toBe(version)
+        const toldTo = async ({ api }: Person) => (await syncPage(api, { after })).user
+        const changed = [{ kind: joinRequestsChange, ref: group_id }]
+        expect(await toldTo(owner)).toEqual(changed)
+        expect(await toldTo(admin)).toEqual(changed)
+        expect(await toldTo(member)).toEqual([])
       })
 
       it('ends what was open between the group and those who come on it', async () => {

@@ -117,7 +117,9 @@ describe('calls', () => {
     bench.pass(25_000)
     bench.frame({})
     bench.pass(5_000)
-    expect(outcomes).toMatchObject([{ type: 'failure', failure: { name: 'not_connected', retry: true } }])
+    expect(outcomes).toMatchObject([
+      { type: 'failure', failure: { name: 'not_connected', retry: true } },
+    ])
     expect(bench.sent()).toMatchObject([{ id: 'probe' }])
   })
 

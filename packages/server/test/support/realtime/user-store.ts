@@ -70,6 +70,7 @@ export class UserStore {
       this.stale.add(Number(ref) === 0 ? name : `${name} ${ref}`)
       if (name === 'settings') this.stale.add('tags')
       if (name === 'group') for (const thing of ofGroup) this.stale.add(`${thing} ${ref}`)
+      if (name === 'joinRequests') this.stale.add(`blocks ${ref}`)
       // An invited user may read the group.
       if (name === 'invitation') this.stale.add(`groupData ${ref}`)
     }
@@ -93,18 +94,15 @@ export class UserStore {
     })
   }
 
-  #differentLogs({ heads, things }: Answers): string[] {
+  #differentLogs({ heads }: Answers): string[] {
     const found = new Map(heads.map((head) => [logKey(head.log as unknown as LogName), head]))
     const wrong = [...found].flatMap(([key, head]) => {
       const kept = this.logs.get(key)
       if (!kept) return [`log ${key}: not in the store: ${text(head)}`]
       if (kept.isStale) return []
       const server = logOf(head)
-      // Members read the group again at the next event: they do not learn of the end of a block.
-      const manages = Array.isArray(things.get(`blocks ${head.log.high_id}`))
       return [
-        ...differentNumbers(kept, server, ['change', 'seq', 'unread', 'status']),
-        ...(manages ? differentNumbers(kept, server, ['version']) : []),
+        ...differentNumbers(kept, server, ['change', 'seq', 'unread', 'status', 'version']),
         ...(kept.hole_msg_id === 0 ? this.#differentPositions(kept, server) : []),
       ]
     })

@@ -29,6 +29,7 @@ const uncounted: ReadonlySet<string> = new Set([
   'group.message_setting',
   'group.muted',
   'group.unmuted',
+  'group.unblocked',
 ])
 /** Members of chatrooms come and go too often to be counted. */
 const uncountedInChatrooms: ReadonlySet<string> = new Set(['group.joined', 'group.left'])

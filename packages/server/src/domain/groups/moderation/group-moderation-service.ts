@@ -207,14 +207,15 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
-    const { access, groups, blocks, events } = this.options
+    const { access, admissions, groups, blocks, events } = this.options
     return access.change(caller, groupId, 'unblock', {}, async (tx, { group, now }) => {
       const isKept = await blocks.findMany(tx, group, userIds)
       const removed = userIds.filter((userId) => isKept.has(userId))
       if (removed.length > 0) {
         await blocks.delete(tx, group, removed)
         await groups.touch(tx, group, ['blocks'], now, { blocks: -removed.length })
-        events.append(tx, group, groupEvent(group, 'unblocked', caller.actorId, removed))
+        const event = groupEvent(group, 'unblocked', caller.actorId, removed)
+        events.append(tx, group, { ...event, also: await admissions.managersOf(tx, group) })
       }
       return userIds.map(() => null)
     })
