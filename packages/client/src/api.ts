@@ -281,7 +281,7 @@ export interface Contacts {
   block(userId: number, options?: CallOptions): Promise<void>
   unblock(userId: number, options?: CallOptions): Promise<void>
   setAlias(userId: number, alias: string, options?: CallOptions): Promise<void>
-  /** @returns undefined: no such user */
+  /** @returns undefined: no such user, also for a text that is longer than a username can be */
   findByName(username: string, options?: CallOptions): Promise<User | undefined>
 }
 

@@ -97,3 +97,11 @@ export class ClientError extends Error implements Failure {
 export function failureOf(name: ClientErrorName, message: string, retry = false): Failure {
   return { code: clientErrors[name], name, message, retry }
 }
+
+/** The failure of what needs a connection, and has none. */
+export const notConnected = failureOf('not_connected', 'there is no connection', true)
+
+/** Returns the failure of a call whose answer has another form. */
+export function badAnswer(op: string, retry = true): Failure {
+  return failureOf('bad_answer', `the answer to ${op} is none`, retry)
+}

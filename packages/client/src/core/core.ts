@@ -8,6 +8,7 @@ import { Calls, type CallsHost } from './link/calls.js'
 import { Link, type LinkHost, type LinkOptions } from './link/link.js'
 import { jsonObject } from './link/wire-text.js'
 import type { LiveState } from './live-state.js'
+import { membersOf } from './logs/wire.js'
 import { repeatTimer } from './outcomes.js'
 import type { EventFrame, OpenedSession, Part } from './part.js'
 import { createParts } from './parts.js'
@@ -280,8 +281,8 @@ export class Core implements CoreMachine, CoreContext, CallsHost, LinkHost {
   }
 
   #event(event: string, data: unknown, change: unknown): void {
-    const members = typeof data === 'object' && data !== null ? data : {}
-    if (event === 'session.closing') this.#link.closing({ ...members })
+    const members = membersOf(data)
+    if (event === 'session.closing') this.#link.closing(members)
     const isNumbered = Number.isSafeInteger(change)
     const frame: EventFrame = {
       event,

@@ -25,10 +25,8 @@ export function broadcastKey(senderId: number): LogKey {
 }
 
 /** Returns the keys of all logs that a conversation can have. */
-export function keysOf(me: number, conversationId: number, isGroup: boolean): readonly LogKey[] {
-  return isGroup
-    ? [groupKey(conversationId)]
-    : [directKey(me, conversationId), broadcastKey(conversationId)]
+export function keysOf(me: number, conversationId: number): readonly LogKey[] {
+  return [groupKey(conversationId), directKey(me, conversationId), broadcastKey(conversationId)]
 }
 
 /** Returns the log that a key names, as the wire names it. */

@@ -1,4 +1,4 @@
-import { failureOf } from '../errors.js'
+import { badAnswer } from '../errors.js'
 import type { CallOutcome, CoreContext } from './core-context.js'
 import type { Answer, Failure } from './inputs.js'
 
@@ -6,7 +6,7 @@ import type { Answer, Failure } from './inputs.js'
 export const repeatTimer = 'repeat '
 
 /** Codes of a login that has ended: the call waits for another token. */
-const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
+export const isLoggedOut = ({ code }: Failure) => code === 402 || code === 10008
 
 /** True: the same call may succeed later, or its answer says nothing. */
 export const isRepeated = (failure: Failure) => failure.retry || isLoggedOut(failure)
@@ -55,9 +55,7 @@ export function refusalOf(outcome: CallOutcome): Failure | undefined {
   const [refusal] = Array.isArray(fails) ? fails : []
   if (refusal)
     return { code: refusal.code, name: 'refused', message: String(refusal.reason), retry: false }
-  return data === true
-    ? undefined
-    : failureOf('bad_answer', 'the answer to the send is not true', true)
+  return data === true ? undefined : badAnswer('message.send')
 }
 
 /**
@@ -78,7 +76,11 @@ export function callUntilAnswered(
       const { failure } = outcome
       const repeat = () => callUntilAnswered(context, op, data, done, failures + 1)
       if (isRepeated(failure))
-        context.after(`${repeatTimer}${op}`, waitMsOf(context, failure, failures), repeat)
+        context.after(
+          repeatTimer + op + JSON.stringify(data),
+          waitMsOf(context, failure, failures),
+          repeat,
+        )
       else done(undefined)
     }
   })

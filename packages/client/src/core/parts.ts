@@ -29,6 +29,7 @@ export function createParts(context: CoreContext): readonly Part[] {
     receipts,
     headNeeded: (key, wait) => sync.headNeeded(key, wait),
     lastUnknown: (key) => latest.need(key),
+    onScreen: () => sync.onScreen,
   })
   const spread = (key: LogKey) =>
     spreadMs(context, key.startsWith('g') ? things.memberCount(Number(key.slice(1))) : 0)

@@ -11,7 +11,7 @@ export function addRange(
   const end = ranges.at(-1)
   // Nearly all additions are at the end.
   if (!end || end[1] + 1 < first) return [...ranges, [first, last]]
-  if (ranges.some(([from, to]) => from <= first && last <= to)) return ranges
+  if (covers(ranges, first, last)) return ranges
   const before = ranges.filter(([, to]) => to + 1 < first)
   const after = ranges.filter(([from]) => from - 1 > last)
   const touched = ranges.slice(before.length, ranges.length - after.length)

@@ -21,10 +21,8 @@ export interface UnsentListener {
   stored(message: MessageRecord): void
   /** A message was recalled, or is gone for another reason. */
   gone(log: LogKey, msgId: number): void
-  /** Messages up to an ID are hidden: the conversation was deleted. */
+  /** Messages up to an ID are hidden: the conversation was deleted; all: the user has lost the log. */
   hidden(log: LogKey, msgId: number): void
-  /** The user has lost the log. */
-  dropped(log: LogKey): void
 }
 
 /** Calls of Logs to Receipts. */

@@ -466,6 +466,7 @@ it('findByName: a user, or undefined when there is none', async () => {
     throw new ClientError({ code: 10_000, name: 'user_not_found', message: '', retry: false })
   }
   expect(await client.contacts.findByName('no-such-user')).toBeUndefined()
+  expect(await client.contacts.findByName('x'.repeat(65))).toBeUndefined()
 })
 
 it('groups: list, info, members, and calls', async () => {

@@ -8,6 +8,8 @@ import { deriveView } from '../views/view.js'
 import { checkId, checkOptionalText, checkText } from './arguments.js'
 import type { Caller } from './caller.js'
 
+/** Characters of the longest username; the service refuses longer ones. */
+const maxName = 64
 /** Status of a contact request that waits for an answer. */
 const waiting = 0
 
@@ -84,6 +86,7 @@ export function createContacts(
     },
     async findByName(username, options) {
       checkText('username', username)
+      if ([...username].length > maxName) return undefined
       try {
         const { data } = await call('contact.find.name', { username }, options)
         return userOf(data as RosterEntry, users.isOnline)

@@ -56,10 +56,11 @@ export class SyncBench extends CoreBench {
     const heard: string[] = []
     const parts = (context: CoreContext): readonly Part[] => {
       const logs: Logs = new Logs(context, {
-        unsent: { stored: ignore, gone: ignore, hidden: ignore, dropped: ignore },
+        unsent: { stored: ignore, gone: ignore, hidden: ignore },
         receipts: { received: ignore },
         headNeeded: (key, wait) => sync.headNeeded(key, wait),
         lastUnknown: (key) => latest.need(key),
+        onScreen: () => sync.onScreen,
       })
       const spread = (key: LogKey) => spreadMs(context, key.startsWith('g') ? 5_000 : 0)
       const things = {

@@ -42,7 +42,7 @@ export class UnsentBench extends CoreBench {
             if (event === 'stored') made.unsent?.stored(data as MessageRecord)
             else if (event === 'gone') made.unsent?.gone('d5.9', (data as MessageRecord).msgId)
             else if (event === 'hidden') made.unsent?.hidden('d5.9', (data as MessageRecord).msgId)
-            else if (event === 'dropped') made.unsent?.dropped('d5.9')
+            else if (event === 'dropped') made.unsent?.hidden('d5.9', Infinity)
             else if (event === 'head') heads.shift()?.done?.()
           },
         },

@@ -1,7 +1,8 @@
-import { failureOf } from '../../errors.js'
+import { failureOf, notConnected } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
 import type { Part } from '../part.js'
+import { unanswered } from './calls.js'
 
 /** Time that a call of the app waits for a session. */
 export const sessionWaitMs = 10_000
@@ -29,13 +30,15 @@ export class CallCommands implements Part {
     if (command.op === 'session.open')
       this.#fail(id, failureOf('invalid_argument', 'op: the client itself opens the session'))
     else if (this.#context.isOpen) this.#call(id, command)
-    else if (!this.#isWanted())
-      this.#fail(id, failureOf('not_connected', 'the client is not connected', true))
+    else if (!this.#isWanted()) this.#fail(id, notConnected)
     else if (this.#pending.size >= maxPendingCommands)
       this.#fail(id, failureOf('too_many_calls', `${maxPendingCommands} calls wait`, true))
     else {
       this.#pending.set(id, command)
-      this.#context.after(`call.${id}`, sessionWaitMs, () => this.#giveUp(id))
+      this.#context.after(`call.${id}`, sessionWaitMs, () => {
+        this.#pending.delete(id)
+        this.#fail(id, notConnected)
+      })
     }
     return true
   }
@@ -62,18 +65,10 @@ export class CallCommands implements Part {
       if (outcome.type === 'answer')
         this.#context.emit({ type: 'result', id, value: outcome.answer })
       else if (outcome.type === 'failure') this.#fail(id, outcome.failure)
-      else if (outcome.isSent) {
-        const message = 'no answer came; the call may have run'
-        this.#fail(id, failureOf('not_connected', message, true))
-      } else this.command(id, command)
+      else if (outcome.isSent) this.#fail(id, unanswered)
+      else this.command(id, command)
     }
     this.#running.set(id, this.#context.call(op, data, done, { userId, groupId }))
-  }
-
-  #giveUp(id: string): void {
-    this.#pending.delete(id)
-    const message = 'there was no connection in time'
-    this.#fail(id, failureOf('not_connected', message, true))
   }
 
   #fail(id: string, failure: Failure): void {

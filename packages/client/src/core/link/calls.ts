@@ -1,4 +1,4 @@
-import { failureOf } from '../../errors.js'
+import { badAnswer, failureOf } from '../../errors.js'
 import type { CallOptions, CallOutcome } from '../core-context.js'
 import type { Failure } from '../inputs.js'
 import type { OpenedSession } from '../part.js'
@@ -195,7 +195,7 @@ export function limitOf(value: unknown, otherwise: number, max: number): number 
 export function failureIn(frame: AnswerFrame): Failure | undefined {
   const { code, name, message, retry, retry_after_ms: retryAfterMs } = frame
   if (code === 200) return undefined
-  if (!Number.isSafeInteger(code)) return failureOf('bad_answer', 'the answer has no code', true)
+  if (!Number.isSafeInteger(code)) return badAnswer('a call')
   return {
     code: code as number,
     name: typeof name === 'string' ? name : `error_${code}`,
@@ -205,5 +205,6 @@ export function failureIn(frame: AnswerFrame): Failure | undefined {
   }
 }
 
-const unanswered = failureOf('not_connected', 'no answer came; the call may have run', true)
+/** The failure of a call that was sent. */
+export const unanswered = failureOf('not_connected', 'no answer came; the call may have run', true)
 const limitTimer = (id: number) => `call ${id}`

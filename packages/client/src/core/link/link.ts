@@ -1,7 +1,8 @@
-import { closeNames, failureOf } from '../../errors.js'
+import { badAnswer, closeNames, failureOf } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
 import type { ConnectionStatus } from '../live-state.js'
+import { isLoggedOut } from '../outcomes.js'
 import type { OpenedSession } from '../part.js'
 import { type AnswerFrame, failureIn, limitOf } from './calls.js'
 
@@ -62,8 +63,6 @@ const tokenExpired = 4003
 const invalidToken = 4505
 /** The token of the session does not hold any more: kicked, revoked. */
 const endOfToken = [4501, 4502]
-/** Codes of a failed session.open that another token may heal. */
-const refusedTokenErrors = [402, 10_008]
 
 /**
  * The connection: opens, probes and replaces it. Each connection has a number that only grows;
@@ -276,7 +275,7 @@ export class Link {
       // The close follows, with the code that says what to do.
       this.#refusal =
         failure.name === 'no_permission' ? failureOf('wrong_user', failure.message) : failure
-      if (refusedTokenErrors.includes(failure.code)) this.#refuseToken()
+      if (isLoggedOut(failure)) this.#refuseToken()
       if (failure.retryAfterMs !== undefined) this.#waitFor(failure.retryAfterMs)
       return
     }
@@ -286,7 +285,7 @@ export class Link {
       typeof session.epoch !== 'string' ||
       !session.epoch
     ) {
-      this.broken(failureOf('bad_answer', 'no answer to session.open', true))
+      this.broken(badAnswer('session.open'))
       return
     }
     const expected = this.#options.userId || this.#context.batch.meta.userId
@@ -435,11 +434,8 @@ function isOurs(code: number): boolean {
 }
 
 function closeFailure(code: number, reason: string): Failure {
-  if (!isOurs(code)) return failureOf('not_connected', reason || `closed with ${code}`, true)
-  return {
-    code,
-    name: closeNames[code as keyof typeof closeNames] ?? `close_${code}`,
-    message: reason || `closed with ${code}`,
-    retry: code < 4500,
-  }
+  const message = reason || `closed with ${code}`
+  if (!isOurs(code)) return failureOf('not_connected', message, true)
+  const name = closeNames[code as keyof typeof closeNames] ?? `close_${code}`
+  return { code, name, message, retry: code < 4500 }
 }

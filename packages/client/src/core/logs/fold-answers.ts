@@ -9,6 +9,7 @@ import {
   hide,
   needHead,
   put,
+  raise,
   type Reader,
   readAll,
   set,
@@ -23,6 +24,8 @@ import type { ChangesPage, Head, HistoryPage, LogChange } from './wire.js'
  */
 export type HeadResult = 'taken' | 'behind' | 'missing'
 
+/** Fields that events change without a number. */
+const modes = ['muteMode', 'pushMode', 'status'] as const
 /** The most changes that a head brings. */
 const maxChanges = 100
 
@@ -44,7 +47,7 @@ export interface HeadRequest extends Reader {
 export function foldHead(fold: Fold, head: Head, request: HeadRequest): HeadResult {
   const { isCurrent } = request
   const before = fold.record
-  const kept = isCurrent ? {} : pick(before, ['muteMode', 'pushMode', 'status'])
+  const kept = isCurrent ? {} : pick(before, modes)
   set(fold, { ...head.state, ...kept })
   if ((before.version ?? 0) > (head.state.version ?? 0)) set(fold, pick(before, ['version']))
   // The server has lost changes, without a new epoch.
@@ -104,15 +107,10 @@ function takeNumbers(
   head: Head,
   { before, isCurrent }: { readonly before: LogRecord; readonly isCurrent: boolean },
 ): void {
-  const { readSeq, deliveredSeq, peerReadSeq, peerDeliveredSeq } = head.marks
+  const { readSeq } = head.marks
   const { record } = fold
   const isSame = head.change === record.change
-  set(fold, {
-    readSeq: isSame && isCurrent ? readSeq : Math.max(record.readSeq, readSeq),
-    deliveredSeq: Math.max(record.deliveredSeq, deliveredSeq),
-    peerReadSeq: Math.max(record.peerReadSeq, peerReadSeq),
-    peerDeliveredSeq: Math.max(record.peerDeliveredSeq, peerDeliveredSeq),
-  })
+  raise(fold, head.marks)
   if (isSame) {
     set(fold, { seq: head.seq })
     takeLast(fold, head)
@@ -120,20 +118,17 @@ function takeNumbers(
   if (isSame && isCurrent) {
     // The number stands for all messages so far; those of later changes are counted here again.
     readAll(fold)
-    set(fold, { unread: head.unread, isHeadNeeded: false })
+    set(fold, { readSeq, unread: head.unread, isHeadNeeded: false })
     const { pendingReadMsgId = -1 } = fold.record
     if (head.unread === 0 && head.latestMsgId <= pendingReadMsgId) confirmRead(fold)
     return
   }
   // The numbers are of another moment than the log. When they tell something new, they are needed again.
-  const { muteMode, pushMode, status } = { ...fold.record, ...head.state }
   const isNew =
     readSeq > before.readSeq ||
     head.hiddenMsgId !== before.hiddenMsgId ||
     (isSame && head.unread !== record.unread) ||
-    muteMode !== record.muteMode ||
-    pushMode !== record.pushMode ||
-    status !== record.status
+    modes.some((name) => (head.state[name] ?? record[name]) !== record[name])
   if (isNew) needHead(fold)
 }
 

@@ -10,6 +10,7 @@ import {
   needSpreadHead,
   readAll,
   set,
+  without,
 } from './log-fold.js'
 import type { Logs } from './logs.js'
 import { changeOf, countOf, idsOf, type Members, membersOf, textOf } from './wire.js'
@@ -134,16 +135,12 @@ function join(logs: Logs, key: LogKey, data: Members): EventResult {
       key,
       (fold) => {
         set(fold, { change, seq, ...(msgId && { joinedMsgId: msgId }) })
-        if (seq > 0) fold.record = withoutLast(fold.record)
+        if (seq > 0) fold.record = without(fold.record, 'last')
         needHead(fold)
       },
       'numbers',
     )
   return applied
-}
-
-function withoutLast<T extends { readonly last?: unknown }>({ last: _unknown, ...record }: T) {
-  return record
 }
 
 function setModes(logs: Logs, key: LogKey, data: Members): void {

@@ -33,6 +33,12 @@ export interface Reader {
   readonly answeredMsgId: number
 }
 
+/** Positions that only grow while a log is the same. */
+type Numbers = Pick<
+  LogRecord,
+  'seq' | 'readSeq' | 'deliveredSeq' | 'peerReadSeq' | 'peerDeliveredSeq'
+>
+
 /** `gap`: changes before it are missing. */
 export type Applied = 'applied' | 'known' | 'gap'
 
@@ -77,6 +83,12 @@ export function beginFold(record: LogRecord): Fold {
 /** Changes fields of the log that is folded. */
 export function set(fold: Fold, changes: Partial<LogRecord>): void {
   fold.record = { ...fold.record, ...changes }
+}
+
+/** Raises numbers of the log that are lower. */
+export function raise(fold: Fold, numbers: Partial<Numbers>): void {
+  for (const [name, value] of Object.entries(numbers))
+    if (value > fold.record[name as keyof Numbers]) set(fold, { [name]: value })
 }
 
 /** Makes the server say the unread count and the marks. */
@@ -152,22 +164,20 @@ export function foldMark(
 ): void {
   const { record } = fold
   const isOwn = actorId === me
-  const own = kind === 'read' ? 'readSeq' : 'deliveredSeq'
-  const peers = kind === 'read' ? 'peerReadSeq' : 'peerDeliveredSeq'
   // Both parties of a conversation with oneself are the same user.
-  const isPeer = !isOwn || (record.kind === 'direct' && record.conversationId === me)
-  if (isPeer && seq > record[peers]) set(fold, { [peers]: seq })
+  if (!isOwn || (record.kind === 'direct' && record.conversationId === me))
+    raise(fold, { [kind === 'read' ? 'peerReadSeq' : 'peerDeliveredSeq']: seq })
   if (!isOwn) return
   if (kind === 'read') {
-    if (msgId >= (record.pendingReadMsgId ?? Number.POSITIVE_INFINITY)) confirmRead(fold)
+    confirmUpTo(fold, msgId)
     if (seq > record.readSeq) readUpTo(fold, seq)
-  } else if (seq > record[own]) set(fold, { deliveredSeq: seq })
+  } else raise(fold, { deliveredSeq: seq })
 }
 
 /** The user has read up to a position. */
 function readUpTo(fold: Fold, seq: number): void {
   const { record } = fold
-  set(fold, { readSeq: Math.max(seq, record.readSeq) })
+  raise(fold, { readSeq: seq })
   if (seq >= record.seq) readAll(fold)
   else if (record.unread > 0) needHead(fold)
 }
@@ -182,13 +192,17 @@ function uncount(fold: Fold, seq: number): void {
 
 /** The user has read the newest message that is left, and so everything. */
 export function readLast(fold: Fold, { seq }: MessageRecord): void {
-  set(fold, { readSeq: Math.max(seq, fold.record.readSeq) })
+  raise(fold, { readSeq: seq })
   readAll(fold)
 }
 
 /** The server has the position up to which the user has read. */
 export function confirmRead(fold: Fold): void {
   fold.record = without(fold.record, 'pendingReadMsgId')
+}
+
+function confirmUpTo(fold: Fold, msgId: number): void {
+  if (msgId >= (fold.record.pendingReadMsgId ?? Number.POSITIVE_INFINITY)) confirmRead(fold)
 }
 
 /** The user reads up to a message, before the server knows. */
@@ -247,7 +261,7 @@ const lengthOf = (ranges: readonly SeqRange[]) =>
 function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader): void {
   const { record } = fold
   const { seq, msgId, senderId, isSystem } = message
-  set(fold, { seq: Math.max(record.seq, seq) })
+  raise(fold, { seq })
   put(fold, message)
   if (senderId === me) {
     if (isSystem) {
@@ -255,12 +269,12 @@ function store(fold: Fold, message: MessageRecord, { me, answeredMsgId }: Reader
       return
     }
     if (record.kind === 'direct') fold.answeredMsgId = Math.max(fold.answeredMsgId, msgId)
-    if (msgId >= (record.pendingReadMsgId ?? Number.POSITIVE_INFINITY)) confirmRead(fold)
+    confirmUpTo(fold, msgId)
     moveMarks(fold, message, me)
     return
   }
   moveMarks(fold, message, me)
-  if (msgId <= answeredMsgId) set(fold, { readSeq: Math.max(record.readSeq, seq) })
+  if (msgId <= answeredMsgId) raise(fold, { readSeq: seq })
   else if (seq > record.readSeq && msgId > record.hiddenMsgId && countsUnread(record))
     set(fold, {
       unread: record.unread + 1,
@@ -282,7 +296,7 @@ function moveMarks(
   if (isSystem) return
   if (senderId === me) readUpTo(fold, seq)
   if (kind === 'direct' && (senderId !== me || conversationId === me))
-    set(fold, { peerReadSeq: Math.max(fold.record.peerReadSeq, seq) })
+    raise(fold, { peerReadSeq: seq })
 }
 
 function countsUnread({ groupType, status, muteMode }: LogRecord): boolean {
@@ -313,7 +327,8 @@ function remove(fold: Fold, seq: number): void {
   const { ranges, last } = fold.record
   fold.altered.set(seq, null)
   fold.messages.set(seq, null)
-  set(fold, { ranges: addRange(ranges, seq, seq), seq: Math.max(fold.record.seq, seq) })
+  set(fold, { ranges: addRange(ranges, seq, seq) })
+  raise(fold, { seq })
   if (last?.seq === seq) fold.record = without(fold.record, 'last')
 }
 
@@ -326,7 +341,7 @@ export function hide(fold: Fold, msgId: number): void {
     if (message && message.msgId <= msgId) fold.messages.set(seq, null)
   set(fold, { hiddenMsgId: msgId })
   if (record.last && record.last.msgId <= msgId) set(fold, { last: null })
-  if ((record.pendingReadMsgId ?? Number.POSITIVE_INFINITY) <= msgId) confirmRead(fold)
+  confirmUpTo(fold, msgId)
 }
 
 /** Returns a record without a member that may be absent. */

@@ -3,6 +3,7 @@ import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
 import { pairOf } from '../log-key.js'
 import type { Part } from '../part.js'
+import { covers } from '../ranges.js'
 import type { LogKey, LogRecord, MessageRecord } from '../records.js'
 import type { ReceiptsListener, UnsentListener } from '../seams.js'
 import {
@@ -25,6 +26,8 @@ export interface LogsListeners {
   headNeeded(key: LogKey, wait: Fold['wait']): void
   /** The newest visible message of a log is not known. */
   lastUnknown(key: LogKey): void
+  /** Returns the logs that views show. */
+  onScreen(): ReadonlySet<LogKey>
 }
 
 /** The alterations of messages of one log while something older is read. */
@@ -75,9 +78,7 @@ export class Logs implements Part {
     this.#room?.clear()
   }
 
-  /** Notes which logs are on screen, a command of Sync. */
   command(id: string, command: Command): boolean {
-    if (command.type === 'onScreen') this.#room?.show(command.caller, command.logs)
     if (command.type !== 'forget') return false
     const { log, beforeSeq } = command
     if (this.#room && this.#records.has(log))
@@ -131,15 +132,23 @@ export class Logs implements Part {
     if (!isChanged) return result
     this.#store(fold)
     this.#tell(fold)
-    this.#makeRoom(fold)
+    this.#makeRoom(fold, before)
     return result
   }
 
   /** Forgets logs that memory has no room for. */
-  #makeRoom({ record, isEmptied, messages }: Fold): void {
-    if (isEmptied) this.#room?.drop(record.key)
-    this.#room?.add(record.key, messages.values())
-    for (const key of this.#room?.overflow() ?? []) this.fold(key, (fold) => forget(fold))
+  #makeRoom({ record, isEmptied, messages }: Fold, { ranges }: LogRecord): void {
+    const room = this.#room
+    if (!room) return
+    if (isEmptied) room.drop(record.key)
+    // An altered message has its room already.
+    const isNew = (seq: number) => isEmptied || !covers(ranges, seq, seq)
+    room.add(
+      record.key,
+      [...messages].flatMap(([seq, message]) => (message && isNew(seq) ? message : [])),
+    )
+    for (const key of room.overflow(this.#listeners.onScreen))
+      this.fold(key, (fold) => forget(fold))
   }
 
   /** The user does not have a log any more. */
@@ -149,7 +158,7 @@ export class Logs implements Part {
     this.#moves.delete(key)
     this.#room?.drop(key)
     this.#context.batch.dropLog(key)
-    this.#listeners.unsent.dropped(key)
+    this.#listeners.unsent.hidden(key, Number.POSITIVE_INFINITY)
   }
 
   /** Collects alterations of a log from now on, until {@link unwatch}. */

@@ -69,6 +69,15 @@ describe('a client in memory', () => {
     expect(bench.record()?.ranges).toEqual([[953, 1_002]])
   })
 
+  it('counts a message once that is altered again and again, as a stream is', () => {
+    const bench = inMemory()
+    arrive(bench, 1, other)
+    for (let change = 3; change < 3_000; change++)
+      bench.event('message.replaced', message(2, { content: text }), change)
+    expect(seqsOf(bench, 'd5.8')).toEqual([1])
+    expect(seqsOf(bench, 'd5.9').sort()).toEqual([1, 2])
+  })
+
   it('has room again for what follows', () => {
     const bench = inMemory()
     for (let round = 0; round < 5; round++) {

@@ -9,19 +9,14 @@ const fixedSize = 300
 export class MemoryRoom {
   /** By log, those used last at the end. */
   readonly #sizes = new Map<LogKey, number>()
-  /** Logs on screen by caller. */
-  readonly #shown = new Map<string, readonly LogKey[]>()
   #total = 0
 
-  show(caller: string, logs: readonly LogKey[]): void {
-    if (logs.length === 0) this.#shown.delete(caller)
-    else this.#shown.set(caller, logs)
-  }
-
-  add(key: LogKey, messages: Iterable<MessageRecord | null>): void {
-    let size = this.#sizes.get(key) ?? 0
-    for (const message of messages) if (message) size += sizeOf(message)
-    this.#set(key, size)
+  add(key: LogKey, messages: readonly MessageRecord[]): void {
+    const size = this.#sizes.get(key) ?? 0
+    this.#set(
+      key,
+      messages.reduce((sum, message) => sum + sizeOf(message), size),
+    )
   }
 
   /** Reduces the size of a log to a share of it. */
@@ -38,11 +33,14 @@ export class MemoryRoom {
     this.#total = 0
   }
 
-  /** Returns the logs without which the others fit: those that were used longest ago. */
-  overflow(): readonly LogKey[] {
+  /**
+   * Returns the logs without which the others fit: those that were used longest ago.
+   * @param shown logs on screen, which stay
+   */
+  overflow(shown: () => ReadonlySet<LogKey>): readonly LogKey[] {
     if (this.#total <= maxKept) return []
-    const shown = new Set([...this.#shown.values()].flat())
-    const hidden = [...this.#sizes].filter(([key]) => !shown.has(key))
+    const kept = shown()
+    const hidden = [...this.#sizes].filter(([key]) => !kept.has(key))
     let excess = hidden.reduce((sum, [, size]) => sum + size, -maxKept)
     return hidden.flatMap(([key, size]) => {
       if (excess <= 0) return []
@@ -59,5 +57,5 @@ export class MemoryRoom {
 }
 
 function sizeOf({ content, attachment, config, ext }: MessageRecord): number {
-  return fixedSize + content.length + attachment.length + config.length + ext.length
+  return fixedSize + (content + attachment + config + ext).length
 }

@@ -3,14 +3,15 @@ import { wireLog } from '../log-key.js'
 import { foldChangesPage } from '../logs/fold-answers.js'
 import type { Logs } from '../logs/logs.js'
 import { changesPageOf } from '../logs/wire.js'
+import { callUntilAnswered } from '../outcomes.js'
 import type { LogKey } from '../records.js'
 
 /** The part of Sync that Gaps uses. */
 export interface GapsHost {
   /** True while a sync is due, which brings what is missing. */
   readonly isSyncDue: boolean
-  /** The gap of a log is filled, or the log's head has to say what is there. */
-  settled(key: LogKey): void
+  /** Called when the gap of a log is filled, or the log's head has to say what is there. */
+  needHead(key: LogKey): void
 }
 
 /** The first wait, and the random time on top of it. */
@@ -68,13 +69,13 @@ export class Gaps {
     else {
       const after = record.change
       const data = { log: wireLog(key), after_change: after, limit: pageLength }
-      this.#context.call('message.changes', data, (outcome) => {
-        // The session has ended, or the log is new.
-        if (outcome.type === 'lost' || !this.#targets.has(key)) return
-        const page = outcome.type === 'answer' ? changesPageOf(key, outcome.answer.data) : undefined
+      callUntilAnswered(this.#context, 'message.changes', data, (answer) => {
+        // Everything was dropped.
+        if (!this.#targets.has(key)) return
+        const page = answer && changesPageOf(key, answer.data)
         if (!page) {
-          if (outcome.type === 'failure' && !outcome.failure.retry) this.#settle(key)
-          else this.#wait(key, retryMs)
+          if (answer) this.#wait(key, retryMs)
+          else this.#settle(key)
           return
         }
         this.#logs.fold(
@@ -91,7 +92,7 @@ export class Gaps {
 
   #settle(key: LogKey): void {
     this.#targets.delete(key)
-    this.#host.settled(key)
+    this.#host.needHead(key)
   }
 }
 

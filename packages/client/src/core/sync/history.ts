@@ -1,4 +1,4 @@
-import { failureOf } from '../../errors.js'
+import { badAnswer, failureOf, notConnected } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure, HistoryResult } from '../inputs.js'
 import { wireLog } from '../log-key.js'
@@ -47,7 +47,7 @@ export class History implements Part {
     const { log, beforeSeq, limit } = command
     const finish = (outcome: HistoryOutcome) => this.#finish(id, outcome)
     if (this.#logs.get(log) || !this.#mayExist()) this.read(log, { beforeSeq, limit }, finish)
-    else if (!this.#context.isOpen) finish({ failure: notConnected() })
+    else if (!this.#context.isOpen) finish({ failure: notConnected })
     else this.#needHead(log, () => this.read(log, { beforeSeq, limit }, finish))
     return true
   }
@@ -58,10 +58,7 @@ export class History implements Part {
 
   /** Ends what waits for a head, which comes only with the next session. */
   closed(): void {
-    for (const id of this.#commands) {
-      const failure = notConnected()
-      this.#context.afterCommit(() => this.#finish(id, { failure }))
-    }
+    for (const id of this.#commands) this.#finish(id, { failure: notConnected })
   }
 
   /**
@@ -152,10 +149,5 @@ export class History implements Part {
 
 function failureIn(outcome: CallOutcome): Failure {
   if (outcome.type === 'failure') return outcome.failure
-  if (outcome.type === 'lost') return notConnected()
-  return failureOf('bad_answer', 'the answer to message.history is no page of the log', true)
-}
-
-function notConnected(): Failure {
-  return failureOf('not_connected', 'there is no connection to read the history', true)
+  return outcome.type === 'lost' ? notConnected : badAnswer('message.history')
 }

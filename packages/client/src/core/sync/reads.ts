@@ -1,12 +1,11 @@
 import type { CoreContext } from '../core-context.js'
 import type { Command } from '../inputs.js'
-import { groupKey, keysOf } from '../log-key.js'
+import { keysOf } from '../log-key.js'
 import { confirmRead, foldRead, needHead, readLast } from '../logs/log-fold.js'
 import type { Logs } from '../logs/logs.js'
+import { callUntilAnswered } from '../outcomes.js'
 import type { Part } from '../part.js'
-import type { LogKey, LogRecord } from '../records.js'
-
-const retryMs = 2_000
+import type { LogRecord } from '../records.js'
 
 /**
  * Reading: what the user reads is shown as read at once, kept in the records, and acknowledged
@@ -43,9 +42,7 @@ export class Reads implements Part {
   }
 
   #recordsOf(conversationId: number): readonly LogRecord[] {
-    const { me } = this.#context
-    const keys: readonly LogKey[] = [groupKey(conversationId), ...keysOf(me, conversationId, false)]
-    return keys.flatMap((key) => this.#logs.get(key) ?? [])
+    return keysOf(this.#context.me, conversationId).flatMap((key) => this.#logs.get(key) ?? [])
   }
 
   #acknowledge(conversationId: number): void {
@@ -56,18 +53,10 @@ export class Reads implements Part {
     this.#inFlight.add(conversationId)
     const msgId = Math.max(...pending)
     const data = { conversation_id: conversationId, msg_id: msgId }
-    this.#context.call('message.ack', data, (outcome) => {
-      if (outcome.type === 'lost') return
+    callUntilAnswered(this.#context, 'message.ack', data, (answer) => {
       this.#inFlight.delete(conversationId)
-      if (outcome.type === 'failure' && outcome.failure.retry) {
-        const { retryAfterMs = retryMs } = outcome.failure
-        this.#context.after(`read ${conversationId}`, retryAfterMs, () =>
-          this.#acknowledge(conversationId),
-        )
-        return
-      }
-      const isRead = outcome.type === 'answer'
-      for (const record of this.#recordsOf(conversationId)) this.#confirm(record, msgId, isRead)
+      for (const record of this.#recordsOf(conversationId))
+        this.#confirm(record, msgId, answer !== undefined)
       this.#acknowledge(conversationId)
     })
   }

@@ -1,4 +1,4 @@
-import { failureOf } from '../../errors.js'
+import { badAnswer } from '../../errors.js'
 import { backOffMs } from '../outcomes.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Command, Failure } from '../inputs.js'
@@ -91,6 +91,11 @@ export class Sync implements Part {
     return this.#due !== this.#done
   }
 
+  /** The logs that views show. */
+  get onScreen(): ReadonlySet<LogKey> {
+    return new Set([...this.#onScreen.values()].flat())
+  }
+
   /** Requests the head of a log soon, as {@link LogAccess} says. */
   needHead(key: LogKey, done?: () => void): void {
     const callbacks = this.#wanted.get(key) ?? []
@@ -110,10 +115,6 @@ export class Sync implements Part {
       this.#context.after(timer, this.#spreadMs(key), () => {
         if (this.#logs.get(key)?.isHeadNeeded) this.needHead(key)
       })
-  }
-
-  settled(key: LogKey): void {
-    this.needHead(key)
   }
 
   opened({ sync, pos }: OpenedSession): void {
@@ -161,7 +162,7 @@ export class Sync implements Part {
 
   command(id: string, command: Command): boolean {
     if (command.type !== 'onScreen') return false
-    const before = new Set([...this.#onScreen.values()].flat())
+    const before = this.onScreen
     this.#onScreen.delete(command.caller)
     if (command.logs.length > 0) this.#onScreen.set(command.caller, command.logs.slice(0, maxShown))
     const [oldest] = this.#onScreen.keys()
@@ -175,10 +176,7 @@ export class Sync implements Part {
   #refresh(keys: Iterable<LogKey>): void {
     for (const key of keys) if (this.#logs.get(key)?.muteMode === notReceived) this.needHead(key)
     if (this.#onScreen.size === 0) this.#context.cancel('onScreen')
-    else
-      this.#context.after('onScreen', refreshMs, () =>
-        this.#refresh(new Set([...this.#onScreen.values()].flat())),
-      )
+    else this.#context.after('onScreen', refreshMs, () => this.#refresh(this.onScreen))
   }
 
   #require(): void {
@@ -242,8 +240,7 @@ export class Sync implements Part {
     }
     const page = outcome.type === 'answer' ? syncPageOf(outcome.answer.data) : undefined
     if (!page) {
-      const nonsense = failureOf('bad_answer', 'the answer to message.sync is no page', true)
-      this.#failed(outcome.type === 'failure' ? outcome.failure : nonsense)
+      this.#failed(outcome.type === 'failure' ? outcome.failure : badAnswer('message.sync'))
       return
     }
     if (page.isReset || page.epoch !== this.#context.batch.meta.epoch) {
@@ -284,8 +281,7 @@ export class Sync implements Part {
       for (const done of take(open, key)) done()
     }
     // What the answer did not settle is asked for again.
-    for (const [key, callbacks] of open)
-      this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
+    this.#wantAgain(open)
     for (const { kind, ref } of page.user) this.#things.changed(kind, ref)
     if (page.pos !== undefined) batch.setMeta({ pos: page.pos })
     if (page.isList) this.#takeListEnd(page, request)
@@ -362,8 +358,12 @@ export class Sync implements Part {
 
   /** Logs that the call has named are needed still. */
   #abandon(): void {
-    const named = this.#request?.named ?? []
+    const { named } = this.#request ?? {}
     this.#request = undefined
+    if (named) this.#wantAgain(named)
+  }
+
+  #wantAgain(named: Request['named']): void {
     for (const [key, callbacks] of named)
       this.#wanted.set(key, [...callbacks, ...(this.#wanted.get(key) ?? [])])
   }

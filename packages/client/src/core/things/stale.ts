@@ -15,6 +15,9 @@ const changeKinds: readonly ((ref: number, me: number) => readonly string[])[] =
   () => ['pins'],
 ]
 
+const ownMembership = 2
+const joinRequests = 3
+
 /** Returns the keys of an entry in `user` of a sync; none for a kind that this client does not know. */
 export function keysOfChange(kind: number, ref: number, me: number): readonly string[] {
   return changeKinds[kind]?.(ref, me) ?? []
@@ -48,10 +51,7 @@ export function keysOfEvent({ event, data }: EventFrame, me: number): readonly s
   }
   if (!event.startsWith('group.')) return []
   const isConcerned = userIds.includes(me) || actor === me
-  const keys = [`joinRequests.${group}`]
-  return isConcerned
-    ? [...keys, `group.${group}`, `members.${group}`, 'groups', 'invitations']
-    : keys
+  return keysOfChange(isConcerned ? ownMembership : joinRequests, group, me)
 }
 
 /** Returns the keys that an event for all members makes stale, because it concerns the own user. */

@@ -322,12 +322,12 @@ describe('a stale thing', () => {
 
   it('is a group with a head of a version above the one that was read', () => {
     const bench = opened(['group.7'])
-    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, version: 4 }])
+    bench.answer(bench.take('group.info.batch'), [{ group_id: 7, count: 2, version: 4 }])
     bench.event('head', { ref: 7, version: 4 })
     bench.advance(200)
     expect(bench.calls).toEqual([])
     bench.event('head', { ref: 7, version: 6 })
-    bench.advance(200)
+    bench.advance(300)
     bench.take('group.info.batch')
   })
 

@@ -1,4 +1,4 @@
-import { failureOf } from '../../errors.js'
+import { badAnswer, failureOf, notConnected } from '../../errors.js'
 import type { CallOutcome, CoreContext } from '../core-context.js'
 import type { Answer, Command, Failure } from '../inputs.js'
 import { idsOf, listOf, type Members, membersOf } from '../logs/wire.js'
@@ -31,8 +31,8 @@ const isEmpty = ({ name }: Failure) =>
 /** One read of one thing, or of a batch. */
 interface ThingRead {
   readonly kind: ThingKind
-  readonly keys: readonly string[]
-  readonly refs: readonly number[]
+  /** Refs by key. */
+  readonly refs: ReadonlyMap<string, number>
   readonly entries: unknown[]
   pages: number
 }
@@ -68,7 +68,7 @@ export class Things implements Part, ThingsListener {
   opened(): void {
     this.#failed.clear()
     this.#failures = 0
-    for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
+    this.#offerAll()
   }
 
   reset(): void {
@@ -76,7 +76,7 @@ export class Things implements Part, ThingsListener {
     this.#records.clear()
     this.#freshUsers.clear()
     for (const key of this.#reading.keys()) this.#reading.set(key, true)
-    for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
+    this.#offerAll()
   }
 
   /** @returns false: the command belongs to another part */
@@ -176,6 +176,10 @@ export class Things implements Part, ThingsListener {
     this.#offer(key)
   }
 
+  #offerAll(): void {
+    for (const keys of this.#wanted.values()) for (const key of keys) this.#offer(key)
+  }
+
   /** Queues a thing that is wanted and not known. */
   #offer(key: string): void {
     const record = this.#records.get(key)
@@ -213,24 +217,24 @@ export class Things implements Part, ThingsListener {
       const parsed = parseKey(key)
       if (!parsed || !this.#isWanted(key)) continue
       const { name, kind, ref } = parsed
-      const refs = [ref]
+      const refs = new Map([[key, ref]])
       if (kind.batch)
         for (const other of this.#queue) {
-          if (refs.length >= maxBatch) break
+          if (refs.size >= maxBatch) break
           const each = parseKey(other)
           if (each?.name !== name) continue
           this.#queue.delete(other)
-          if (this.#isWanted(other)) refs.push(each.ref)
+          if (this.#isWanted(other)) refs.set(other, each.ref)
         }
-      const keys = kind.batch ? refs.map((each) => `${name}.${each}`) : [key]
-      for (const each of keys) this.#reading.set(each, false)
+      for (const each of refs.keys()) this.#reading.set(each, false)
       this.#reads++
-      this.#page({ kind, keys, refs, entries: [], pages: 0 }, '')
+      this.#page({ kind, refs, entries: [], pages: 0 }, '')
     }
   }
 
   #page(read: ThingRead, cursor: string): void {
-    const { kind, refs, entries } = read
+    const { kind, entries } = read
+    const refs = [...read.refs.values()]
     const params = { ...kind.params?.(refs), ...(cursor && { cursor }) }
     this.#call(read, kind.op, params, ({ data, cursor: next }) => {
       const value: unknown = kind.member ? Object(data)[kind.member] : data
@@ -241,13 +245,13 @@ export class Things implements Part, ThingsListener {
         else this.#end(read)
       }
       if (kind.empty === null && !kind.batch) goOn([value])
-      else if (!Array.isArray(value)) this.#end(read, noList(kind.op))
+      else if (!Array.isArray(value)) this.#end(read, badAnswer(kind.op, false))
       else if (!kind.more || value.length === 0) goOn(value)
       else {
         const { op, params } = kind.more(refs[0] ?? 0, value)
         this.#call(read, op, params, ({ data: page }) => {
           if (Array.isArray(page)) goOn(page)
-          else this.#end(read, noList(op))
+          else this.#end(read, badAnswer(op, false))
         })
       }
     })
@@ -256,25 +260,25 @@ export class Things implements Part, ThingsListener {
   #call(read: ThingRead, op: string, params: object, answered: (answer: Answer) => void): void {
     this.#context.call(op, params, (outcome: CallOutcome) => {
       if (outcome.type === 'answer') answered(outcome.answer)
-      else this.#end(read, outcome.type === 'failure' ? outcome.failure : noAnswer)
+      else this.#end(read, outcome.type === 'failure' ? outcome.failure : notConnected)
     })
   }
 
   /** Ends a read: with its entries, or without them. */
   #end(read: ThingRead, failure?: Failure): void {
     this.#reads--
-    const { kind, keys, refs, entries } = read
+    const { kind, refs, entries } = read
     const isTried = failure && isRepeated(failure)
     const byRef = kind.batch
       ? new Map(entries.map((entry) => [Object(entry)[kind.batch ?? ''], entry]))
       : undefined
     // A refusal is an answer too: it ends the back-off.
     this.#failures = isTried ? this.#failures + 1 : 0
-    for (const [index, key] of keys.entries()) {
+    for (const [key, ref] of refs) {
       const isStale = this.#reading.get(key) === true
       this.#reading.delete(key)
       if (!failure || (!isTried && isEmpty(failure))) {
-        const list = byRef ? byRef.get(refs[index]) : kind.empty === null ? entries[0] : entries
+        const list = byRef ? byRef.get(ref) : kind.empty === null ? entries[0] : entries
         const record = this.#records.get(key)
         const answered = failure ? kind.empty : (list ?? kind.empty)
         const value = isSame(record?.value, answered) ? record?.value : answered
@@ -296,8 +300,6 @@ export class Things implements Part, ThingsListener {
 }
 
 const timerOf = (key: string) => `stale ${key}`
-const noAnswer = failureOf('not_connected', 'no answer', true)
-const noList = (op: string) => failureOf('bad_answer', `${op} has answered no list`)
 
 function isSame(former: unknown, value: unknown): boolean {
   return JSON.stringify(former) === JSON.stringify(value)

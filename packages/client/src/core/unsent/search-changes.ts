@@ -1,4 +1,4 @@
-import { failureOf } from '../../errors.js'
+import { badAnswer } from '../../errors.js'
 import type { CoreContext } from '../core-context.js'
 import type { Failure } from '../inputs.js'
 import { wireLog } from '../log-key.js'
@@ -31,7 +31,7 @@ export function searchChanges(context: Pick<CoreContext, 'call'>, search: Search
       return done(isRepeated(failure) ? failure : 'missing')
     }
     const page = changesPageOf(log, outcome.answer.data)
-    if (!page) return done(failureOf('bad_answer', 'no page of changes', true))
+    if (!page) return done(badAnswer('message.changes'))
     const { from, changes, next, change } = page
     for (const each of changes)
       if ('message' in each && each.message.transactionId === transactionId)

@@ -31,6 +31,7 @@ const maxTextBytes = 65_536
 const maxBusyLanes = 6
 /** Time after an answer in which the event of the message normally comes. */
 const eventWaitMs = 5_000
+const notFound = failureOf('not_found', 'no such unsent message')
 /** Returns the end of the time in which the server's memory of a transaction ID is relied on: it has a margin. */
 const reliedMs = (ttlMs: number) => ttlMs - Math.min(60_000, ttlMs / 10)
 
@@ -129,10 +130,6 @@ export class Unsent implements Part, UnsentListener {
     this.#dropSent(log, (entry) => (entry.msgId ?? 0) <= msgId)
   }
 
-  dropped(log: LogKey): void {
-    this.#dropSent(log, () => true)
-  }
-
   #send(command: SendCommand): Failure | undefined {
     const { transactionId, conversationId, isGroup, content, file, createdAt } = command
     if (this.#entries.has(transactionId)) return undefined
@@ -161,7 +158,7 @@ export class Unsent implements Part, UnsentListener {
 
   #retry({ transactionId, anyway }: Extract<Command, { type: 'retry' }>): Failure | undefined {
     const entry = this.#entries.get(transactionId)
-    if (!entry) return failureOf('not_found', 'no such unsent message')
+    if (!entry) return notFound
     if (entry.state !== 'failed') return undefined
     const { failure, triedAt, triedAtChange, ...untried } = entry
     const isUndecided = failure?.name === 'undecided'
@@ -178,8 +175,7 @@ export class Unsent implements Part, UnsentListener {
 
   #discard(transactionId: number): Failure | undefined {
     const entry = this.#entries.get(transactionId)
-    if (!entry) return failureOf('not_found', 'no such unsent message')
-    if (entry.state === 'sent') return failureOf('not_found', 'the message was sent')
+    if (!entry || entry.state === 'sent') return notFound
     if (this.#laneOf(entry).current === transactionId)
       return failureOf('not_found', 'the message is being sent', true)
     this.#drop(entry)

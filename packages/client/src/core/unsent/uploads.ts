@@ -89,16 +89,11 @@ export class Uploads {
   ended(transactionId: number, answer: UploadAnswer | undefined): void {
     const upload = this.#uploads.get(transactionId)
     if (upload?.state !== 'running') return
-    const failure = answer && failureOfUpload(answer)
-    if (answer && !failure) {
+    const failure = failureOfUpload(answer)
+    if (!failure) {
       this.#end(transactionId)
       this.#listener.uploaded(transactionId, attachmentOf(upload.entry, upload.url))
-    } else if (failure && !failure.retry) this.#fail(transactionId, failure)
-    else if (++upload.tries >= maxTries)
-      this.#fail(
-        transactionId,
-        failureOf('upload_failed', failure?.message || 'the upload got no answer', true),
-      )
+    } else if (!failure.retry || ++upload.tries >= maxTries) this.#fail(transactionId, failure)
     else this.#pause(transactionId, upload)
     this.#begin()
   }
@@ -169,13 +164,19 @@ export class Uploads {
 }
 
 /** Returns undefined for a success: the service answers `data` true, a callback of a store `Status` OK. */
-function failureOfUpload({ status, body }: UploadAnswer): Failure | undefined {
+function failureOfUpload(
+  { status, body }: UploadAnswer = { status: 0, body: '' },
+): Failure | undefined {
   const { data, Status, code, message } = jsonObject(body) ?? {}
   if (status < 300 && (data === true || Status === 'OK')) return undefined
   const name = finalFailures.get(code as number)
   return name
     ? { code: code as number, name, message: String(message ?? ''), retry: false }
-    : failureOf('upload_failed', String(message ?? `the upload was answered with ${status}`), true)
+    : failureOf(
+        'upload_failed',
+        String(message || `the upload was answered with ${status || 'nothing'}`),
+        true,
+      )
 }
 
 /** Returns the attachment with the address; its other members come with the command. */
