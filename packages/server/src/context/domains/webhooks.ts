@@ -12,7 +12,7 @@ import { ReplayService } from '../../domain/webhooks/replay-service.js'
 import { TestService } from '../../domain/webhooks/test-service.js'
 import { DeadLetterPurge } from '../../domain/webhooks/waiting/dead-letter-purge.js'
 import { minuteMs } from '../../lib/clock.js'
-import { Slots } from '../../lib/concurrency/slots.js'
+import { KeyedSlots } from '../../lib/concurrency/slots.js'
 import { parseAddressRange } from '../../lib/outbound/address.js'
 import { OutboundClient, urlFault } from '../../lib/outbound/outbound-client.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
@@ -57,12 +57,11 @@ export function createWebhooks(
   }
   const client = new OutboundClient({
     ...outbound,
-    newShare: () =>
-      new Slots({
-        parallel: maxLookUps,
-        maxWaiting: Number.POSITIVE_INFINITY,
-        full: () => new Error('too many names are looked up'),
-      }),
+    lookUpShares: new KeyedSlots({
+      parallel: maxLookUps,
+      maxWaiting: Number.POSITIVE_INFINITY,
+      full: () => new Error('too many names are looked up'),
+    }),
   })
   const sender = new HttpSender({
     client,

@@ -1,6 +1,6 @@
 import { AppError } from '@hermod/protocol'
 import { pause } from '../../lib/concurrency/pause.js'
-import { Slots } from '../../lib/concurrency/slots.js'
+import { KeyedSlots } from '../../lib/concurrency/slots.js'
 import type { ConsumerService, ConsumerSummary } from './consumer-service.js'
 import { decodeCursor, encodeCursor, type LogPlace } from './event-cursor.js'
 import type { EventWaits } from './event-waits.js'
@@ -30,21 +30,19 @@ const quietMs = 100
 const parallelReads = 2
 const waitingReads = 20
 
-const readsOfApp = {
-  parallel: parallelReads,
-  maxWaiting: waitingReads,
-  full: () =>
-    new AppError(
-      'too_many_event_readers',
-      `${parallelReads} calls read and ${waitingReads} wait for their turn`,
-      { retryAfterSeconds: 1 },
-    ),
-}
-
 /** The log of events of applications, for their readers. */
 export class EventLogService {
-  /** By application, while it has reads. */
-  readonly #reads = new Map<string, Slots>()
+  /** By application. */
+  readonly #reads = new KeyedSlots({
+    parallel: parallelReads,
+    maxWaiting: waitingReads,
+    full: () =>
+      new AppError(
+        'too_many_event_readers',
+        `${parallelReads} calls read and ${waitingReads} wait for their turn`,
+        { retryAfterSeconds: 1 },
+      ),
+  })
 
   constructor(
     private readonly options: {
@@ -110,23 +108,17 @@ export class EventLogService {
   }
 
   /** @throws AppError event_cursor_invalid, too_many_event_readers */
-  async #readSlice(
+  #readSlice(
     appId: string,
     from: LogPlace,
     filter: LogFilter,
     signal: AbortSignal,
   ): Promise<EventSlice> {
-    const slots = this.#reads.get(appId) ?? new Slots(readsOfApp)
-    this.#reads.set(appId, slots)
-    try {
-      return await slots.run(async () =>
-        signal.aborted
-          ? { events: [], next: from, hasMore: false, missed: null }
-          : this.options.reader.read(appId, from, filter),
-      )
-    } finally {
-      if (slots.running === 0) this.#reads.delete(appId)
-    }
+    return this.#reads.run(appId, async () =>
+      signal.aborted
+        ? { events: [], next: from, hasMore: false, missed: null }
+        : this.options.reader.read(appId, from, filter),
+    )
   }
 
   async #placeOf(appId: string, start: LogStart): Promise<LogPlace> {

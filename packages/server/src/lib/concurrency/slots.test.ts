@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Slots } from './slots.js'
+import { KeyedSlots, Slots } from './slots.js'
 
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
@@ -38,5 +38,24 @@ describe('Slots', () => {
     await expect(failing).rejects.toThrow('failed')
     expect(await next).toBe(1)
     expect([slots.running, slots.isFull]).toEqual([0, false])
+  })
+})
+
+describe('KeyedSlots', () => {
+  it('a full key delays and refuses no work of another key', async () => {
+    const slots = new KeyedSlots({ parallel: 1, maxWaiting: 1, full: () => new Error('full') })
+    let end = () => {}
+    const first = slots.run('a', async () => {
+      await new Promise<void>((resolve) => {
+        end = resolve
+      })
+      return 'first'
+    })
+    const waiting = slots.run('a', async () => 'second')
+    await expect(slots.run('a', async () => 'third')).rejects.toThrow('full')
+    expect(await slots.run('b', async () => 'other')).toBe('other')
+    end()
+    expect(await Promise.all([first, waiting])).toEqual(['first', 'second'])
+    expect(await slots.run('a', async () => 'later')).toBe('later')
   })
 })

@@ -47,3 +47,23 @@ export class Slots {
     else this.#running--
   }
 }
+
+/** {@link Slots} for each key, such as an application. A key without work takes no memory. */
+export class KeyedSlots {
+  readonly #slots = new Map<string, Slots>()
+
+  constructor(private readonly options: SlotsOptions) {}
+
+  /** Runs work when a slot of the key is free. @throws the error of a full queue */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const slots = this.#slots.get(key) ?? new Slots(this.options)
+    this.#slots.set(key, slots)
+    await slots.enter()
+    try {
+      return await work()
+    } finally {
+      slots.leave()
+      if (slots.running === 0) this.#slots.delete(key)
+    }
+  }
+}

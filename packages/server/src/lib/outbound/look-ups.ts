@@ -1,13 +1,12 @@
 import { LRUCache } from 'lru-cache'
 
-/** The look-ups of one application, a few at once. */
-export interface LookUpShare {
-  readonly running: number
-  run<T>(work: () => Promise<T>): Promise<T>
+/** Runs a few look-ups of each share, such as an application, at once. */
+export interface LookUpShares {
+  run<T>(share: string, work: () => Promise<T>): Promise<T>
 }
 
 export interface LookUpsOptions {
-  readonly newShare: () => LookUpShare
+  readonly shares: LookUpShares
   /** Returns all addresses of a name. */
   readonly resolve: (name: string) => Promise<readonly string[]>
   /** Time in ms, from any start. */
@@ -19,12 +18,8 @@ const failedMs = 30_000
 /** Failed names in memory. */
 const maxFailed = 1_000
 
-/**
- * Look-ups of names. Each share, such as an application, has a few at once, so that names that do not
- * resolve delay no other share.
- */
+/** Look-ups of names. Names that do not resolve delay no other share. */
 export class LookUps {
-  readonly #shares = new Map<string, LookUpShare>()
   /** In progress, by share and name. */
   readonly #running = new Map<string, Promise<readonly string[]>>()
   readonly #failed = new LRUCache<string, { readonly error: unknown; readonly until: number }>({
@@ -41,19 +36,11 @@ export class LookUps {
     const id = `${share} ${name}`
     const running =
       this.#running.get(id) ??
-      this.#inShare(share, () => this.#lookUp(name)).finally(() => this.#running.delete(id))
+      this.options.shares
+        .run(share, () => this.#lookUp(name))
+        .finally(() => this.#running.delete(id))
     this.#running.set(id, running)
     return running
-  }
-
-  async #inShare<T>(share: string, work: () => Promise<T>): Promise<T> {
-    const lookUps = this.#shares.get(share) ?? this.options.newShare()
-    this.#shares.set(share, lookUps)
-    try {
-      return await lookUps.run(work)
-    } finally {
-      if (lookUps.running === 0) this.#shares.delete(share)
-    }
   }
 
   async #lookUp(name: string): Promise<readonly string[]> {

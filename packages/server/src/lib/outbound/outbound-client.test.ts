@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
-import { Slots } from '../concurrency/slots.js'
+import { KeyedSlots } from '../concurrency/slots.js'
 import { parseAddressRange } from './address.js'
 import { attemptOrder, type Connect, openSocket } from './connecting.js'
 import {
@@ -13,8 +13,8 @@ import {
 } from './outbound-client.js'
 
 const setting = 'HERMOD_OUTBOUND_ALLOW'
-const newShare = () =>
-  new Slots({
+const newShares = () =>
+  new KeyedSlots({
     parallel: 4,
     maxWaiting: Number.POSITIVE_INFINITY,
     full: () => new Error('too many'),
@@ -31,7 +31,7 @@ function recordingClient(options: Partial<OutboundOptions> = {}) {
     allowed: [],
     setting,
     proxy: null,
-    newShare,
+    lookUpShares: newShares(),
     connect,
     ...options,
   })
@@ -355,7 +355,14 @@ async function loopback(answer: RequestListener, addresses: readonly string[] = 
   }
   const resolve = async () => addresses
   const allowed = [parseAddressRange('127.0.0.0/8')]
-  const client = new OutboundClient({ allowed, setting, proxy: null, newShare, connect, resolve })
+  const client = new OutboundClient({
+    allowed,
+    setting,
+    proxy: null,
+    lookUpShares: newShares(),
+    connect,
+    resolve,
+  })
   return {
     attempts,
     hanging,

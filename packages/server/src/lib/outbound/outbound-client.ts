@@ -5,7 +5,7 @@ import { type Dispatcher, ProxyAgent } from 'undici'
 import { type AddressRange, forbiddenRange, isSameAddress } from './address.js'
 import { attemptOrder, type Connect, connectToFirst, openSocket } from './connecting.js'
 import { type Connection, type ConnectionRequest, Connections, keepAliveMs } from './connections.js'
-import { type LookUpShare, LookUps } from './look-ups.js'
+import { type LookUpShares, LookUps } from './look-ups.js'
 import { isLoopbackName, loopback, SystemNames } from './system-names.js'
 
 export interface OutboundOptions {
@@ -15,7 +15,7 @@ export interface OutboundOptions {
   readonly setting: string
   /** A proxy, which resolves names; null: none. */
   readonly proxy: string | null
-  readonly newShare: () => LookUpShare
+  readonly lookUpShares: LookUpShares
   /** Returns all addresses of a name. Default: as the system resolves it. */
   readonly resolve?: (name: string) => Promise<readonly string[]>
   /** Connects to an address. Default: TCP or TLS. */
@@ -69,10 +69,10 @@ export class OutboundClient {
   readonly #preferred = new LRUCache<string, string>({ max: maxPreferred })
 
   constructor(private readonly options: OutboundOptions) {
-    const { proxy, newShare, now = () => performance.now() } = options
+    const { proxy, lookUpShares: shares, now = () => performance.now() } = options
     const names = new SystemNames()
     const { resolve = (name) => names.resolve(name) } = options
-    this.#lookUps = new LookUps({ resolve, now, newShare })
+    this.#lookUps = new LookUps({ resolve, now, shares })
     const limits = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs }
     this.#proxy = proxy === null ? null : new ProxyAgent({ ...limits, uri: proxy })
   }

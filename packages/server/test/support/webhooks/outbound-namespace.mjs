@@ -39,7 +39,7 @@ const client = new OutboundClient({
   allowed: allowed.map(parseAddressRange),
   setting: 'HERMOD_OUTBOUND_ALLOW',
   proxy: null,
-  newShare: () => ({ running: 0, run: (work) => work() }),
+  lookUpShares: { run: (_, work) => work() },
 })
 const outcomes = {}
 for (const url of urls)
