@@ -62,7 +62,7 @@ export interface Context {
   readonly domains: Domains
   readonly services: Services
   readonly executor: Executor
-  readonly limits: Pick<CallLimits, 'requestArrived' | 'refusedFrameArrived'>
+  readonly limits: Pick<CallLimits, 'requestArrived' | 'bytesArrived'>
   readonly metrics: Metrics
   readonly providers: PushGateways
   /** Waits for pending writes, and closes everything. */

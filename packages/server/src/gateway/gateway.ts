@@ -38,7 +38,7 @@ export interface GatewayOptions {
   readonly executor: Executor
   readonly delivery: Delivery
   readonly sessions: SessionsByApp & Pick<SessionRegistry, 'remove'>
-  readonly limits: Pick<CallLimits, 'requestArrived' | 'refusedFrameArrived'>
+  readonly limits: Pick<CallLimits, 'requestArrived' | 'bytesArrived'>
   readonly observer: GatewayObserver
   readonly bounds: GatewayBounds
   /** The interval of heartbeats. */
@@ -233,7 +233,7 @@ export class Gateway implements ConnectionHost {
     const tokens = bodyCost(bytes)
     if (tokens === 0 || connection.session?.tokenHash === null) return
     try {
-      this.options.limits.refusedFrameArrived(connection.source.address, tokens)
+      this.options.limits.bytesArrived(connection.source.address, tokens)
     } catch {
       this.#throttle(connection, refusedPauseMs)
     }

@@ -96,11 +96,11 @@ export class CallLimits {
   /** Charges a body to its address, before it is parsed. @throws AppError address_limited */
   bodyArrived(call: Call, principal: Principal, tokens: number): void {
     if (tokens === 0 || principal.kind === 'admin' || principal.kind === 'operator') return
-    this.refusedFrameArrived(call.address, tokens)
+    this.bytesArrived(call.address, tokens)
   }
 
-  /** Charges a frame that runs no call to its address. @throws AppError address_limited */
-  refusedFrameArrived(address: string, tokens: number): void {
+  /** Charges the bytes of a body, or of a frame that runs no call, to their address. @throws AppError address_limited */
+  bytesArrived(address: string, tokens: number): void {
     const waitSeconds = this.limiters.addresses.charge(networkOf(address), tokens)
     requireNoWait('address_limited', waitSeconds)
   }
@@ -131,13 +131,13 @@ function requireNoWait(error: 'address_limited' | 'too_many_requests', waitSecon
 /** For HERMOD_RATE_LIMIT=off. */
 export const noCallLimits: Pick<
   CallLimits,
-  'requestArrived' | 'refusedFrameArrived' | 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'
+  'requestArrived' | 'bytesArrived' | 'arrived' | 'refused' | 'authenticated' | 'bodyArrived'
 > = {
   requestArrived() {},
   arrived() {},
   refused() {},
   bodyArrived() {},
-  refusedFrameArrived() {},
+  bytesArrived() {},
   authenticated: () => unlimited,
 }
 

@@ -90,7 +90,7 @@ export class World {
       },
       limits: {
         requestArrived() {},
-        refusedFrameArrived: (_, tokens) => {
+        bytesArrived: (_, tokens) => {
           if (this.isAddressInDebt) throw new AppError('address_limited')
           this.paid.push(tokens)
         },
