@@ -55,8 +55,9 @@ export class AccessWatch {
 
   /** Looks once a second. A failure is left to the next look. @param now as performance.now() */
   async check(now: number): Promise<void> {
+    if (this.#isReading || now - this.#readAt < everyMs) return
     const apps = [...this.sessions.appIds]
-    if (this.#isReading || now - this.#readAt < everyMs || apps.length === 0) return
+    if (apps.length === 0) return
     this.#isReading = true
     this.#readAt = now
     try {

@@ -34,7 +34,7 @@ type EventConversation = EventPayloads['message.stored']['conversation']
 
 const none: readonly Session[] = []
 const broadcastLowId = -1
-/** The length of texts after which the messages of a commit need another write. */
+/** The bytes of texts after which the messages of a commit need another write. */
 const maxWriteBytes = 32 * 1_024
 
 /** Finds the receivers of events, and starts their fan-outs. */

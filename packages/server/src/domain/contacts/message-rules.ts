@@ -3,11 +3,10 @@ import type { Database } from '../../db/database.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
-import type { UserState } from '../users/user-model.js'
+import type { UserKey, UserState } from '../users/user-model.js'
 import { type ContactSide, isAcceptedContact, refusesStrangers } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { Relation } from './relation-cache.js'
-import type { UserKey } from '../users/user-model.js'
 
 export interface MessageRulesOptions {
   readonly database: Database

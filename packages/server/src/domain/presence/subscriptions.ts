@@ -47,8 +47,7 @@ export class Subscriptions {
   }
 
   find(session: Session): PresenceList | undefined {
-    const { appId, userId } = session
-    return this.#apps.get(appId)?.followers.get(userId)?.lists.get(session)
+    return this.findFollower(session)?.lists.get(session)
   }
 
   /** Returns the users of an app whose sessions have lists. */
