@@ -296,7 +296,7 @@ export interface ClientEvents {
     readonly version: number
     /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count, outside chatrooms. A client that has it has missed nothing. */
+    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
     readonly since_version?: number
   }
   readonly 'group.absence': {
@@ -309,7 +309,7 @@ export interface ClientEvents {
     readonly version: number
     /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count, outside chatrooms. A client that has it has missed nothing. */
+    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
     readonly since_version?: number
   }
   readonly 'group.created': {
@@ -342,7 +342,7 @@ export interface ClientEvents {
     readonly version: number
     /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count, outside chatrooms. A client that has it has missed nothing. */
+    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
     readonly since_version?: number
     /** The number of members after the event. */
     readonly member_count: number
@@ -368,7 +368,7 @@ export interface ClientEvents {
     readonly version: number
     /** In groups above 200 members, where the events of a second are sent as one: the number of users. user_ids is empty above 100. */
     readonly count?: number
-    /** The version before the first of the events that are sent together; present with count, outside chatrooms. A client that has it has missed nothing. */
+    /** The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing. */
     readonly since_version?: number
     /** The number of members after the event. */
     readonly member_count: number

@@ -47,7 +47,7 @@ const count = {
   since_version: optional(
     int64({
       description:
-        'The version before the first of the events that are sent together; present with count, outside chatrooms. A client that has it has missed nothing.',
+        'The version before the first of the events that are sent together; present with count. A client that has it, or a later one, has missed nothing.',
     }),
   ),
 }
