@@ -380,6 +380,7 @@ it('receipts: are requested with a message of a group, and without a request the
     ['receipts', () => group.send('x', { receipts: [] })],
     ['receipts', () => client.conversation(9, 'direct').send('x', { receipts: [9] })],
     ['draft.config', () => group.send({ text: 'x', config: 'no JSON' }, { receipts: [5] })],
+    ['draft.config', () => group.send({ text: 'x', config: '[1]' }, { receipts: [5] })],
   ] as const)
     await expect(run(), name).rejects.toThrow(new RegExp(`^${name} must be`))
 })

@@ -86,7 +86,9 @@ function withReceipts(config: string, receipts: readonly number[]): string {
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? { ...value } : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? { ...value }
+      : undefined
   } catch {
     return undefined
   }

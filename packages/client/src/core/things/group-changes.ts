@@ -22,7 +22,7 @@ interface GroupData {
 /** Events that concern some members alone. */
 const ownEvents = /applied|created|invit|mute|request|setting/
 /** Events of members who come and go. */
-const crossings = /joined|left|kicked|blocked/
+const crossings = /joined|left|kicked|\.blocked/
 /** Events that leave the version of a chatroom as it is. */
 const crowds = /joined|left|presence|absence/
 

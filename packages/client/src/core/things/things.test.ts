@@ -194,6 +194,7 @@ describe('a group of 5,000 members', () => {
     ],
     ['info_updated', { user_ids: [9], property: 'display_name', is_hidden: true }, {}, []],
     ['announcement_updated', { user_ids: [], title: 'x', is_deleted: false }, {}, []],
+    ['unblocked', { user_ids: [9] }, {}, []],
   ])('takes the next event from its payload, without a call: %s', (event, data, group, members) => {
     const bench = shown()
     bench.event(`group.${event}`, { ...groupEvent(data), version: 4 })
