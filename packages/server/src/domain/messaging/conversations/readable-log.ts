@@ -20,6 +20,7 @@ export interface Memberships {
 }
 
 class CheckedLog implements Conversation {
+  // A private member: no other object has this type.
   readonly #reader: UserKey
   readonly lowId: Int64
   readonly highId: Int64
