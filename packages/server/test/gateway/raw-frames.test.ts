@@ -241,6 +241,13 @@ describe('frames of clients', () => {
     expect(await closeAfter(clientFrame(binary, '{}'))).toBe(4507)
   })
 
+  it('without a call are not parsed above 4 KiB, which would have to be paid first', async () => {
+    using raw = await opened()
+    raw.frame(text, `{"x":${'x'.repeat(5_000)}}`)
+    raw.call(2, list)
+    expect(await raw.answer()).toMatchObject({ id: 2, code: 200 })
+  })
+
   const list = 'user.device.list'
   const deep = `${'['.repeat(64)}${']'.repeat(64)}`
   const digits = '1'.repeat(65)

@@ -2,6 +2,7 @@ import type { AppError } from '@hermod/protocol'
 import { findMembers, JsonLimitError, parseJson, stringifyJson } from '../../lib/json.js'
 import { compacted } from '../../lib/system/retained-bytes.js'
 import { parseArrived } from '../../pipeline/arrived-json.js'
+import { bodyCost } from '../../pipeline/call-cost.js'
 import { invalid } from '../../pipeline/parameters.js'
 import { maxNameLength } from '../limits.js'
 
@@ -46,8 +47,8 @@ export function readFrame(bytes: Buffer, isBinary: boolean): ClientFrame {
     if (isId(given)) id = stringifyJson(given)
     const op = shortValue(members.get('op'))
     if (isAbsent(given) && isAbsent(op)) {
-      // Frames without a call are few on a connection, and tell nothing else.
-      parseJson(text)
+      // A longer one would have to be paid before, and asks for nothing.
+      if (bodyCost(bytes.length) === 0) parseJson(text)
       return idle
     }
     if (id === unknownId)
