@@ -24,6 +24,12 @@ import { WatchedServer } from '../support/watched-server.js'
 const timeoutMs = 60_000
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
+/** Statements wait for the locks of a test without the time limits of the service, which a busy machine exceeds. */
+const patience = {
+  options: 'options=-c%20lock_timeout%3D60s',
+  env: { HERMOD_DATABASE_TIMEOUT_SECONDS: '60' },
+}
+
 interface Sent {
   readonly content: string
   readonly begunAt: number
@@ -41,8 +47,16 @@ for (const backend of parallelBackend('durable')) {
 
     beforeAll(async () => {
       // Nodes that share a database are given one secret key.
-      const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
-      watched = await WatchedServer.start(backend, { ...tokens, env })
+      const env = {
+        ...patience.env,
+        HERMOD_CHECK_ANSWERS: 'on',
+        HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}`,
+      }
+      const createDatabase = async () => {
+        const made = await backend.createDatabase()
+        return { ...made, ...(made.url && { url: `${made.url}?${patience.options}` }) }
+      }
+      watched = await WatchedServer.start({ ...backend, createDatabase }, { ...tokens, env })
       const { server, databaseUrl } = watched
       first = server
       nodes = [first]
@@ -409,7 +423,7 @@ for (const backend of parallelBackend('durable')) {
         )
         for (const [index, step] of steps.entries()) {
           answers.push(step())
-          await waitFor(waiting(index + 1), { what: `step ${index} to wait`, timeoutMs: 4_000 })
+          await waitFor(waiting(index + 1), { what: `step ${index} to wait`, timeoutMs })
         }
         await gate.run('commit')
       }

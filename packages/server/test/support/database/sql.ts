@@ -41,8 +41,14 @@ function openSqlite(path: string): Sql {
 async function openPostgres(url: string): Promise<Sql> {
   const client = new pg.Client({ connectionString: url, types: { getTypeParser } })
   await client.connect()
+  // The driver takes one query at a time.
+  let last: Promise<unknown> = Promise.resolve()
   return {
-    run: async (statement) => (await client.query(statement)).rows,
+    run: async (statement) => {
+      const answer = last.then(() => client.query(statement))
+      last = answer.catch(() => {})
+      return (await answer).rows
+    },
     [Symbol.asyncDispose]: () => client.end(),
   }
 }
