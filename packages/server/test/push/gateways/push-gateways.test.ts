@@ -124,7 +124,7 @@ const cases = Object.entries(expected).flatMap(([script, kinds]) =>
 )
 
 describe('every scripted outcome', () => {
-  it.each(cases)('$channel: $script is $kind', async ({ script, channel, kind }) => {
+  const isSaid = async ({ script, channel, kind }: (typeof cases)[number]) => {
     const limits = script === 'slow' ? { [channel]: impatient } : {}
     await using providers = newProviders({ limits })
     const token = tokenFor(channel, script)
@@ -134,7 +134,13 @@ describe('every scripted outcome', () => {
     if (outcome?.kind === 'network') expect(outcome.mayBeDelivered).toBe(true)
     if (!scripts[script].isOnce || kind === 'config') return
     expect(await send(providers, channel, [token])).toMatchObject([{ kind: 'accepted' }])
-  })
+  }
+  // They wait for an answer that does not come.
+  it.concurrent.each(cases.filter(({ script }) => script === 'slow'))(
+    '$channel: $script is $kind',
+    isSaid,
+  )
+  it.each(cases.filter(({ script }) => script !== 'slow'))('$channel: $script is $kind', isSaid)
 
   it('knows which tokens a wrong set-up may be the reason for', async () => {
     await using providers = newProviders()
