@@ -63,7 +63,9 @@ for (const backend of testBackends()) {
     let frank: number
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
+      // Of the disabled endpoint.
+      const env = { HERMOD_OUTBOUND_ALLOW: '127.0.0.1' }
+      watched = await WatchedServer.start(backend, { env })
       server = watched.server
       const admin = server.api.admin()
       alice = (await server.api.register()).id

@@ -16,7 +16,7 @@ const pushCertificate = ({ world }: Pick<WalkContext, 'world'>) => ({
   app_secret: 'walk-secret',
   send_url: 'http://127.0.0.1:9',
 })
-/** Its name leads to an address that is not allowed, so no request leaves the machine. */
+/** Nothing listens there, and no request leaves the machine. */
 const webhook = { url: 'http://localhost:9/hook' }
 
 /** Leaves the application one endpoint, so that its limit is never reached. */
