@@ -83,7 +83,6 @@ export function membersAfter(
     // The order of the server.
     return [...others, ...added].sort((a, b) => (a.user_id as number) - (b.user_id as number))
   }
-  if (event === 'group.destroyed') return []
   if (property === 'hide_member_info') return undefined
   const isName = property === 'display_name'
   // Names of others may be hidden from this user; the own one is not.

@@ -268,11 +268,12 @@ describe('a group of 5,000 members', () => {
     expect([bench.isStale('group.7'), bench.isStale('groups')]).toEqual([true, true])
   })
 
-  it('that is dissolved leaves the list of groups', () => {
+  it('that is dissolved leaves the list of groups, and has no members and no requests', () => {
     const bench = shown()
     bench.event('group.destroyed', { ...groupEvent({ user_ids: [], updated_at: 8 }), version: 4 })
     expect(bench.value('groups')).toEqual([])
     expect(bench.value('group.7')).toMatchObject({ status: 1, updated_at: 8, version: 4 })
+    expect([bench.value('members.7'), bench.value('joinRequests.7')]).toEqual([[], []])
     expect(bench.calls).toEqual([])
   })
 })

@@ -150,10 +150,11 @@ export class Things implements Part, ThingsListener {
   #after({ key, value }: ThingRecord, frame: EventFrame, step: 'known' | 'next'): unknown {
     if (key.startsWith('group.')) return step === 'known' ? value : groupAfter(Object(value), frame)
     const list = listOf(value)
-    if (key.startsWith('members.'))
-      return membersAfter(list as readonly Members[], frame, this.#context.me)
     const { group_id: groupId, user_ids: userIds } = membersOf(frame.data)
     if (key === 'groups') return list.filter((id) => id !== groupId)
+    if (frame.event === 'group.destroyed') return []
+    if (key.startsWith('members.'))
+      return membersAfter(list as readonly Members[], frame, this.#context.me)
     // Requests of users who are members now, or were removed, are answered.
     const named = idsOf(userIds)
     const isAnswered = list.some((each) => named.includes(membersOf(each).applicant_id as number))
