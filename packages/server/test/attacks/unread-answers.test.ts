@@ -17,7 +17,7 @@ import { textTo } from '../support/messaging/messaging.js'
 
 /** Many requests in one piece. */
 function requests(count: number, path: string, headers: readonly string[] = []): string {
-  return `GET ${path} HTTP/1.1\r\nhost: hermod\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`.repeat(
+  return `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`.repeat(
     count,
   )
 }
