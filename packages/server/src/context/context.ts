@@ -154,7 +154,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     await requireDurableCommits(database, log)
     const notice = await database.dialect.findNotice?.(database.writer)
     if (notice) log.warn(`${notice}; raise the limit, or lower ${configOptions.databasePool.name}`)
-    const applied = await migrate(database, (fields, text) => log.warn(fields, text))
+    const applied = await migrate(database)
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
     const { store, freeDiskBytes } = config.files

@@ -486,9 +486,9 @@ export interface MessagesTable {
   is_system: number
   /** 0 = never edited */
   edited_at: number
-  /** The clock when the message was written; null in rows of earlier versions, whose ID tells it (rule E3). */
-  sent_at: number | null
-  /** The sender's transaction ID of the send; null = none, or a row of an earlier version. */
+  /** The clock when the message was written (rule E3). */
+  sent_at: number
+  /** The sender's transaction ID of the send; null = none. */
   transaction_id: Int64 | null
 }
 
@@ -504,7 +504,7 @@ export interface RecalledMessagesTable {
   recalled_by: Int64
   recalled_at: number
   /** The same as in messages. */
-  sent_at: number | null
+  sent_at: number
 }
 
 /**

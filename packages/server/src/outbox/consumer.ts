@@ -9,7 +9,7 @@ export type DeliveredEvent = Event<EventKind> & {
   readonly id: string
   /** Its position in the outbox of the app; the messages of one batch share one. */
   readonly position: number
-  /** The change number in the log of its conversation (decision page 027); events of no log, and of earlier versions, have none. */
+  /** The change number in the log of its conversation (decision page 027); events of no log have none. */
   readonly change?: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -66,12 +66,9 @@ export interface MessageReader {
   payloadsWithLog(log: LogPattern): RegExp
   /**
    * Returns an event for each number of a row of kind `message.stored`, in order within each conversation: the message, or
-   * `change.skipped` where it is gone. Rows of earlier versions have no numbers; messages that are gone are left out.
+   * `change.skipped` where it is gone.
    */
   read(appId: string, payload: string): Promise<readonly MessageEvent[]>
-  /**
-   * Returns an edit with the message as it is now, or `change.skipped` when it is gone.
-   * @returns null for the edit of an earlier version, without a number, when the message is gone
-   */
-  readEdit(edit: RecordedEdit): Promise<Content<EditKind | 'change.skipped'> | null>
+  /** Returns an edit with the message as it is now, or `change.skipped` when it is gone. */
+  readEdit(edit: RecordedEdit): Promise<Content<EditKind | 'change.skipped'>>
 }

@@ -38,12 +38,6 @@ function fact(label: string, appId: string = apps[0], userId = 1): Event {
   )
 }
 
-/** The payload of a recall as earlier versions recorded it. */
-function oldRecall({ payload }: { readonly payload: string }): string {
-  const { actor_id, user_ids, conversation, msg_id } = JSON.parse(payload)
-  return JSON.stringify({ actor_id, user_ids, conversation, msg_id })
-}
-
 function labelOf(event: Event<EventKind>): string {
   if (event.kind === 'user.info_updated') return event.payload.properties[0] ?? ''
   if (event.kind === 'message.stored') return event.payload.content
@@ -304,25 +298,6 @@ for (const backend of testBackends()) {
         sender_id: 1,
         is_system: false,
       })
-    })
-
-    it('delivers rows of earlier versions, which have no numbers', async () => {
-      const consumer = new TestConsumer('late')
-      await using node = open(consumer)
-      const first = await node.send(apps[0], [1, 2], 'one')
-      await node.send(apps[0], [1, 2], 'two')
-      await recallMessage(node, apps[0], [1, 2], first)
-      await node.database.transaction(async (tx) => {
-        for (const row of await node.store.listAfter(tx, apps[0], 0, 10)) {
-          const { position, kind } = row
-          const [payload] = kind === 'message.stored' ? row.payload.split(':') : [oldRecall(row)]
-          await node.store.setPayload(tx, apps[0], position, payload ?? '')
-        }
-      })
-      await node.relay.start()
-      await consumer.got(2)
-      expect(consumer.events.map(labelOf)).toEqual(['two', 'message.recalled'])
-      expect(consumer.events.map(({ change }) => change)).toEqual([undefined, undefined])
     })
 
     it('stores a message although its hand-over in memory fails', async () => {

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../dist/config/config.js'
 import { migrateDatabase } from '../../dist/context/database/migration.js'
 import { createLog } from '../../dist/observability/log.js'
+import { migrateLater } from '../support/database/later-migration.js'
 import { type DataPlace, openSql } from '../support/database/sql.js'
 import { TransactionPooler } from '../support/database/transaction-pooler.js'
 import { runHermod } from '../support/hermod-command.js'
@@ -38,6 +39,13 @@ async function run(place: DataPlace, ...statements: string[]): Promise<void> {
   for (const statement of statements) await sql.run(statement)
 }
 
+async function migrationNames(place: DataPlace): Promise<string[]> {
+  await using sql = await openSql(place)
+  return (await sql.run('select name from kysely_migration order by name')).map(({ name }) =>
+    String(name),
+  )
+}
+
 async function refusal(place: DataPlace): Promise<string> {
   return migrate(place).then(
     () => 'accepted',
@@ -49,25 +57,40 @@ for (const backend of testBackends()) {
   describe.concurrent(`a database on ${backend.name}`, () => {
     it('is refused when it has the schema of a newer build, which the message numbers', async () => {
       const place = await emptyPlace(backend)
-      const known = (await migrate(place)).length
-      const later = String(known + 1).padStart(3, '0')
-      await run(
-        place,
-        `insert into kysely_migration values ('${later}-later', '2030-01-01T00:00:00.000Z')`,
-      )
-      expect(await refusal(place)).toContain(
-        `has the schema ${known + 1}, and this build knows schemas up to ${known}; start the newer build again`,
-      )
-      await run(place, "delete from kysely_migration where name like '%-later'")
       await migrate(place)
+      await migrateLater(place)
+      expect(await refusal(place)).toContain(
+        'has the schema 2, and this build knows schemas up to 1; start the newer build again',
+      )
+    })
+
+    it('is refused when another build before 0.1.0 has made it, and stays as it is', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      for (const list of [
+        ["'001-initial'"],
+        ["'001-initial'", "'002-one-pass-pushes'"],
+        ["'001-initial-0123456789ab'"],
+      ]) {
+        await run(
+          place,
+          'delete from kysely_migration',
+          `insert into kysely_migration values ${list.map((name) => `(${name}, '2026-01-01T00:00:00.000Z')`).join(', ')}`,
+        )
+        expect(await refusal(place)).toContain(
+          "has the schema of another build before 0.1.0, and such builds do not open one another's data; start the build that made it, or use an empty one",
+        )
+        expect(await migrationNames(place)).toEqual(list.map((name) => name.slice(1, -1)))
+      }
     })
 
     it('is refused when a migration is missing in its list', async () => {
       const place = await emptyPlace(backend)
       await migrate(place)
-      await run(place, "delete from kysely_migration where name = '001-initial'")
-      expect(await refusal(place)).toContain(
-        'has a damaged list of migrations (table kysely_migration): it lacks 001-initial; restore a backup',
+      await migrateLater(place)
+      await run(place, "delete from kysely_migration where name like '001-%'")
+      expect(await refusal(place)).toMatch(
+        /has a damaged list of migrations \(table kysely_migration\): it has 002-made-up in place of 001-initial-[0-9a-f]{12}; restore a backup/,
       )
     })
 
@@ -81,25 +104,36 @@ for (const backend of testBackends()) {
       await migrate(place)
     })
 
+    it('of a released build is brought up to date with its data', async () => {
+      const place = await emptyPlace(backend)
+      await migrate(place)
+      await run(place, `insert into leases (name, owner, expires_at) values ('kept', 'a', 1)`)
+      expect(await migrateLater(place)).toEqual(['002-made-up'])
+      expect(await migrateLater(place)).toEqual([])
+      await using sql = await openSql(place)
+      expect(await sql.run('select name, note from leases')).toEqual([
+        { name: 'kept', note: 'none' },
+      ])
+    })
+
     it('keeps its data when a migration fails, which the message names', async () => {
       const place = await emptyPlace(backend)
       await migrate(place)
-      // The columns of this migration exist already.
-      await run(place, "delete from kysely_migration where name > '002'")
+      // The column of the migration exists already.
+      await run(place, 'alter table leases add column note text')
       for (let attempts = 0; attempts < 2; attempts++)
-        expect(await refusal(place)).toMatch(
-          /could not be brought to 2, since the migration 002-one-pass-pushes failed: .*; nothing was changed/,
+        await expect(migrateLater(place)).rejects.toThrow(
+          /could not be brought to 2, since the migration 002-made-up failed: .*; nothing was changed/,
         )
+      await run(place, 'alter table leases drop column note')
+      expect(await migrateLater(place)).toEqual(['002-made-up'])
     })
 
     it('is brought up to date although an earlier clock was ahead', async () => {
       const place = await emptyPlace(backend)
       await migrate(place)
-      await run(
-        place,
-        "update kysely_migration set timestamp = '2090-01-01T00:00:00.000Z' where name = '001-initial'",
-      )
-      await migrate(place)
+      await run(place, "update kysely_migration set timestamp = '2090-01-01T00:00:00.000Z'")
+      expect(await migrateLater(place)).toEqual(['002-made-up'])
     })
   })
 }

@@ -100,24 +100,6 @@ for (const backend of anyBackend()) {
       expect(Number(message?.edit_timestamp)).toBeLessThanOrEqual(Date.now() + minuteMs)
     })
 
-    it('messages of earlier versions, which have no time beside their ID, have the time of the ID', async () => {
-      const [old, older] = [301_000, 200_000].map((ms) => ms * 4_096)
-      const id = await sendText(alice.api, bob.id, 'old')
-      const aged = async (from: number, to: number) => {
-        for (const change of [
-          `update messages set msg_id = ${to}, sent_at = null where msg_id = ${from}`,
-          `update conversations set last_msg_id = ${to} where last_msg_id = ${from}`,
-        ])
-          await server.sql.run(change)
-        return to
-      }
-      const inTime = await aged(id, id - Number(older))
-      expect((await history(bob.api, alice.id))[0]?.timestamp).toBe(timestampOf(inTime))
-      expect((await conversationList(bob.api))[0]?.update_timestamp).toBe(timestampOf(inTime))
-      const late = await aged(inTime, id - Number(old))
-      expect((await recall(alice.api, bob.id, late)).code).toBe(answerCode.recall_too_late)
-    })
-
     describe('retention', () => {
       let retention: Retention
 

@@ -224,24 +224,6 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('sync: rows of an earlier version have no numbers, so the newest messages come instead', async () => {
-      const [alice, bob] = (await people.take(2)) as [Person, Person]
-      await sendText(bob.api, alice.id, 'one')
-      const { pos = '' } = await syncPage(alice.api, {})
-      await sendText(bob.api, alice.id, 'two')
-      const rows = await server.sql.run(
-        `select position, payload from outbox where app_id = 'test' and kind = 'message.stored'`,
-      )
-      const { position, payload } =
-        rows.sort((a, b) => Number(b.position) - Number(a.position))[0] ?? {}
-      await server.sql.run(
-        `update outbox set payload = '${String(payload).replace(/:\S+/g, '')}' where app_id = 'test' and position = ${position}`,
-      )
-      const { heads } = await syncPage(alice.api, { after: pos, window: 1 })
-      expect(heads[0]).toMatchObject({ change: 2, messages: [{ content: 'two' }] })
-      expect(heads[0]?.from).toBeUndefined()
-    })
-
     it('sync: notifications leave the read position of the system, and a message of the system moves it', async () => {
       const [alice] = await take(1)
       const peerReadSeq = async () =>

@@ -19,9 +19,7 @@ export async function migrateDatabase(
   const lock = storage.kind === 'sqlite' ? lockFolder(storage.dataDir) : null
   try {
     await using database = await openDatabase(options)
-    const applied = new Set(
-      statusOnly ? [] : await migrate(database, (fields, text) => options.log.warn(fields, text)),
-    )
+    const applied = new Set(statusOnly ? [] : await migrate(database))
     const known = await listMigrations(database)
     return known.map(({ name, executedAt }) => ({
       name,

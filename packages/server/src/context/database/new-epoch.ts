@@ -30,7 +30,7 @@ export async function newEpoch(options: ContextOptions): Promise<string> {
   const lock = storage.kind === 'sqlite' ? lockFolder(storage.dataDir) : null
   try {
     await using database = await openDatabase(onOneConnection(options))
-    await migrate(database, (fields, text) => options.log.warn(fields, text))
+    await migrate(database)
     for (let attempt = 1; ; attempt++) {
       try {
         return await renew(database)

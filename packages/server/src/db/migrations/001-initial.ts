@@ -1,22 +1,30 @@
+import { randomUUID } from 'node:crypto'
 import { idSlots } from '../../lib/ids/ids.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 import { type Kysely, type Migration, sql } from '../kysely.js'
 
-/** Every table. */
+/** Returns the statements that make every table and index. */
+export function initialStatements(dialect: SqlDialect): readonly string[] {
+  const clustered = Object.entries(clusteredTables).map(
+    ([name, body]) =>
+      `create table ${name} (${body}) ${dialect.clusteredTable} ${roomOf(name, dialect)}`,
+  )
+  const rows = Object.entries(rowTables).map(([name, body]) => `create table ${name} (${body})`)
+  return [...clustered, ...rows, ...indexes]
+}
+
+/** Every table and index, the slots of IDs, and the identity of the database. */
 export function initialMigration(dialect: SqlDialect): Migration {
   return {
     async up(db: Kysely<never>): Promise<void> {
-      for (const [name, body] of Object.entries(clusteredTables))
-        await sql
-          .raw(`create table ${name} (${body}) ${dialect.clusteredTable} ${roomOf(name, dialect)}`)
-          .execute(db)
-      for (const [name, body] of Object.entries(rowTables))
-        await sql.raw(`create table ${name} (${body})`).execute(db)
-      for (const statement of indexes) await sql.raw(statement).execute(db)
+      for (const statement of initialStatements(dialect)) await sql.raw(statement).execute(db)
       for (let slot = 0; slot < idSlots; slot++)
         await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(
           db,
         )
+      await sql`insert into database_identity (identity_id, epoch) values (1, ${randomUUID()})`.execute(
+        db,
+      )
       await dialect.afterSchema?.(db)
     },
   }
@@ -71,6 +79,7 @@ const rowTables = {
     public_info text not null,
     private_info text not null,
     mobile text,
+    mobile_key text,
     email text,
     email_key text,
     last_device_sn integer not null,
@@ -88,9 +97,64 @@ const rowTables = {
     platform smallint not null,
     user_agent text not null,
     push_token text not null,
+    credential_epoch integer not null default 0,
     created_at bigint not null,
     last_used_at bigint not null,
     primary key (app_id, user_id, device_sn)`,
+  silent_push_bindings: `
+    app_id text not null,
+    user_id bigint not null,
+    device_guid text not null,
+    notifier_name text not null,
+    device_token text not null,
+    bound_at bigint not null,
+    paused_until bigint not null,
+    silent_since bigint not null,
+    primary key (app_id, user_id, device_guid, notifier_name)`,
+  file_withdrawals: `
+    app_id text not null,
+    file_id text not null,
+    low_id bigint not null,
+    high_id bigint not null,
+    msg_id bigint not null,
+    sender_id bigint not null,
+    primary key (app_id, file_id, low_id, high_id, msg_id)`,
+  database_identity: `
+    identity_id integer not null primary key,
+    epoch text not null`,
+  webhook_endpoints: `
+    app_id text not null,
+    endpoint_id bigint not null,
+    url text not null,
+    description text not null,
+    kinds text not null,
+    receivers text not null,
+    format text not null,
+    sealed text not null,
+    concurrency integer not null,
+    batch_size integer not null,
+    timeout_ms integer not null,
+    state text not null,
+    state_reason text not null,
+    position bigint not null,
+    failing_since bigint not null,
+    last_failure_at bigint not null,
+    failures integer not null,
+    retry_at bigint not null,
+    last_success_at bigint not null,
+    replay text not null,
+    version bigint not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    primary key (app_id, endpoint_id)`,
+  event_consumers: `
+    app_id text not null,
+    name text not null,
+    position bigint not null,
+    place integer not null,
+    used_at bigint not null,
+    created_at bigint not null,
+    primary key (app_id, name)`,
 }
 
 const clusteredTables = {
@@ -132,6 +196,12 @@ const clusteredTables = {
     expires_at bigint not null,
     revoked_at bigint,
     primary key (app_id, token_hash)`,
+  login_networks: `
+    app_id text not null,
+    user_id bigint not null,
+    network text not null,
+    logged_in_at bigint not null,
+    primary key (app_id, user_id, network)`,
   push_aliases: `
     app_id text not null,
     alias text not null,
@@ -174,7 +244,10 @@ const clusteredTables = {
     request_id text not null,
     content text not null,
     state smallint not null,
-    expanded_to bigint not null default 0,
+    page integer not null default 1,
+    page_batch_id bigint not null default 0,
+    position bigint not null default 0,
+    estimated_users bigint,
     devices integer not null default 0,
     finished integer not null default 0,
     begins_at bigint not null,
@@ -190,15 +263,6 @@ const clusteredTables = {
     sent integer not null,
     received integer not null,
     primary key (app_id, task_id, channel)`,
-  push_batches: `
-    app_id text not null,
-    batch_id bigint not null,
-    task_id bigint not null,
-    opened_to bigint not null,
-    up_to bigint not null,
-    devices integer not null,
-    targets text not null,
-    primary key (app_id, batch_id)`,
   push_deliveries: `
     app_id text not null,
     task_id bigint not null,
@@ -226,6 +290,7 @@ const clusteredTables = {
     peer_id bigint not null,
     state smallint not null,
     is_blocked smallint not null default 0,
+    is_unasked smallint not null default 0,
     alias text not null,
     ext text not null,
     mute_notification smallint not null,
@@ -271,6 +336,7 @@ const clusteredTables = {
     high_read_seq bigint not null default 0,
     high_delivered_seq bigint not null default 0,
     high_hidden_msg_id bigint not null default 0,
+    ids_ahead_ms bigint not null default 0,
     primary key (app_id, low_id, high_id)`,
   user_conversations: `
     app_id text not null,
@@ -302,6 +368,8 @@ const clusteredTables = {
     ext text not null,
     is_system smallint not null,
     edited_at bigint not null default 0,
+    sent_at bigint not null,
+    transaction_id bigint,
     primary key (app_id, low_id, high_id, msg_id)`,
   recalled_messages: `
     app_id text not null,
@@ -313,6 +381,7 @@ const clusteredTables = {
     is_system smallint not null,
     recalled_by bigint not null,
     recalled_at bigint not null,
+    sent_at bigint not null,
     primary key (app_id, low_id, high_id, msg_id)`,
   own_notifications: `
     app_id text not null,
@@ -350,6 +419,13 @@ const clusteredTables = {
     app_id text not null,
     position bigint not null,
     primary key (consumer, app_id)`,
+  user_changes: `
+    app_id text not null,
+    user_id bigint not null,
+    kind smallint not null,
+    ref bigint not null,
+    position bigint not null,
+    primary key (app_id, user_id, kind, ref)`,
   jobs: `
     app_id text not null,
     job_id bigint not null,
@@ -387,6 +463,7 @@ const clusteredTables = {
     member_modify smallint not null default 0,
     read_ack smallint not null default 0,
     ban_expires_at bigint not null default 0,
+    version bigint not null default 0,
     created_at bigint not null,
     updated_at bigint not null,
     members_changed_at bigint not null,
@@ -398,6 +475,7 @@ const clusteredTables = {
     group_id bigint not null,
     user_id bigint not null,
     role smallint not null default 0,
+    is_added smallint not null default 0,
     display_name text not null default '',
     ban_expires_at bigint not null default 0,
     msg_mute_mode smallint not null default 0,
@@ -530,38 +608,70 @@ const clusteredTables = {
   key_checks: `
     check_id smallint primary key not null,
     sealed text not null`,
+  webhook_events: `
+    app_id text not null,
+    endpoint_id bigint not null,
+    position bigint not null,
+    place integer not null,
+    is_last smallint not null,
+    name text not null,
+    event_key text not null,
+    kind text not null,
+    payload text not null,
+    created_at bigint not null,
+    state text not null,
+    attempts integer not null,
+    next_at bigint not null,
+    last_status integer not null,
+    last_error text not null,
+    primary key (app_id, endpoint_id, position, place)`,
+  webhook_attempts: `
+    app_id text not null,
+    endpoint_id bigint not null,
+    attempt_id bigint not null,
+    at bigint not null,
+    event_id text not null,
+    kind text not null,
+    event_key text not null,
+    events integer not null,
+    attempt integer not null,
+    outcome text not null,
+    status integer not null,
+    duration_ms integer not null,
+    error text not null,
+    answer text not null,
+    next_at bigint not null,
+    primary key (app_id, endpoint_id, attempt_id)`,
   leases: `
     name text primary key not null,
     owner text not null,
     expires_at bigint not null`,
 }
 
-export const createdTables: readonly string[] = [
-  ...Object.keys(rowTables),
-  ...Object.keys(clusteredTables),
-]
-
 const indexes = [
   'create unique index users_username on users (app_id, username_key)',
-  'create unique index users_mobile on users (app_id, mobile)',
+  'create unique index users_mobile_key on users (app_id, mobile_key)',
   'create unique index users_email on users (app_id, email_key)',
   'create unique index devices_guid on devices (app_id, user_id, device_guid)',
   'create index admin_tokens_app on admin_tokens (app_id)',
   'create index user_tokens_user on user_tokens (app_id, user_id)',
   'create index user_tokens_expiry on user_tokens (expires_at)',
   'create index push_tags_tag on push_tags (app_id, tag, user_id)',
-  "create index devices_push_token on devices (app_id, push_token) where push_token <> ''",
+  // Push tokens have one owner, so they are looked up at each change. A partial index would not serve a parameter.
+  'create index devices_push_token on devices (app_id, push_token)',
+  'create index user_settings_push_token on user_settings (app_id, push_token)',
+  'create index silent_push_bindings_token on silent_push_bindings (app_id, device_token)',
   'create unique index push_certificates_name on push_certificates (app_id, name)',
   'create unique index push_certificates_id on push_certificates (certificate_id)',
   "create unique index push_tasks_request on push_tasks (app_id, request_id) where request_id <> ''",
   'create unique index push_tasks_message on push_tasks (app_id, msg_id) where msg_id <> 0',
   'create index push_tasks_created on push_tasks (created_at, app_id, task_id)',
-  'create index push_batches_task on push_batches (app_id, task_id, up_to)',
   'create index push_deliveries_batch on push_deliveries (app_id, batch_id, token_hash)',
   'create index push_deliveries_user on push_deliveries (app_id, user_id)',
   'create unique index push_bindings_token on push_bindings (app_id, device_token, notifier_name)',
   'create index contacts_peer on contacts (app_id, peer_id)',
   'create index contacts_blocked on contacts (app_id, user_id) where is_blocked = 1',
+  'create index contacts_unasked on contacts (app_id, user_id) where is_unasked = 1',
   // The three indexes of this name have an expression, so that a page of one owner has no other index that finds it, and no statistics
   // to choose by (decision 026).
   'create index contact_requests_newest on contact_requests (app_id, (user_id + 0), created_at, applicant_id)',
@@ -571,7 +681,7 @@ const indexes = [
   'create index groups_public on groups (app_id, group_id) where type = 1 and status = 0',
   'create index groups_owner on groups (app_id, owner_id) where status = 0',
   'create index message_changes_message on message_changes (app_id, low_id, high_id, msg_id, change)',
-  'create index group_members_user on group_members (app_id, user_id, group_id)',
+  'create index group_members_user on group_members (app_id, user_id, group_id, is_added)',
   'create index group_members_ranked on group_members (app_id, group_id, role, user_id) where role <> 0',
   'create index group_members_banned on group_members (app_id, group_id, user_id) where ban_expires_at <> 0',
   'create index group_members_ban_ends on group_members (app_id, group_id, ban_expires_at) where ban_expires_at > 0',
@@ -591,4 +701,6 @@ const indexes = [
   "create index files_leaving on files (app_id, file_id) where removal_id <> ''",
   'create index file_references_holder on file_references (app_id, kind, low_id, high_id, item_id)',
   'create index group_invitations_inviter on group_invitations (app_id, inviter_id)',
+  'create index user_changes_position on user_changes (app_id, user_id, position)',
+  'create index webhook_events_state on webhook_events (app_id, endpoint_id, state, position)',
 ]

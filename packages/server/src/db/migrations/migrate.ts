@@ -1,50 +1,32 @@
+import { createHash } from 'node:crypto'
 import type { Database, Queryable } from '../database.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 import { type Migration, type MigrationInfo, Migrator, sql } from '../kysely.js'
-import { initialMigration } from './001-initial.js'
-import { type MigrationNotice, onePassPushes } from './002-one-pass-pushes.js'
-import { addedMembers } from './003-added-members.js'
-import { silentBindings } from './004-silent-bindings.js'
-import { messageTimes } from './005-message-times.js'
-import { loginNetworks } from './006-login-networks.js'
-import { fileWithdrawals } from './007-file-withdrawals.js'
-import { pushTokenOwners } from './008-push-token-owners.js'
-import { realtime } from './009-realtime.js'
-import { webhooks } from './010-webhooks.js'
-import { webhookVersions } from './011-webhook-versions.js'
-import { unaskedContacts } from './012-unasked-contacts.js'
-import { mobileKeys } from './013-mobile-keys.js'
+import { initialMigration, initialStatements } from './001-initial.js'
 import { schemaNumber, schemaProblem } from './schema-state.js'
 
-const noNotice: MigrationNotice = () => {}
+/** By name, such as `002-devices`. */
+export type Migrations = Readonly<Record<string, Migration>>
 
-function migrations(dialect: SqlDialect, notice: MigrationNotice): Record<string, Migration> {
-  return {
-    '001-initial': initialMigration(dialect),
-    '002-one-pass-pushes': onePassPushes(notice),
-    '003-added-members': addedMembers,
-    '004-silent-bindings': silentBindings,
-    '005-message-times': messageTimes,
-    '006-login-networks': loginNetworks(dialect),
-    '007-file-withdrawals': fileWithdrawals,
-    '008-push-token-owners': pushTokenOwners,
-    '009-realtime': realtime(dialect),
-    '010-webhooks': webhooks(dialect),
-    '011-webhook-versions': webhookVersions,
-    '012-unasked-contacts': unaskedContacts,
-    '013-mobile-keys': mobileKeys,
-  }
+/** The migrations after the first one. Until 0.1.0 there are none: a change of the schema changes the first one. */
+const laterMigrations: Migrations = {}
+
+/** The name of the first migration has a hash of its statements, by which a database of another build is told apart. */
+function allMigrations(dialect: SqlDialect, later: Migrations): Record<string, Migration> {
+  const text = initialStatements(dialect).join('\n')
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
+  return { [`001-initial-${hash}`]: initialMigration(dialect), ...later }
 }
 
 async function migrator(
   { dialect }: Database,
   db: Queryable,
-  notice = noNotice,
+  later: Migrations,
 ): Promise<Migrator> {
   // Kysely takes a lock of the database for the whole run, so nodes that start together migrate once and the others wait.
   return new Migrator({
     db,
-    provider: { getMigrations: async () => migrations(dialect, notice) },
+    provider: { getMigrations: async () => allMigrations(dialect, later) },
     // The order of the list is that of the clock, which may have been wrong; findSchemaProblem checks the names.
     allowUnorderedMigrations: true,
     ...(dialect.name === 'postgres' && { migrationTableSchema: await currentSchema(db) }),
@@ -59,22 +41,25 @@ async function currentSchema(db: Queryable): Promise<string> {
 
 /**
  * Returns the end of a sentence about a database that {@link migrate} must not change: one with the
- * schema of a newer build, with other tables, or with a damaged list of migrations. Null otherwise.
+ * schema of a newer build or of another build before 0.1.0, with other tables, or with a damaged
+ * list of migrations. Null otherwise.
  */
-export function findSchemaProblem({ dialect, writer }: Database): Promise<string | null> {
-  return schemaProblem(dialect, writer, Object.keys(migrations(dialect, noNotice)))
+export function findSchemaProblem(
+  { dialect, writer }: Database,
+  later = laterMigrations,
+): Promise<string | null> {
+  return schemaProblem(dialect, writer, Object.keys(allMigrations(dialect, later)))
 }
 
 /**
  * Brings the schema up to date. Safe to run from several nodes at once.
  *
- * @param notice reports what operators should know; default: reports nothing
  * @returns the names of the migrations that this call ran
  * @throws Error that names the failed migration; nothing is changed then
  */
-export async function migrate(database: Database, notice = noNotice): Promise<string[]> {
+export async function migrate(database: Database, later = laterMigrations): Promise<string[]> {
   const { error, results } = await database.withoutDeadline(async (db) =>
-    (await migrator(database, db, notice)).migrateToLatest(),
+    (await migrator(database, db, later)).migrateToLatest(),
   )
   const failed = results?.find(({ status }) => status === 'Error')
   if (failed) throw migrationError(failed.migrationName, error)
@@ -83,8 +68,11 @@ export async function migrate(database: Database, notice = noNotice): Promise<st
 }
 
 /** @returns every known migration in order, with when it ran */
-export async function listMigrations(database: Database): Promise<readonly MigrationInfo[]> {
-  return (await migrator(database, database.writer)).getMigrations()
+export async function listMigrations(
+  database: Database,
+  later = laterMigrations,
+): Promise<readonly MigrationInfo[]> {
+  return (await migrator(database, database.writer, later)).getMigrations()
 }
 
 function migrationError(name: string, cause: unknown): Error {

@@ -1,10 +1,11 @@
-/** The number of a schema is the number of its last migration, such as 2 for 002-one-pass-pushes. */
+/** The number of a schema is the number of its last migration, such as 2 for 002-devices. */
 import type { Queryable } from '../database.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 import { sql } from '../kysely.js'
 
 const maxNamedTables = 3
 const migrationName = /^(\d{3})-/
+const initialName = /^001-initial/
 
 /**
  * Returns the end of a sentence about a database whose schema is not of this build or of an earlier
@@ -36,6 +37,9 @@ function foreignTables(names: readonly string[]): string | null {
 }
 
 function listProblem(applied: readonly string[], known: readonly string[]): string | null {
+  const [first = ''] = applied
+  if (initialName.test(first) && first !== known[0])
+    return "has the schema of another build before 0.1.0, and such builds do not open one another's data; start the build that made it, or use an empty one"
   const missing = known.find((name, at) => at < applied.length && applied[at] !== name)
   if (missing !== undefined) {
     const odd = applied.find((name) => !known.includes(name))

@@ -84,7 +84,7 @@ export class LoggedEvents {
     if (!isOfMessage(kind)) return payload
     const edit = { kind: 'message.replaced', appId, payload } as unknown as RecordedEdit
     const event = await this.messages.readEdit(edit)
-    if (event === null || event.kind === 'change.skipped') return null
+    if (event.kind === 'change.skipped') return null
     const { actor_id, user_ids, ...message } = event.payload
     return isEdit(kind as EventKind) ? { actor_id, user_ids, ...message } : message
   }

@@ -116,7 +116,6 @@ function rangeLog({ conversation, firstId, firstChange }: MessageRange): RawBuil
 function faultOf(range: MessageRange, log: RangeLog | undefined): string | null {
   if (!log) return 'names messages of a conversation that is not there'
   const { firstSeq, firstChange, count } = range
-  if (firstSeq === 0) return null
   const last = { seq: firstSeq + count - 1, change: firstChange + count - 1 }
   if (last.seq > log.seq) return `names position ${last.seq}, where the log ends at ${log.seq}`
   if (log.first_seq !== null && log.first_seq !== firstSeq)
@@ -145,7 +144,7 @@ interface AlterationLog {
 }
 
 async function alterationFaults(db: Queryable, rows: readonly CheckedRow[]): Promise<FaultRow[]> {
-  const recorded = rows.flatMap(recordedAlteration)
+  const recorded = rows.map(recordedAlteration)
   const faults: FaultRow[] = []
   for (const chunk of chunksOf(recorded, itemsPerStatement)) {
     const logs = await findEach<AlterationLog, RecordedAlteration>(
@@ -165,12 +164,10 @@ async function alterationFaults(db: Queryable, rows: readonly CheckedRow[]): Pro
   return faults
 }
 
-/** Rows of earlier versions have no number. */
-function recordedAlteration({ app_id, position, payload }: CheckedRow): RecordedAlteration[] {
+function recordedAlteration({ app_id, position, payload }: CheckedRow): RecordedAlteration {
   const { conversation, msg_id, change } = JSON.parse(payload)
-  if (change === undefined) return []
   const { low_id: lowId, high_id: highId } = conversation
-  return [{ position, conversation: { appId: app_id, lowId, highId }, messageId: msg_id, change }]
+  return { position, conversation: { appId: app_id, lowId, highId }, messageId: msg_id, change }
 }
 
 /** Looks up one row for each item in one statement. @returns the rows by the places of their items */

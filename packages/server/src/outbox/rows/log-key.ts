@@ -9,6 +9,6 @@ export interface LogKey {
 
 /** A log with the number of its first change by a row of the outbox. */
 export interface ChangedLog extends LogKey {
-  /** null = the row changes positions only, 0 = the number is not known, because an earlier version has written the row */
+  /** null = the row changes positions only */
   readonly change: number | null
 }

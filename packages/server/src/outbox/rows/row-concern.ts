@@ -57,7 +57,7 @@ export function concernOf(
   const { low_id: lowId = 0, high_id: highId = 0, is_group: isGroup = false } = conversation ?? {}
   return concern(position, createdAt, {
     logs: conversation
-      ? [{ lowId, highId, isGroup, change: change ?? (audience === 'log' ? 0 : null) }]
+      ? [{ lowId, highId, isGroup, change: change ?? null }]
       : none,
     groupIds: group_id === undefined ? none : [group_id],
     userIds: audience === 'actor' ? actor : [...actor, ...user_ids],

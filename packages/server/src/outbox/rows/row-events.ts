@@ -17,6 +17,5 @@ export async function eventsOfRow(
   const { change, ...payload } = JSON.parse(text)
   const numbered = { ...place, id: String(position), ...(change !== undefined && { change }) }
   if (!isEdit(kind)) return [{ ...({ kind, payload } as Event), ...numbered }]
-  const event = await messages.readEdit({ kind, appId, payload })
-  return event ? [{ ...event, ...numbered }] : []
+  return [{ ...(await messages.readEdit({ kind, appId, payload })), ...numbered }]
 }

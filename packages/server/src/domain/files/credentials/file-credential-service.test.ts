@@ -50,7 +50,7 @@ describe('file credentials', () => {
     expect(claimedHolder(storeToken)).toEqual({ userId: alice.userId, deviceSn: null })
   })
 
-  it('keep their form for logins without a device, so that those issued by earlier versions stay valid', () => {
+  it('are for logins without a device the same on every node and after every start', () => {
     expect(service.of(alice, null)).toEqual({
       storeToken: 'hms_f4pn09idz4.QrvgTg87BBz1By-UaEGbvW1s2nTQchmnKWCRtjRARoU',
       accessKeySecret: 'M04r6SqCjWcDer_Yj33JklNQI9Wm3gfjMffFxT-erd8',

@@ -46,7 +46,7 @@ export function fileCredentials(
 /** The holder that a store token names. */
 export interface ClaimedHolder {
   readonly userId: number
-  /** null for a login without a device, and for credentials from before devices had their own. */
+  /** null for a login without a device. */
   readonly deviceSn: number | null
 }
 

@@ -16,7 +16,6 @@ import {
   latestMessageId,
   ofConversation,
   ownColumn,
-  sentAtOf,
 } from './conversation-sql.js'
 import { peerId, unreadBroadcasts, unreadCounts } from './unread-sql.js'
 
@@ -98,7 +97,7 @@ const placeOf = (param: Param<ListParams>) =>
 const updatedAt = (param: Param<UserKey>) => {
   const user = param('userId')
   const timeIn = (lowId: RawBuilder<unknown>, highId: RawBuilder<unknown>) =>
-    sql`(select ${sentAtOf('m')} from messages m where m.app_id = ${param('appId')}
+    sql`(select m.sent_at from messages m where m.app_id = ${param('appId')}
       and m.low_id = ${lowId} and m.high_id = ${highId} and m.msg_id = own.latest_msg_id)`
   const peer = sql.ref('own.peer_id')
   const low = sql`case when own.peer_id < ${user} then own.peer_id else ${user} end`

@@ -2,7 +2,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { type RawBuilder, sql } from '../../../db/kysely.js'
-import { epochMs, idsPerMs } from '../../../lib/ids/ids.js'
 import {
   broadcastUserId,
   type ConversationKey,
@@ -32,10 +31,6 @@ export const isReader = (table: string, userId: Int64) =>
   sql<boolean>`(${sql.ref(`${table}.low_id`)} = ${broadcastUserId} or ${isParty(table, userId)} or exists (select 1 from group_members as reader
     where reader.app_id = ${sql.ref(`${table}.app_id`)} and reader.group_id = ${sql.ref(`${table}.low_id`)} and reader.user_id = ${userId}))`
 
-/** The time of a message. Rows of versions that stored none have it in their IDs (rule E3). @param table the alias of the row */
-export const sentAtOf = (table: string) =>
-  sql.raw<number>(`coalesce(${table}.sent_at, ${table}.msg_id / ${idsPerMs} + ${epochMs})`)
-
 /** The columns of a {@link StoredMessage}. @param table the alias of the row */
 export const storedColumns = <Table extends string>(table: Table) =>
   [
@@ -50,7 +45,7 @@ export const storedColumns = <Table extends string>(table: Table) =>
     `${table}.ext`,
     `${table}.is_system as isSystem`,
     `${table}.edited_at as editedAt`,
-    sentAtOf(table).as('sentAt'),
+    `${table}.sent_at as sentAt`,
     sql<string | null>`cast(${sql.ref(`${table}.transaction_id`)} as text)`.as('transactionId'),
   ] as const
 

@@ -5,7 +5,7 @@ import { sql } from '../../../db/kysely.js'
 import { rowOf } from '../../../db/rows.js'
 import { attachmentMayReferToFiles } from '../../files/references/reference-model.js'
 import { systemUserId } from '../../users/system-user.js'
-import { isConversation, sentAtOf } from '../conversations/conversation-sql.js'
+import { isConversation } from '../conversations/conversation-sql.js'
 import type { ConversationKey } from '../model/conversation-model.js'
 import type { MessageContent } from '../model/message-content.js'
 
@@ -149,7 +149,7 @@ export class MessageStore {
         'ext',
         'is_system as isSystem',
         'edited_at as editedAt',
-        sentAtOf('messages').as('sentAt'),
+        'sent_at as sentAt',
       ])
       .where(isMessage(conversation, messageId))
       .executeTakeFirst()

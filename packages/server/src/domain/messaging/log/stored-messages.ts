@@ -85,8 +85,6 @@ export class StoredMessages implements MessageReader {
         const edited = { actor_id, user_ids, ...toEventMessage(conversation, message) }
         return { kind, payload: edited } as const
       }
-      // Earlier versions recorded no position.
-      if ((seq as Int64 | undefined) === undefined) return null
       const [recalled] = await this.#recalled.all(db, range)
       return skipped(conversation, seq, recalled)
     })
@@ -96,7 +94,6 @@ export class StoredMessages implements MessageReader {
     const { conversation, count, firstSeq, firstChange } = range
     const params = rangeParams(conversation, range)
     const messages = await this.#range.all(db, params)
-    if (firstSeq === 0) return messages.map((message) => storedEvent(conversation, message))
     const isWhole = messages.length === count
     const recalled = mapBySeq(isWhole ? [] : await this.#recalled.all(db, params))
     const stored = mapBySeq(messages)

@@ -34,12 +34,6 @@ it('ranges of messages are read as they were written', () => {
   )
 })
 
-it('ranges of earlier versions have no numbers', () => {
-  const [direct, group] = decodeRanges('app', '1.2.a 7..-1.2.3')
-  expect(direct).toMatchObject({ firstId: 10, lastId: 10, count: 1, firstSeq: 0, firstChange: 0 })
-  expect(group).toMatchObject({ firstId: 9, lastId: 11, count: 3, firstSeq: 0, firstChange: 0 })
-})
-
 it('a row of ranges stays short enough to lie within a page of the database', () => {
   const ranges = Array.from({ length: 27 }, (_, index) => ({
     conversation: directConversation('app', 2 ** 53 - 2, 2 ** 53 - 1),

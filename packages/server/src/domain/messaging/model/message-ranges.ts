@@ -12,17 +12,16 @@ export interface MessageRange {
   readonly firstId: number
   readonly lastId: number
   readonly count: number
-  /** Position of the first message; the others follow without a gap. 0 = written by a version that stored no numbers. */
+  /** Position of the first message; the others follow without a gap. */
   readonly firstSeq: number
-  /** Change number of the first message; the others follow without a gap. 0 as for {@link firstSeq}. */
+  /** Change number of the first message; the others follow without a gap. */
   readonly firstChange: number
 }
 
 /**
  * Encodes ranges as short text, because every send stores it: `low.high.first`, followed by `.span.count` for more than one message,
  * then `:seq`, followed by `.alterations` when there are any: the change number is the sum of both. Numbers have base 36, a first ID is
- * the difference from the one before, and the second ID of a group, which equals the first, is omitted. Earlier versions wrote nothing
- * after the IDs.
+ * the difference from the one before, and the second ID of a group, which equals the first, is omitted.
  */
 export function encodeRanges(ranges: readonly MessageRange[]): string {
   let text = ''
@@ -43,7 +42,7 @@ export function encodeRanges(ranges: readonly MessageRange[]): string {
 export function decodeRanges(appId: string, text: string): MessageRange[] {
   let before = 0
   return text.split(' ').map((range) => {
-    const [ids = '', numbers = '0'] = range.split(':')
+    const [ids = '', numbers = ''] = range.split(':')
     const [low = '', second = '', first = '', span = '0', count = '1'] = ids.split('.')
     const [seq = '', alterations = '0'] = numbers.split('.')
     const firstSeq = number(seq)

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import { firstIdAt, idsPerMs, usualLeadMs } from '../../../lib/ids/ids.js'
-import { ofConversation, sentAtOf } from '../conversations/conversation-sql.js'
+import { ofConversation } from '../conversations/conversation-sql.js'
 import {
   broadcastUserId,
   type Conversation,
@@ -36,7 +36,7 @@ const beforeAll = { lowId: broadcastUserId - 1, highId: 0 }
  * clock was wrong, keeps a walk from reading the rest of the log.
  */
 const isOld = (param: Param<OldParams>) =>
-  sql<boolean>`m.msg_id < ${param('beforeId')} + c.ids_ahead_ms * ${sql.lit(idsPerMs)} and ${sentAtOf('m')} < ${param('before')}`
+  sql<boolean>`m.msg_id < ${param('beforeId')} + c.ids_ahead_ms * ${sql.lit(idsPerMs)} and m.sent_at < ${param('before')}`
 
 /** Walks over all conversations of an app to find those with messages that are too old (rule E14). */
 export class RetentionWalkStore {

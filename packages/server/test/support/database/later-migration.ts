@@ -1,0 +1,30 @@
+/** A second version of the schema, for tests of upgrades. */
+import { join } from 'node:path'
+import { Database } from '../../../dist/db/database.js'
+import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { sql } from '../../../dist/db/kysely.js'
+import { type Migrations, migrate } from '../../../dist/db/migrations/migrate.js'
+import type { DataPlace } from './sql.js'
+
+/** Adds a column. */
+export const laterMigrations: Migrations = {
+  '002-made-up': {
+    async up(db) {
+      await sql.raw("alter table leases add column note text not null default 'none'").execute(db)
+    },
+  },
+}
+
+/**
+ * Brings the schema to its second version, as a later build does.
+ * @returns the names of the migrations that this call ran
+ */
+export async function migrateLater({ dataDir, databaseUrl: url }: DataPlace): Promise<string[]> {
+  await using database = new Database(
+    url === undefined
+      ? sqliteDialect(join(dataDir, 'hermod.db'))
+      : postgresDialect({ url, poolSize: 2, onError: () => {} }),
+  )
+  return migrate(database, laterMigrations)
+}
