@@ -8,7 +8,6 @@ import type { ServerConfig } from '../config/config.js'
 import { options as configOptions } from '../config/options.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import { CacheCheck } from '../db/checks/cache-check.js'
-import { TableWriterCheck } from '../db/checks/table-writers.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { Epoch } from '../db/identity/epoch.js'
@@ -105,9 +104,7 @@ export async function openDatabase(options: ContextOptions): Promise<Database> {
 
 async function createDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage, checkAnswers } = config
-  const checks = checkAnswers
-    ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck(), checksEnds: true }
-    : {}
+  const checks = checkAnswers ? { cacheCheck: new CacheCheck(), checksEnds: true } : {}
   const health = new DatabaseHealth(databaseLog(log))
   if (storage.kind === 'sqlite')
     return new Database(
@@ -118,7 +115,6 @@ async function createDatabase({ config, secrets, log }: ContextOptions): Promise
             { walBytes },
             'a reader holds the write-ahead log of the database, which grows until the reader ends; close other programs that have hermod.db open',
           ),
-        checksWriters: checkAnswers,
         procedures,
       }),
       checks,

@@ -32,8 +32,7 @@ export class BulkRunner {
   async run<Row>(db: StatementRunner, statement: Bulk, rows: BulkRows): Promise<QueryResult<Row>> {
     if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
     const { sql, parameters } = this.#bulkOf(statement)
-    const { module } = 'module' in statement ? statement : { module: undefined }
-    return db.executeQuery<Row>(bulkQuery<Row>(sql, parameters(rows), module))
+    return db.executeQuery<Row>(bulkQuery<Row>(sql, parameters(rows)))
   }
 
   /** The context in which a procedure or its parts run in a transaction. */
@@ -60,7 +59,7 @@ export class BulkRunner {
     return runLast(run, last, async ({ append, heads, rows, more }) => {
       if (rows.length === 0) return []
       const { sql, parameters } = compiled(append)
-      const query = bulkQuery<unknown>(sql, parameters(heads, rows, more), append.rows.module)
+      const query = bulkQuery<unknown>(sql, parameters(heads, rows, more))
       return (await runner.executeQuery<unknown>(query)).rows
     })
   }
@@ -81,10 +80,6 @@ export function textQuery<Row>(
   return { ...emptyQuery, ...bulk, sql, parameters } as unknown as CompiledQuery<Row>
 }
 
-function bulkQuery<Row>(
-  sql: string,
-  parameters: readonly unknown[],
-  module: string | undefined,
-): CompiledQuery<Row> {
-  return textQuery<Row>(sql, parameters, { isBulk: true, module })
+function bulkQuery<Row>(sql: string, parameters: readonly unknown[]): CompiledQuery<Row> {
+  return textQuery<Row>(sql, parameters, { isBulk: true })
 }

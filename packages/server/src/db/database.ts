@@ -44,7 +44,6 @@ export class Database implements AsyncDisposable {
     this.#bulk = new BulkRunner(dialect)
     this.#writer = new Kysely<Schema>({ dialect: dialect.writes })
     this.reader = dialect.reads ? new Kysely<Schema>({ dialect: dialect.reads }) : this.#writer
-    checks.writerCheck?.watch(this.#writer.getExecutor())
     const writer = this.#writer
     this.#transactions = new TransactionRunner({ dialect, writer, bulk: this.#bulk, checks })
   }

@@ -2,7 +2,6 @@
 import type { BulkRunner } from './bulk-runner.js'
 import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
 import { watchStatements } from './checks/statement-check.js'
-import type { TableWriterCheck } from './checks/table-writers.js'
 import type { RemoteConnection, SqlDialect } from './dialect/dialect.js'
 import {
   type CompiledQuery,
@@ -46,7 +45,6 @@ export type Queryable = Kysely<Schema>
 /** Checks on running statements, for development and tests. */
 export interface DatabaseChecks {
   readonly cacheCheck?: CacheCheck
-  readonly writerCheck?: TableWriterCheck
   /** Refuses a transaction that commits before all its statements are awaited. */
   readonly checksEnds?: boolean
 }
@@ -175,8 +173,7 @@ export class TransactionRunner {
 
   /** Attaches the enabled checks to the statements of one transaction. */
   #watch(runner: StatementRunner) {
-    const { cacheCheck, writerCheck, checksEnds } = this.options.checks
-    writerCheck?.watch(runner)
+    const { cacheCheck, checksEnds } = this.options.checks
     const caches = cacheCheck?.watch(runner)
     const statements = checksEnds ? watchStatements(runner) : null
     return {

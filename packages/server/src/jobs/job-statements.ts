@@ -16,7 +16,7 @@ const columns = {
 } as const
 
 /** Jobs without a deadline. The caller knows that no unfinished job has the same key. */
-export const insertJobs: BulkInsert = { module: import.meta.url, table: 'jobs', columns }
+export const insertJobs: BulkInsert = { table: 'jobs', columns }
 
 /** The values of a row of {@link insertJobs}. */
 export type JobValues = Required<Pick<Insertable<JobsTable>, keyof typeof columns>>

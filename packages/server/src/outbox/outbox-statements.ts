@@ -15,7 +15,6 @@ const headColumns = {
 } as const
 
 const advanceHeads: BulkInsert = {
-  module: import.meta.url,
   table: 'outbox_heads',
   columns: headColumns,
   conflict: `on conflict (app_id) do update set position = t.position + excluded.position, first_msg_id = excluded.first_msg_id,
@@ -31,7 +30,7 @@ const outboxColumns = {
   created_at: 'bigint',
 } as const
 
-const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', columns: outboxColumns }
+const insertRows: BulkInsert = { table: 'outbox', columns: outboxColumns }
 
 const changeColumns = {
   app_id: 'text',
@@ -42,7 +41,6 @@ const changeColumns = {
 } as const
 
 const moveChanges: BulkInsert = {
-  module: import.meta.url,
   table: 'user_changes',
   columns: changeColumns,
   conflict: ' on conflict (app_id, user_id, kind, ref) do update set position = excluded.position',

@@ -24,7 +24,6 @@ const apps = ['app-a', 'app-b'] as const
 
 /** Fails when its row has no owner. */
 const insertLease: BulkInsert = {
-  module: import.meta.url,
   table: 'leases',
   columns: { name: 'text', owner: 'text' },
 }

@@ -7,7 +7,6 @@ import type { Procedure } from '../../dist/db/procedure.js'
 import { DatabasePlace } from '../support/database/database-place.js'
 
 const insertLease: BulkInsert = {
-  module: import.meta.url,
   table: 'leases',
   columns: { name: 'text', owner: 'text', expires_at: 'bigint' },
   conflict: 'on conflict (name) do nothing',

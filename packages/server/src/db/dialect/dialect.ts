@@ -10,13 +10,7 @@ import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
 
-/** The declaring module of a bulk statement that writes; a check finds tables with two writing stores by it. */
-interface BulkWrite {
-  /** `import.meta.url` */
-  readonly module: string
-}
-
-export interface BulkInsert extends BulkWrite {
+export interface BulkInsert {
   readonly table: string
   /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
   readonly columns: Readonly<Record<string, ColumnType>>
@@ -43,13 +37,13 @@ export interface BulkSelect {
 }
 
 /** Deletes the rows that exist. */
-export interface BulkDelete extends BulkWrite {
+export interface BulkDelete {
   readonly deleteFrom: string
   readonly keys: Readonly<Record<string, ColumnType>>
 }
 
 /** Changes the rows that exist. Each row of parameters has the new values, then the keys. */
-export interface BulkUpdate extends BulkWrite {
+export interface BulkUpdate {
   readonly table: string
   readonly set: Readonly<Record<string, ColumnType>>
   /** Adds the new values to the old ones. */
@@ -104,8 +98,6 @@ export interface ProcedureCall {
 /** Marks a compiled query as a bulk statement, with parameters made by {@link BulkStatement}. */
 export interface BulkQuery {
   readonly isBulk?: true
-  /** The declaring module of a statement that writes. */
-  readonly module?: string | undefined
 }
 
 /** A connection of a database that is reached over a socket. */

@@ -6,7 +6,6 @@ import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { isOutOfDescriptors } from '../../lib/system/out-of-descriptors.js'
-import { TableWriterCheck } from '../checks/table-writers.js'
 import {
   compileOnce,
   type Procedure,
@@ -52,19 +51,16 @@ export type WorkerResponse =
 export interface WorkerOptions {
   readonly path: string
   readonly pragmas: readonly string[]
-  /** Looks at what procedures write, as {@link TableWriterCheck}. */
-  readonly checksWriters: boolean
   /** Loaded before the first request is served; others when they are first run. */
   readonly procedures: readonly ProcedureName[]
 }
 
-const { path, pragmas, checksWriters, procedures: known } = workerData as WorkerOptions
+const { path, pragmas, procedures: known } = workerData as WorkerOptions
 const database = new DatabaseSync(path)
 for (const pragma of pragmas) database.exec(pragma)
 const statements = new StatementCache()
 const procedures = new Map<string, Procedure<unknown, unknown>>()
 const bulkOf = compileOnce(sqliteBulk)
-const writerCheck = checksWriters ? new TableWriterCheck() : null
 let turn = Promise.resolve()
 /** By a statement, and not ended by one. */
 let isBegun = false
@@ -75,7 +71,7 @@ function procedureContext(): ProcedureContext {
   const runNext = (statement: Bulk, rows: readonly (readonly unknown[])[]): Rows => {
     if (failure !== undefined) throw failure
     try {
-      return runAll({ sql: checkedText(statement), rows })
+      return runAll({ sql: bulkOf(statement).sql, rows })
     } catch (error) {
       failure = error
       throw error
@@ -92,12 +88,6 @@ function procedureContext(): ProcedureContext {
       return runNext(statement, rows).changes
     },
   }
-}
-
-function checkedText(statement: Bulk): string {
-  const { sql } = bulkOf(statement)
-  if ('module' in statement) writerCheck?.requireWriter(sql, statement.module)
-  return sql
 }
 
 function runAll({ sql, rows: sets }: StatementRequest): Rows {

@@ -82,8 +82,6 @@ export interface SqliteOptions {
   readonly onCheckpointError?: (error: unknown) => void
   /** A reader, perhaps of another program, lets the write-ahead log grow. */
   readonly onLogHeld?: (walBytes: number) => void
-  /** Checks the writes of procedures, as TableWriterCheck does; default false. */
-  readonly checksWriters?: boolean
   /** The procedures that the writer's thread loads when it starts; default none. */
   readonly procedures?: readonly ProcedureName[]
 }
@@ -98,7 +96,6 @@ export function sqliteDialect(
     checkpoints: limits = {},
     onCheckpointError: onError = () => {},
     onLogHeld: onHeld = () => {},
-    checksWriters = false,
     procedures = [],
   }: SqliteOptions = {},
 ): SqlDialect {
@@ -106,10 +103,7 @@ export function sqliteDialect(
   const { forceFrames } = { ...checkpointLimits, ...limits }
   // A restarted log gives the disk back what a reader has made it hold above this size.
   const sizeLimit = `journal_size_limit = ${forceFrames * frameBytes}`
-  const writer = new ThreadConnection(path, [...writerPragmas, sizeLimit], {
-    checksWriters,
-    procedures,
-  })
+  const writer = new ThreadConnection(path, [...writerPragmas, sizeLimit], procedures)
   const turns = new Mutex()
   const checkpoints = new Checkpointer({
     path,
@@ -336,9 +330,6 @@ function checkpointThreads(
   }
 }
 
-type ThreadOptions = Required<Pick<SqliteOptions, 'checksWriters' | 'procedures'>>
-const readsOnly: ThreadOptions = { checksWriters: false, procedures: [] }
-
 /** A connection on a separate thread; see {@link RequestThread}. */
 class ThreadConnection implements DatabaseConnection {
   readonly #thread: RequestThread<WorkerRequest, WorkerResponse>
@@ -346,7 +337,7 @@ class ThreadConnection implements DatabaseConnection {
   constructor(
     private readonly path: string,
     pragmas: readonly string[],
-    { checksWriters, procedures }: ThreadOptions = readsOnly,
+    procedures: readonly ProcedureName[] = [],
   ) {
     this.#thread = new RequestThread({
       start: () =>
@@ -354,7 +345,6 @@ class ThreadConnection implements DatabaseConnection {
           workerData: {
             path,
             pragmas: pragmas.map((pragma) => `pragma ${pragma}`),
-            checksWriters,
             procedures: procedures.map(({ module, name }) => ({ module, name })),
           } satisfies WorkerOptions,
           // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.

@@ -48,12 +48,10 @@ const lockBindings: BulkSelect = {
   lock: 'for update',
 }
 const deleteBindings: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'push_bindings',
   keys: keyColumns,
 }
 const setPaused: BulkUpdate = {
-  module: import.meta.url,
   table: 'push_bindings',
   set: { paused_until: 'bigint' },
   keys: keyColumns,
@@ -90,7 +88,6 @@ export const silentBindingRow = rowOf(
 
 /** Keeps what the device has bound since. Rows: {@link bindingRow}. */
 export const wakeBindings: BulkInsert = {
-  module: import.meta.url,
   table: 'push_bindings',
   columns: insertedColumns,
   conflict: 'on conflict do nothing',
@@ -98,7 +95,6 @@ export const wakeBindings: BulkInsert = {
 
 /** Rows: {@link silentBindingRow}. */
 export const insertSilentBindings: BulkInsert = {
-  module: import.meta.url,
   table: 'silent_push_bindings',
   columns: silentColumns,
   conflict: `on conflict (app_id, user_id, device_guid, notifier_name) do update set device_token = excluded.device_token,

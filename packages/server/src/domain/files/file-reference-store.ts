@@ -24,13 +24,11 @@ const referrerColumns = {
 } as const
 
 const insertReferences: BulkInsert = {
-  module: import.meta.url,
   table: 'file_references',
   columns,
   conflict: 'on conflict do nothing',
 }
 const deleteReferences: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'file_references',
   keys: columns,
 }

@@ -21,7 +21,6 @@ const columns = {
 
 /** Skips files whose ID is taken. */
 export const insertFiles: BulkInsert = {
-  module: import.meta.url,
   table: 'files',
   columns,
   conflict: 'on conflict (app_id, file_id) do nothing',

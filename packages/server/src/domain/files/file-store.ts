@@ -26,7 +26,6 @@ const findFiles: BulkSelect = {
   columns: 't.app_id, t.file_id, t.upload_id',
 }
 const deleteFiles: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'files',
   keys: fileKeys,
 }

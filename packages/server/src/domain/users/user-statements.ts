@@ -56,7 +56,6 @@ const badgeColumns = { badge: 'bigint' } as const
 
 /** Inserts badges of new users. Rows: app_id and user_id. */
 export const insertBadges: BulkInsert = {
-  module: import.meta.url,
   table: 'user_badges',
   columns: userKey,
 }
@@ -66,7 +65,6 @@ export const insertBadges: BulkInsert = {
  * BadgeRow}
  */
 export const setBadges: BulkUpdate = {
-  module: import.meta.url,
   table: 'user_badges',
   set: badgeColumns,
   keys: userKey,

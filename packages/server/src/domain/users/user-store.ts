@@ -56,19 +56,16 @@ const findUsernames: BulkSelect = {
   columns: 't.username_key',
 }
 const setStatuses: BulkUpdate = {
-  module: import.meta.url,
   table: 'users',
   set: { status: 'smallint' },
   keys: { app_id: 'text', user_id: 'bigint' },
 }
 const setBroadcastsAfter: BulkUpdate = {
-  module: import.meta.url,
   table: 'users',
   set: { broadcasts_after: 'bigint' },
   keys: { app_id: 'text', user_id: 'bigint' },
 }
 const setCredentialEpochs: BulkUpdate = {
-  module: import.meta.url,
   table: 'users',
   set: { credential_epoch: 'integer' },
   keys: { app_id: 'text', user_id: 'bigint' },

@@ -56,9 +56,7 @@ export function concernOf(
   const actor = actor_id === undefined || audience === 'users' ? none : [actor_id]
   const { low_id: lowId = 0, high_id: highId = 0, is_group: isGroup = false } = conversation ?? {}
   return concern(position, createdAt, {
-    logs: conversation
-      ? [{ lowId, highId, isGroup, change: change ?? null }]
-      : none,
+    logs: conversation ? [{ lowId, highId, isGroup, change: change ?? null }] : none,
     groupIds: group_id === undefined ? none : [group_id],
     userIds: audience === 'actor' ? actor : [...actor, ...user_ids],
     // A position that one party moves is part of the heads of both.

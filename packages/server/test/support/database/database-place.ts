@@ -20,9 +20,7 @@ export class DatabasePlace implements AsyncDisposable {
     const place = await backend.createDatabase()
     const dialect =
       place.url === undefined
-        ? sqliteDialect(join(folder.path, 'hermod.db'), {
-            checksWriters: checks.writerCheck !== undefined,
-          })
+        ? sqliteDialect(join(folder.path, 'hermod.db'))
         : postgresDialect({ url: place.url, poolSize: 4, onError: () => {} })
     const database = new Database(dialect, checks)
     await migrate(database)

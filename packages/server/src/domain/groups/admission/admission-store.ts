@@ -73,20 +73,16 @@ export interface AdmissionTable<Row extends AdmissionRow, Entry extends Admissio
   toEntry(row: Row): Entry
 }
 
-/**
- * Builds the statements that differ only in the table and the user's column.
- * @param module module of the store that writes the table
- */
+/** Builds the statements that differ only in the table and the user's column. */
 export function admissionStatements(
-  module: string,
   table: AdmissionTable<never, never>['name'],
   user: 'invitee_id' | 'applicant_id',
 ): Pick<AdmissionTable<never, never>, 'find' | 'answer' | 'close' | 'findPending'> {
   const keys = { app_id: 'text', group_id: 'bigint', [user]: 'bigint' } as const
   return {
     find: { table, keys, columns: 't.*' },
-    answer: { module, table, set: answerColumns, keys },
-    close: { module, table, set: closedColumns, keys },
+    answer: { table, set: answerColumns, keys },
+    close: { table, set: closedColumns, keys },
     findPending: { table, keys: pendingOfGroup, columns: 't.*' },
   }
 }

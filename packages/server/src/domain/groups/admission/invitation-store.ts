@@ -43,14 +43,12 @@ const invitationColumns = {
   inviter_id: 'bigint',
 } as const
 const putInvitations: BulkInsert = {
-  module: import.meta.url,
   table: 'group_invitations',
   columns: invitationColumns,
   conflict: `on conflict (app_id, group_id, invitee_id) do update set inviter_id = excluded.inviter_id, reason = excluded.reason,
     status = excluded.status, created_at = excluded.created_at, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
 }
 const eraseReceived: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'group_invitations',
   keys: { app_id: 'text', invitee_id: 'bigint' },
 }
@@ -63,14 +61,12 @@ const lockInvitations: BulkSelect = {
 }
 const countColumns = { app_id: 'text', user_id: 'bigint', invitations: 'bigint' } as const
 const addToCounts: BulkInsert = {
-  module: import.meta.url,
   table: 'group_invitation_counts',
   columns: countColumns,
   conflict:
     'on conflict (app_id, user_id) do update set invitations = t.invitations + excluded.invitations',
 }
 const eraseCount: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'group_invitation_counts',
   keys: { app_id: 'text', user_id: 'bigint' },
 }
@@ -89,7 +85,7 @@ const findAdditionSettings: BulkSelect = {
 
 const invitations: AdmissionTable<InvitationRow, Invitation> = {
   name: 'group_invitations',
-  ...admissionStatements(import.meta.url, 'group_invitations', 'invitee_id'),
+  ...admissionStatements('group_invitations', 'invitee_id'),
   put: putInvitations,
   userOf: ({ inviteeId }) => inviteeId,
   erase: [eraseReceived, eraseCount],

@@ -25,14 +25,12 @@ interface JoinRequestRow extends AdmissionRow {
 
 const requestColumns = { ...admissionColumns, applicant_id: 'bigint' } as const
 const putRequests: BulkInsert = {
-  module: import.meta.url,
   table: 'group_join_requests',
   columns: requestColumns,
   conflict: `on conflict (app_id, group_id, applicant_id) do update set reason = excluded.reason, status = excluded.status,
     created_at = excluded.created_at, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
 }
 const eraseRequests: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'group_join_requests',
   keys: { app_id: 'text', applicant_id: 'bigint' },
 }
@@ -49,7 +47,7 @@ export const findLastRequestChange: BulkSelect = {
 
 const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {
   name: 'group_join_requests',
-  ...admissionStatements(import.meta.url, 'group_join_requests', 'applicant_id'),
+  ...admissionStatements('group_join_requests', 'applicant_id'),
   put: putRequests,
   userOf: ({ applicantId }) => applicantId,
   erase: [eraseRequests],

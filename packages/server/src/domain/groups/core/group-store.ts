@@ -44,7 +44,6 @@ const findGroups: BulkSelect = {
 }
 const lockGroups: BulkSelect = { ...findGroups, lock: 'for update' }
 const setVersions: BulkUpdate = {
-  module: import.meta.url,
   table: 'groups',
   set: { version: 'bigint' },
   keys: { app_id: 'text', group_id: 'bigint' },

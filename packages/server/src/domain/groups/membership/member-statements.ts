@@ -17,7 +17,6 @@ const sentPositions = { read_seq: 'bigint', seen_seq: 'bigint' } as const
 
 /** Moves the read positions of members who have sent. Skips users who are no members any more. */
 export const advanceMembers: BulkUpdate = {
-  module: import.meta.url,
   table: 'group_members',
   set: sentPositions,
   keys: memberKey,
@@ -62,7 +61,6 @@ export const lockMemberPositions: BulkSelect = {
 
 /** Sets the positions of locked members. */
 export const setMemberPositions: BulkUpdate = {
-  module: import.meta.url,
   table: 'group_members',
   set: readerPositions,
   keys: memberKey,
@@ -91,7 +89,6 @@ export const findMembers: BulkSelect = {
 
 /** Deletes those of the users who are members. */
 export const deleteMembers: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'group_members',
   keys: memberKey,
 }
@@ -116,7 +113,7 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   const known = memberUpdates.get(name)
   if (known) return known
   const set = Object.fromEntries(columns.map((column) => [column, changedColumns[column]]))
-  const made: BulkUpdate = { module: import.meta.url, table: 'group_members', set, keys: memberKey }
+  const made: BulkUpdate = { table: 'group_members', set, keys: memberKey }
   memberUpdates.set(name, made)
   return made
 }

@@ -6,7 +6,6 @@ import { type GroupKey, keysIn, type MemberKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 
 const deleteGaps: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'group_mute_gaps',
   keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
 }

@@ -23,7 +23,6 @@ const findRemovals: BulkSelect = {
   columns: 'user_id, kicks, ban_expires_at',
 }
 const setRemovedBans: BulkUpdate = {
-  module: import.meta.url,
   table: 'group_removals',
   set: { ban_expires_at: 'bigint' },
   keys: removalKey,

@@ -15,7 +15,6 @@ export interface Block {
 const blockKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
 const findBlocks: BulkSelect = { table: 'group_blocks', keys: blockKey, columns: 'user_id' }
 const deleteBlocks: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'group_blocks',
   keys: blockKey,
 }

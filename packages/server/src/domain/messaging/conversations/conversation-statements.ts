@@ -63,7 +63,6 @@ export type AdvancedConversation = Pick<
  * closed conversations.
  */
 export const advanceConversations: BulkInsert = {
-  module: import.meta.url,
   table: 'conversations',
   columns: positionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedPositions} where t.closed = 0`,
@@ -105,7 +104,6 @@ const groupPositionColumns = {
 
 /** Takes positions in groups' conversations, as {@link advanceConversations} does, and moves the furthest readers to the senders. */
 export const advanceGroupConversations: BulkInsert = {
-  module: import.meta.url,
   table: 'conversations',
   columns: groupPositionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
@@ -144,7 +142,6 @@ const lastIdColumns = { last_msg_id: 'bigint' } as const
 
 /** Sets the last message of locked conversations that got more than one message, or other IDs than offered. */
 export const setLastMessageIds: BulkUpdate = {
-  module: import.meta.url,
   table: 'conversations',
   set: lastIdColumns,
   keys: conversationKey,
@@ -164,7 +161,6 @@ const idsAheadColumns = { ids_ahead_ms: 'bigint' } as const
 
 /** Sets the most by which IDs are ahead of the times of their messages, in locked conversations. */
 export const setIdsAhead: BulkUpdate = {
-  module: import.meta.url,
   table: 'conversations',
   set: idsAheadColumns,
   keys: conversationKey,
@@ -187,7 +183,6 @@ const listColumns = {
 
 /** Adds new conversations to the lists of their parties, except deleted users. Locks the users, so that none is deleted before the commit. */
 export const addToLists: BulkInsert = {
-  module: import.meta.url,
   table: 'user_conversations',
   columns: listColumns,
   where: (lock) => `exists (select 1 from users u
@@ -235,7 +230,6 @@ export const lockPositions: BulkSelect = {
 
 /** Sets the positions of locked conversations. */
 export const setPositions: BulkUpdate = {
-  module: import.meta.url,
   table: 'conversations',
   set: partyPositions,
   keys: conversationKey,
@@ -282,7 +276,6 @@ export const lockFurthestReaders: BulkSelect = {
 
 /** Sets the furthest readers of locked conversations. */
 export const setFurthestReaders: BulkUpdate = {
-  module: import.meta.url,
   table: 'conversations',
   set: furthestReaders,
   keys: conversationKey,
@@ -304,7 +297,6 @@ const notifiedColumns = { last_notified_seq: 'bigint' } as const
 
 /** Sets the position of the newest notification in a user's name, in locked conversations. */
 export const setLastNotified: BulkUpdate = {
-  module: import.meta.url,
   table: 'conversations',
   set: notifiedColumns,
   keys: conversationKey,

@@ -19,7 +19,6 @@ const findPins: BulkSelect = {
 }
 
 const deletePins: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'pinned_conversations',
   keys: pinKeys,
 }

@@ -6,7 +6,6 @@ import { type MessageRow, messageColumns, rowValue } from '../model/message-mode
 
 /** Appends messages to the log, as rows of {@link messageColumns}. */
 export const insertMessages: BulkInsert = {
-  module: import.meta.url,
   table: 'messages',
   columns: messageColumns,
 }
@@ -22,7 +21,6 @@ const ownNotificationColumns = {
 
 /** Records notifications in users' names, which these users do not count as unread. */
 export const insertOwnNotifications: BulkInsert = {
-  module: import.meta.url,
   table: 'own_notifications',
   columns: ownNotificationColumns,
 }

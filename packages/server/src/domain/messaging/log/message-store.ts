@@ -73,7 +73,6 @@ const ownNotificationKeyRow = rowOf(
 )
 
 const deleteOwnNotifications: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'own_notifications',
   keys: ownNotificationKey,
 }

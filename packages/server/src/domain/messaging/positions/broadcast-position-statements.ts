@@ -29,7 +29,6 @@ export const broadcastKeyRow = rowOf(keyColumns, keyValues)
 
 /** Inserts missing rows, except for deleted users. Locks the users, so that none is deleted before the commit. */
 export const insertBroadcastPositions: BulkInsert = {
-  module: import.meta.url,
   table: 'broadcast_marks',
   columns: insertedColumns,
   where: (lock) => `exists (select 1 from users u
@@ -56,7 +55,6 @@ export const lockBroadcastPositions: BulkSelect = {
 
 /** Sets the positions of locked rows. */
 export const setBroadcastPositions: BulkUpdate = {
-  module: import.meta.url,
   table: 'broadcast_marks',
   set: positions,
   keys: keyColumns,

@@ -15,7 +15,6 @@ const columns = {
 
 /** Inserts the requests of sends, in the order of their conversations. */
 export const insertReceiptRequests: BulkInsert = {
-  module: import.meta.url,
   table: 'receipt_requests',
   columns,
 }

@@ -43,7 +43,6 @@ const transactionColumns = {
  * remembered stay as they are, which shows in the number of changed rows.
  */
 export const claimTransactions: BulkInsert = {
-  module: import.meta.url,
   table: 'sent_transactions',
   columns: transactionColumns,
   conflict: `on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids,
@@ -66,7 +65,6 @@ const messageIdsColumns = { msg_ids: 'text' } as const
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */
 export const setTransactionMessages: BulkUpdate = {
-  module: import.meta.url,
   table: 'sent_transactions',
   set: messageIdsColumns,
   keys: keyColumns,

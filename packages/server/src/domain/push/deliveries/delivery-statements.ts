@@ -63,7 +63,6 @@ export const deliveryProgressRow = rowOf(progressColumns, (delivery: Delivery) =
 }))
 
 export const insertDeliveries: BulkInsert = {
-  module: import.meta.url,
   table: 'push_deliveries',
   columns: insertedColumns,
 }
@@ -110,7 +109,6 @@ export interface LockedProgress {
 
 /** Sets the progress of deliveries. Rows: {@link deliveryProgressRow}, then {@link deliveryKeyRow}. */
 export const changeDeliveries: BulkUpdate = {
-  module: import.meta.url,
   table: 'push_deliveries',
   set: progressColumns,
   keys: deliveryKeyColumns,

@@ -27,7 +27,6 @@ const findByToken: BulkSelect = {
   columns: 't.*',
 }
 const deleteDeliveries: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'push_deliveries',
   keys: deliveryKeyColumns,
 }

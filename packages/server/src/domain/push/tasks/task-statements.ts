@@ -46,7 +46,6 @@ export interface LockedTask {
 
 /** Rows: devices and finished, then app_id and task_id. */
 export const setDevices: BulkUpdate = {
-  module: import.meta.url,
   table: 'push_tasks',
   set: { devices: 'integer', finished: 'integer' },
   keys: taskKeyColumns,
@@ -64,7 +63,6 @@ const progressColumns = {
 
 /** Sets the progress of tasks; rows are made by {@link progressRow}. */
 export const setProgress: BulkUpdate = {
-  module: import.meta.url,
   table: 'push_tasks',
   set: progressColumns,
   keys: taskKeyColumns,
@@ -94,7 +92,6 @@ export const progressRow = rowOf(
 
 /** Adds to what tasks have counted on their channels; rows are made by {@link countRows}. */
 export const addToCounts: BulkInsert = {
-  module: import.meta.url,
   table: 'push_task_counts',
   columns: countColumns,
   conflict: `on conflict (app_id, task_id, channel) do update set target = t.target + excluded.target,

@@ -44,7 +44,6 @@ const taskColumns = {
 } as const
 
 const insertTasks: BulkInsert = {
-  module: import.meta.url,
   table: 'push_tasks',
   columns: taskColumns,
   conflict: 'on conflict do nothing',
@@ -299,7 +298,6 @@ const findTimes: BulkSelect = {
     t.expires_at as "expiresAt", t.devices, t.finished`,
 }
 const deleteTasks: BulkDelete = {
-  module: import.meta.url,
   deleteFrom: 'push_tasks',
   keys: { app_id: 'text', task_id: 'bigint' },
 }

@@ -1,0 +1,128 @@
+/** One store writes each table, with the bulk statements in the `-statements` file beside it. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { Schema } from './schema.js'
+
+/** For each table the path of its store without `-store.ts`. */
+const tableWriters: Readonly<Record<keyof Schema, string>> = {
+  apps: 'domain/apps/app',
+  admin_tokens: 'domain/apps/app',
+  operator_tokens: 'domain/apps/app',
+  users: 'domain/users/user',
+  user_badges: 'domain/users/user',
+  user_counts: 'domain/users/registration/user-count',
+  user_settings: 'domain/users/settings/settings',
+  user_tokens: 'domain/login/token',
+  login_networks: 'domain/login/login-network',
+  push_aliases: 'domain/push/preferences/push-preference',
+  devices: 'domain/devices/device',
+  push_tags: 'domain/push/preferences/push-preference',
+  push_bindings: 'domain/devices/push-binding',
+  silent_push_bindings: 'domain/devices/push-binding',
+  push_certificates: 'domain/push/certificates/certificate',
+  push_tasks: 'domain/push/tasks/task',
+  push_task_counts: 'domain/push/tasks/task',
+  push_deliveries: 'domain/push/deliveries/delivery',
+  contacts: 'domain/contacts/contact',
+  contact_requests: 'domain/contacts/contact-request',
+  pinned_conversations: 'domain/messaging/conversations/pin',
+  conversations: 'domain/messaging/conversations/conversation',
+  user_conversations: 'domain/messaging/conversations/conversation',
+  broadcast_marks: 'domain/messaging/positions/broadcast-position',
+  messages: 'domain/messaging/log/message',
+  recalled_messages: 'domain/messaging/log/message',
+  own_notifications: 'domain/messaging/log/message',
+  message_changes: 'domain/messaging/log/change',
+  outbox: 'outbox/outbox',
+  outbox_heads: 'outbox/outbox',
+  outbox_positions: 'outbox/outbox',
+  user_changes: 'outbox/outbox',
+  database_identity: 'db/identity/identity',
+  webhook_endpoints: 'domain/webhooks/endpoints/endpoint',
+  webhook_events: 'domain/webhooks/waiting/waiting-event',
+  webhook_attempts: 'domain/webhooks/attempts/attempt',
+  event_consumers: 'domain/events/consumer',
+  jobs: 'jobs/job',
+  groups: 'domain/groups/core/group',
+  group_members: 'domain/groups/membership/member',
+  group_mute_gaps: 'domain/groups/membership/mute-gap',
+  group_removals: 'domain/groups/membership/removal',
+  group_blocks: 'domain/groups/moderation/block',
+  group_join_requests: 'domain/groups/admission/join-request',
+  group_invitations: 'domain/groups/admission/invitation',
+  group_invitation_counts: 'domain/groups/admission/invitation',
+  group_announcements: 'domain/groups/content/announcement',
+  group_files: 'domain/groups/content/shared-file',
+  files: 'domain/files/file',
+  file_usage: 'domain/files/file-usage',
+  file_references: 'domain/files/file-reference',
+  file_withdrawals: 'domain/files/file-withdrawal',
+  receipt_requests: 'domain/messaging/positions/receipt-request',
+  sent_transactions: 'domain/messaging/transactions/transaction',
+  id_slots: 'db/id-reservations',
+  key_checks: 'domain/secrets/key-check',
+  leases: 'jobs/lease',
+}
+
+const sources = fileURLToPath(new URL('..', import.meta.url))
+/** The schema itself, and statements whose table is a parameter: their callers name it. */
+const others = /^db\/(?:migrations|dialect)\//
+
+const name = String.raw`["'\`]?(\w+)`
+const writes = [
+  String.raw`\.(?:insertInto|updateTable|deleteFrom|replaceInto|mergeInto)\(\s*${name}`,
+  String.raw`\b(?:insert\s+into|delete\s+from)\s+${name}`,
+  String.raw`(?<!\b(?:for|key|do)\s+)\bupdate\s+${name}(?:\s+(?:as\s+)?(?!set\b)\w+)?\s+set\b`,
+  String.raw`\bdeleteFrom: ${name}`,
+  String.raw`\btable: ${name}',`,
+  String.raw`\badmissionStatements\(\s*${name}`,
+].map((pattern) => new RegExp(pattern, 'gi'))
+
+/** Returns the tables that a source writes. A bulk statement with keys and without new values only reads. */
+function tablesWrittenIn(source: string): Set<string> {
+  const text = source.replaceAll(/: BulkSelect(?: =)? \{[^]*?\n\}/g, '')
+  const found = writes.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, table = '']) => table),
+  )
+  return new Set(found.filter((table) => table in tableWriters))
+}
+
+function storeOf(path: string): string {
+  return path.replace(/(?:-store|-statements)?\.ts$/, '')
+}
+
+/** Returns each store with a table that it writes, as `store: table`, in order. */
+function writersIn(files: Iterable<readonly [string, string]>): string[] {
+  const found = [...files].flatMap(([path, source]) =>
+    [...tablesWrittenIn(source)].map((table) => `${storeOf(path)}: ${table}`),
+  )
+  return [...new Set(found)].sort()
+}
+
+describe('the writers of tables', () => {
+  it('are the stores of this list, each table with one', () => {
+    const files = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+      .filter((path) => /(?<!\.test)\.ts$/.test(path) && !others.test(path))
+      .map((path) => [path, readFileSync(join(sources, path), 'utf8')] as const)
+    const expected = Object.entries(tableWriters).map(([table, store]) => `${store}: ${table}`)
+    expect(writersIn(files)).toEqual(expected.sort())
+  })
+
+  it.each([
+    ['built', "tx.insertInto('leases').values(row)"],
+    ['built over lines', "tx\n  .updateTable(\n'leases')"],
+    ['written by hand', 'sql`delete from leases where owner = 1`'],
+    ['an update by hand', 'sql`update leases as l set owner = 1`'],
+    ['a bulk insert', "const insert: BulkInsert = { table: 'leases', columns }"],
+    ['a bulk deletion', "const gone: BulkDelete = { deleteFrom: 'leases', keys }"],
+  ])('are found in a statement that is %s', (_, source) => {
+    expect(writersIn([['other/module.ts', source]])).toEqual(['other/module: leases'])
+  })
+
+  it('are not those that read or lock', () => {
+    const source = "db.selectFrom('leases').forUpdate(); sql`select 1 from leases for update`"
+    expect(writersIn([['other/module.ts', source]])).toEqual([])
+  })
+})
