@@ -469,7 +469,7 @@ export const options = {
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
-    text: 'on checks every answer against the contract, every transaction for missing invalidations of caches and statements that are not awaited, and every write against the stores of the tables. What breaks a rule fails; for development and tests.',
+    text: 'on checks every answer against the contract, and every transaction for missing invalidations of caches and statements that are not awaited. What breaks a rule fails; for development and tests.',
   }),
   s3Endpoint: option<string | null>({
     name: 'HERMOD_S3_ENDPOINT',

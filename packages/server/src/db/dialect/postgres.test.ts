@@ -14,7 +14,6 @@ const dialect = postgresDialect({
 
 const { url: module } = import.meta
 const insert: BulkInsert = {
-  module,
   table: 'marks',
   columns: { app_id: 'text', user_id: 'bigint', flag: 'smallint' },
   conflict: 'on conflict (app_id, user_id) do nothing',
@@ -49,7 +48,7 @@ describe('bulk statements of PostgreSQL', () => {
 
   it('leave out what is not asked for', () => {
     const { table, columns } = insert
-    expect(words(dialect.bulk({ module, table, columns }).sql)).toBe(
+    expect(words(dialect.bulk({ table, columns }).sql)).toBe(
       'insert into marks as t (app_id, user_id, flag) select * from (select unnest($1::text[]) as app_id, unnest($2::bigint[]) as user_id, unnest($3::smallint[]) as flag) as v (app_id, user_id, flag)',
     )
   })
@@ -58,7 +57,7 @@ describe('bulk statements of PostgreSQL', () => {
     const { table, columns } = insert
     const where: BulkInsert['where'] = (lock) =>
       `exists (select 1 from users u where u.id = v.user_id ${lock('for key share')})`
-    expect(words(dialect.bulk({ module, table, columns, where }).sql)).toContain(
+    expect(words(dialect.bulk({ table, columns, where }).sql)).toContain(
       'as v (app_id, user_id, flag) where exists (select 1 from users u where u.id = v.user_id for key share)',
     )
   })
@@ -77,7 +76,6 @@ describe('bulk statements of PostgreSQL', () => {
 
   it('update by a list of new values and keys, also where a key is set', () => {
     const { sql, parameters } = dialect.bulk({
-      module,
       table: 'marks',
       set: { seq: 'bigint', user_id: 'bigint' },
       keys: { app_id: 'text', user_id: 'bigint' },

@@ -4,7 +4,6 @@ import { sqliteBulk } from './sqlite-bulk.js'
 
 const { url: module } = import.meta
 const insert: BulkInsert = {
-  module,
   table: 'marks',
   columns: { app_id: 'text', user_id: 'bigint' },
   conflict: 'on conflict (app_id, user_id) do update set user_id = t.user_id',
@@ -12,7 +11,6 @@ const insert: BulkInsert = {
 }
 
 const update: BulkUpdate = {
-  module,
   table: 'marks',
   set: { seq: 'bigint', flag: 'smallint' },
   keys: { app_id: 'text', user_id: 'bigint' },
@@ -31,7 +29,7 @@ describe('sqliteBulk', () => {
 
   it('leaves out what is not asked for', () => {
     const { table, columns } = insert
-    expect(words(sqliteBulk({ module, table, columns }).sql)).toBe(
+    expect(words(sqliteBulk({ table, columns }).sql)).toBe(
       'insert into marks as t (app_id, user_id) values (?, ?)',
     )
   })
@@ -40,7 +38,7 @@ describe('sqliteBulk', () => {
     const { table, columns } = insert
     const where: BulkInsert['where'] = (lock) =>
       `exists (select 1 from users u where u.id = v.user_id ${lock('for key share')})`
-    expect(words(sqliteBulk({ module, table, columns, where }).sql)).toBe(
+    expect(words(sqliteBulk({ table, columns, where }).sql)).toBe(
       'insert into marks as t (app_id, user_id) select * from (select ? as app_id, ? as user_id) as v where exists (select 1 from users u where u.id = v.user_id )',
     )
   })
