@@ -12,7 +12,6 @@ const dialect = postgresDialect({
   onError: () => {},
 })
 
-const { url: module } = import.meta
 const insert: BulkInsert = {
   table: 'marks',
   columns: { app_id: 'text', user_id: 'bigint', flag: 'smallint' },

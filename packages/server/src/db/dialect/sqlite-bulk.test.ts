@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { BulkInsert, BulkUpdate } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 
-const { url: module } = import.meta
 const insert: BulkInsert = {
   table: 'marks',
   columns: { app_id: 'text', user_id: 'bigint' },
