@@ -26,5 +26,5 @@ export async function migrateLater({ dataDir, databaseUrl: url }: DataPlace): Pr
       ? sqliteDialect(join(dataDir, 'hermod.db'))
       : postgresDialect({ url, poolSize: 2, onError: () => {} }),
   )
-  return migrate(database, laterMigrations)
+  return await migrate(database, laterMigrations)
 }

@@ -7,13 +7,13 @@ import {
   directConversation,
   toEventConversation,
 } from '../../../dist/domain/messaging/model/conversation-model.js'
-import { messageRow } from '../../../dist/domain/messaging/model/message-model.js'
+import { messageRow, rowValue } from '../../../dist/domain/messaging/model/message-model.js'
 import { encodeRanges } from '../../../dist/domain/messaging/model/message-ranges.js'
 import { draft, type OutboxNode } from '../database/outbox-node.js'
 
 const systemId = 0
 
-/** Stores texts to everybody from the system as the service does, without its rules: in a transaction that appends nothing else. */
+/** Stores texts to everybody from the system as the service does, without its rules: in a transaction that appends nothing else. Positions begin with 1 in each call. */
 export async function storeBroadcast(
   node: OutboxNode,
   tx: Tx,
@@ -29,9 +29,10 @@ export async function storeBroadcast(
       { now: node.clock.now(), transactionId: null },
     ),
   )
+  for (const [index, row] of rows.entries()) rowValue.setSeq(row, index + 1)
   await node.database.bulk(tx, insertMessages, rows)
   const [firstId, lastId] = [messageIds[0] as number, messageIds.at(-1) as number]
-  const numbers = { firstSeq: 0, firstChange: 0 }
+  const numbers = { firstSeq: 1, firstChange: 1 }
   const range = { conversation, firstId, lastId, count: texts.length, ...numbers }
   node.outbox.appendBroadcast(tx, appId, lastId, encodeRanges([range]))
 }
