@@ -127,7 +127,6 @@ async function createDatabase({ config, secrets, log }: ContextOptions): Promise
       url: secrets.databaseUrl ?? '',
       poolSize: storage.maxConnections,
       deadlineMs: storage.deadlineMs,
-      checksProcedures: checkAnswers,
       stalls: health,
       onError: lostConnectionLog(log),
     }),

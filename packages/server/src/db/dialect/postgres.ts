@@ -64,8 +64,6 @@ const listTables = `
 export interface PostgresOptions extends PoolOptions {
   /** A statement without an answer ends after this time; default 5,000. */
   readonly deadlineMs?: number | undefined
-  /** See {@link ProcedureThreadOptions.checksProcedures}. */
-  readonly checksProcedures?: boolean
   readonly stalls?: StallObserver
 }
 

@@ -34,10 +34,6 @@ export class RequestThread<Request, Response> {
     if (!this.#isClosed) this.#thread ??= this.#start()
   }
 
-  get isIdle(): boolean {
-    return this.#thread?.waiting.length === 0
-  }
-
   #start(): Thread<Response> {
     const worker = this.options.start()
     const waiting: Waiting<Response>[] = []
@@ -65,19 +61,14 @@ export class RequestThread<Request, Response> {
     })
   }
 
-  /** Ends the thread once it has answered; the next one that is needed is started anew. */
-  async rest(): Promise<void> {
+  /** Ends the thread once it has answered, for good. */
+  async close(): Promise<void> {
+    this.#isClosed = true
     const worker = this.#thread?.worker
     if (!worker) return
     this.#thread = undefined
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.postMessage(closing)
     await exited
-  }
-
-  /** Ends the thread once it has answered, for good. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.rest()
   }
 }

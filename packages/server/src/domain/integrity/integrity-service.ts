@@ -1,8 +1,9 @@
 import type { Database } from '../../db/database.js'
-import type { FileCheck, FileReport } from '../files/file-check.js'
+import type { FileCheck } from '../files/file-check.js'
 import type { CertificateExpiry } from '../push/certificates/certificate-expiry.js'
 import type { ExpiringCertificate } from '../push/certificates/certificate-model.js'
 import type { SecretService } from '../secrets/secret-service.js'
+import type { FaultRow, IntegrityCheck } from './integrity-check.js'
 import { type IntegrityStore, integrityChecks } from './integrity-store.js'
 
 /** A fault, with the name of the check that found it. */
@@ -41,34 +42,26 @@ export class IntegrityService {
     let checked = 0
     let isTruncated = false
     const faults: IntegrityFault[] = []
-    const add = (report: FileReport) => {
+    const add = (report: Pick<IntegrityReport, 'checked' | 'faults'>) => {
       checked += report.checked
       if (report.faults.length > maxFaultsPerCheck) isTruncated = true
       faults.push(...report.faults.slice(0, maxFaultsPerCheck))
     }
     await database.snapshot(async (db) => {
       for (const check of integrityChecks) {
-        checked += await store.count(db, check)
         const rows = await store.faults(db, check, maxFaultsPerCheck + 1)
-        if (rows.length > maxFaultsPerCheck) isTruncated = true
-        for (const row of rows.slice(0, maxFaultsPerCheck))
-          faults.push({
-            check: check.name,
-            appId: row.app_id,
-            subject: row.subject,
-            detail: row.detail,
-          })
+        add({
+          checked: await store.count(db, check),
+          faults: rows.map((row) => rowFault(check, row)),
+        })
       }
       const stored = await secrets.check(db)
-      checked += stored.checked
-      if (stored.faults.length > maxFaultsPerCheck) isTruncated = true
-      for (const fault of stored.faults.slice(0, maxFaultsPerCheck))
-        faults.push({ check: 'stored_secret', ...fault })
-      const certificates = await expiry.check(db)
-      checked += certificates.checked
-      if (certificates.expired.length > maxFaultsPerCheck) isTruncated = true
-      for (const expired of certificates.expired.slice(0, maxFaultsPerCheck))
-        faults.push({ check: 'push_certificate_expiry', ...expiryFault(expired) })
+      add({
+        checked: stored.checked,
+        faults: stored.faults.map((fault) => ({ check: 'stored_secret', ...fault })),
+      })
+      const { checked: certificates, expired } = await expiry.check(db)
+      add({ checked: certificates, faults: expired.map(expiryFault) })
       add(await files.checkReferences(db, maxFaultsPerCheck + 1))
     })
     add(await files.checkStore(maxFaultsPerCheck + 1))
@@ -76,9 +69,14 @@ export class IntegrityService {
   }
 }
 
-function expiryFault({ appId, name, channel, expiresAt }: ExpiringCertificate) {
+function rowFault({ name: check }: IntegrityCheck, row: FaultRow): IntegrityFault {
+  return { check, appId: row.app_id, subject: row.subject, detail: row.detail }
+}
+
+function expiryFault({ appId, name, channel, expiresAt }: ExpiringCertificate): IntegrityFault {
   const at = new Date(expiresAt).toISOString()
   return {
+    check: 'push_certificate_expiry',
     appId,
     subject: name,
     detail: `the ${channel} certificate expired at ${at}; set a new one with hermod certificate set`,

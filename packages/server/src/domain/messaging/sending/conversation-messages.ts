@@ -66,7 +66,7 @@ export function lastIdOf({ rows }: ConversationMessages): number {
 }
 
 /** The messages of a batch are written at the same time. */
-export function sentAtOf({ rows }: ConversationMessages): number {
+export function timeOfRows({ rows }: ConversationMessages): number {
   return rowValue.sentAt(rows[0] as MessageRow)
 }
 
@@ -161,7 +161,7 @@ function appendedOf(messages: ConversationMessages): AppendedMessages {
     conversation,
     count: rows.length,
     firstId: firstIdOf(messages),
-    sentAt: sentAtOf(messages),
+    sentAt: timeOfRows(messages),
   }
 }
 

@@ -68,7 +68,7 @@ import {
   notificationsIn,
   outboxRow,
   rowContents,
-  sentAtOf,
+  timeOfRows,
   senderRows,
 } from './conversation-messages.js'
 
@@ -178,7 +178,7 @@ function numberMessages(
     if (end.seq === rows.length && !messages.isGroup) begun.push(messages)
     isRenumbered ||= isBehind
     messages.alterations = end.alterations
-    const leadMs = leadOf(lastIdOf(messages), sentAtOf(messages))
+    const leadMs = leadOf(lastIdOf(messages), timeOfRows(messages))
     if (leadMs > end.ids_ahead_ms) ahead.push({ conversation: messages.conversation, leadMs })
     for (const [index, row] of rows.entries())
       rowValue.setSeq(row, end.seq - rows.length + 1 + index)

@@ -67,7 +67,7 @@ export class MessagePushService {
       if (resolvedMessages.length === 0) continue
       for (const part of partsOf(await this.#tasksOf(appId, resolvedMessages, now))) {
         signal.throwIfAborted()
-        await this.#order(appId, part)
+        await this.#order(part)
       }
     }
   }
@@ -121,7 +121,7 @@ export class MessagePushService {
   }
 
   /** In one transaction, so that a task is there with all of its deliveries, or with the job that makes them. */
-  async #order(_appId: string, part: readonly MessageTask[]): Promise<void> {
+  async #order(part: readonly MessageTask[]): Promise<void> {
     const { database, planner } = this.options
     const small = part.flatMap(({ task, recipients }) =>
       recipients === null ? [] : [{ task, recipients }],

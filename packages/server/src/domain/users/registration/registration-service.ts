@@ -187,13 +187,10 @@ export class RegistrationService {
     ).join('')
     const username = `${prefix}_${suffix}`
     return this.#registerOne(registrar, { username, password }, async (tx, userId) => {
-      if (contactId)
-        await contacts[registrar.kind === 'admin' ? 'connect' : 'request'](
-          tx,
-          registrar.appId,
-          userId,
-          contactId,
-        )
+      const { appId } = registrar
+      if (contactId && registrar.kind === 'admin')
+        await contacts.connect(tx, appId, userId, contactId)
+      else if (contactId) await contacts.request(tx, appId, userId, contactId)
       return { userId, username }
     })
   }
