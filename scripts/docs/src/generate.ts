@@ -17,8 +17,8 @@ import {
 } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { openApiDocument } from '@hermod/protocol/openapi'
-import { configReference } from '../config/reference.js'
-import { builtOperationIds } from '../context/handlers.js'
+import { configReference } from '@hermod/server/dist/config/reference.js'
+import { builtOperationIds } from '@hermod/server/dist/context/handlers.js'
 import {
   type CitingText,
   citingErrors,
@@ -35,7 +35,7 @@ import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { withPushChannels } from './push-channels.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
+const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 const folder = join(root, 'docs/reference')
 const described = { version: 'current', builtOperationIds }
 const document = openApiDocument(described)

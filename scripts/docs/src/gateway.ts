@@ -14,8 +14,8 @@ import {
   sessionOpenOp,
 } from '@hermod/protocol/gateway'
 import { nestedFields, type ReferenceField } from '@hermod/protocol/openapi'
-import { audiences, type EventAudience } from '../outbox/rows/audience.js'
-import { eventsOfUserChange } from '../outbox/user-changes.js'
+import { audiences, type EventAudience } from '@hermod/server/dist/outbox/rows/audience.js'
+import { eventsOfUserChange } from '@hermod/server/dist/outbox/user-changes.js'
 import { code, fieldRows, markdownPage, markdownTable } from './render.js'
 
 export function renderGateway(document: AsyncApiDocument): string {

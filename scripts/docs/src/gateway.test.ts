@@ -2,7 +2,7 @@ import { closeCodes } from '@hermod/protocol'
 import { asyncApiDocument } from '@hermod/protocol/asyncapi'
 import { deviceEventKinds, internalEventKinds } from '@hermod/protocol/gateway'
 import { describe, expect, it } from 'vitest'
-import { audiences } from '../outbox/rows/audience.js'
+import { audiences } from '@hermod/server/dist/outbox/rows/audience.js'
 import { renderGateway } from './gateway.js'
 
 const text = renderGateway(asyncApiDocument({ version: '1.2.3', builtOperationIds: new Set() }))

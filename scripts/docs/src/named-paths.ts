@@ -24,7 +24,7 @@ export function missingPaths(
     .map((path) => `${name} names ${path}, which does not exist`)
 }
 
-/** The files that the comments of a source name: `locking.ts` as well as `db/locking.ts` and `../db/locking.ts`. */
+/** The files that the comments of a source name: `locking.ts` as well as `db/locking.ts` and `./render.ts`. */
 export function commentedFiles(source: string): string[] {
   const comments = [...source.matchAll(comment)].map(([text]) => text)
   return [...new Set(comments.flatMap((text) => text.match(namedFile) ?? []))]
