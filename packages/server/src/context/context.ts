@@ -169,7 +169,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
       changed: () => log.error('the database was replaced or has a new epoch; restart this node'),
     })
     const context = buildContext(options, { database, epoch, providers, blobs, media })
-    context.metrics.watchDisk(() => floor.space)
+    context.metrics.storage.watchDisk(() => floor.space)
     const { files, messaging, secrets } = context.services
     await secrets.secretService.requireKeys()
     for (const { path, mode, needed } of readableByOthers(config.dataDir))
@@ -244,7 +244,7 @@ function buildContext(
     files: () => services.files.fileWriter.queuedFiles,
   })
   const { checkpoints } = database.dialect
-  if (checkpoints) metrics.watchCheckpoints(checkpoints)
+  if (checkpoints) metrics.storage.watchCheckpoints(checkpoints)
   const delivery = createDelivery({ database, bus, epoch, sessions, stores, clock, metrics, log })
   const domains = createDomains(
     {
@@ -293,15 +293,15 @@ function buildContext(
     budget,
     checkAnswers: config.checkAnswers,
   })
-  metrics.watchLogins(() =>
+  metrics.logins.watch(() =>
     loginClasses.flatMap((loginClass) =>
       loginQueues.map((queue) => ({ purpose: loginClass, ...queue.figures(loginClass) })),
     ),
   )
-  metrics.watchIds(() => Math.max(0, ids.clockMs - clock.now()) / 1_000)
-  metrics.watchDatabase(() => database.health.figures)
-  metrics.watchCircuits(() => providers.openCircuits())
-  metrics.watchCertificates(() => services.push.certificateExpiry.list())
+  metrics.storage.watchIds(() => Math.max(0, ids.clockMs - clock.now()) / 1_000)
+  metrics.storage.watchDatabase(() => database.health.figures)
+  metrics.push.watchCircuits(() => providers.openCircuits())
+  metrics.push.watchCertificates(() => services.push.certificateExpiry.list())
   return {
     epoch,
     ...{ config, database, bus, clock, idClock, sessions, stores, delivery, domains, services },
@@ -323,7 +323,7 @@ function callObserver(log: Logger, metrics: Metrics): CallObserver {
   return {
     finished(call, operation, code, startedAt) {
       const milliseconds = performance.now() - startedAt
-      metrics.requestFinished(operation.id, code, milliseconds / 1000)
+      metrics.requests.finished(operation.id, code, milliseconds / 1000)
       if (log.isLevelEnabled('debug')) {
         const { requestId, address } = call
         log.debug(

@@ -316,16 +316,16 @@ for (const backend of anyBackend()) {
         return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
       }
       const before = {
-        batches: await figure('hermod_mark_commit_duration_seconds_count'),
-        moves: await figure('hermod_mark_batch_moves_sum'),
+        batches: await figure('hermod_position_commit_duration_seconds_count'),
+        moves: await figure('hermod_position_batch_moves_sum'),
       }
       await sendText(alice.api, bob.id, 'x')
       await acknowledge(bob.api, { peer: alice.id })
       await acknowledge(bob.api, { peer: alice.id })
-      expect(await figure('hermod_mark_commit_duration_seconds_count')).toBe(before.batches + 1)
-      expect(await figure('hermod_mark_batch_moves_sum')).toBe(before.moves + 1)
-      expect(await figure('hermod_mark_queue_moves')).toBe(0)
-      expect(await figure('hermod_mark_commit_failures_total')).toBe(0)
+      expect(await figure('hermod_position_commit_duration_seconds_count')).toBe(before.batches + 1)
+      expect(await figure('hermod_position_batch_moves_sum')).toBe(before.moves + 1)
+      expect(await figure('hermod_position_queue_moves')).toBe(0)
+      expect(await figure('hermod_position_commit_failures_total')).toBe(0)
     })
   })
 }

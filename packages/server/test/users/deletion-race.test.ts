@@ -134,7 +134,7 @@ for (const backend of parallelBackend('durable')) {
 
     async function writesUnderWay(): Promise<number> {
       const { text } = await first.api.call('GET', '/metrics')
-      return Number(/^hermod_database_writes_under_way (\d+)/m.exec(text)?.[1])
+      return Number(/^hermod_database_writes_in_progress (\d+)/m.exec(text)?.[1])
     }
 
     /** Deletes a user and has the calls arrive while that is under way. @returns their answers */

@@ -9,7 +9,7 @@ import { outcomeObserver } from './push-outcomes.js'
 function linesOf(outcomes: readonly PushOutcome[]) {
   const lines: unknown[] = []
   const log = { warn: (fields: object, text: string) => lines.push([fields, text]) }
-  const metrics = { pushOutcomes: () => {} }
+  const metrics = { push: { outcomes() {} } }
   const observer = outcomeObserver(log as unknown as Logger, metrics as unknown as Metrics)
   const certificate = { name: 'main', gateway: { channel: 'vendor_x' } } as PushCertificateEntry
   observer.tried(

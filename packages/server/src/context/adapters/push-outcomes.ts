@@ -43,7 +43,7 @@ export function outcomeObserver(log: Logger, metrics: Metrics): OutcomeObserver 
     tried(appId, tries) {
       for (const [channel, ofChannel] of groupBy(tries, (each) => each.certificate.gateway.channel))
         for (const [kind, { length }] of groupBy(ofChannel, ({ outcome }) => outcome.kind))
-          metrics.pushOutcomes(channel, kind, length)
+          metrics.push.outcomes(channel, kind, length)
       for (const each of tries) warn(appId, each)
     },
   }

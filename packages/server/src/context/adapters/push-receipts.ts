@@ -5,7 +5,7 @@ import type { Metrics } from '../../observability/metrics.js'
 /** Counts receipts, and logs those that belong to no push. */
 export function receiptObserver(log: Logger, metrics: Metrics): ReceiptObserver {
   return {
-    counted: (channel, result, count) => metrics.receiptsCounted(channel, result, count),
+    counted: (channel, result, count) => metrics.push.receipts(channel, result, count),
     unknown({ appId, certificate }, { tag, messageId, code }) {
       log.debug(
         { app: appId, certificate: certificate.name, tag, messageId, code },

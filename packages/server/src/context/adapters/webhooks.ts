@@ -8,7 +8,8 @@ import { isDatabaseFailure } from '../database/database-log.js'
 export function dispatchObserver(log: Logger, metrics: Metrics): DispatchObserver {
   const fields = ({ appId: app, endpointId: endpoint }: Endpoint) => ({ app, endpoint })
   return {
-    sent: (_, { outcome, durationMs }, events) => metrics.webhookSent(outcome, durationMs, events),
+    sent: (_, { outcome, durationMs }, events) =>
+      metrics.webhooks.sent(outcome, durationMs, events),
     down: (endpoint, { retryAt }) =>
       log.warn(
         { ...fields(endpoint), retryAt: new Date(retryAt).toISOString() },
@@ -16,7 +17,7 @@ export function dispatchObserver(log: Logger, metrics: Metrics): DispatchObserve
       ),
     up: (endpoint) => log.info(fields(endpoint), 'webhook answers again'),
     disabled(endpoint, reason) {
-      metrics.webhookDisabled(reason)
+      metrics.webhooks.disabled(reason)
       log.error({ ...fields(endpoint), reason }, 'webhook is disabled')
     },
     missed: (endpoint, positions) =>

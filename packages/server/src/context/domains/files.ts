@@ -103,7 +103,7 @@ export function createFiles(
     files,
     usage,
     users,
-    observer: metrics.batches.files,
+    observer: metrics.storage.batches.files,
   })
   const renditions = new RenditionService({ blobs, images, voices, detectType, clock })
   const references = new FileReferenceService({

@@ -94,7 +94,7 @@ export function createMessaging(
     maxBatchMessages: config.writer.batchMessages,
     maxQueuedMessages: config.writer.queueMessages,
     maxQueuedBytes: config.writer.queueBytes,
-    observer: metrics.batches.messages,
+    observer: metrics.storage.batches.messages,
     outbox,
     broadcastSenders,
     handOver: delivery,
@@ -112,7 +112,7 @@ export function createMessaging(
     clock,
     maxBatchMoves: config.writer.batchMessages,
     maxQueuedMoves: config.writer.queueMessages,
-    observer: metrics.batches.positions,
+    observer: metrics.storage.batches.positions,
     appended,
   })
   const acknowledgements = new AcknowledgementService({
@@ -272,7 +272,7 @@ export function createMessaging(
         intervalMs: 10 * minuteMs,
         run: (signal) =>
           historyRetention.run(signal, {
-            removed: metrics.historyRemoved.bind(metrics),
+            removed: metrics.background.historyRemoved.bind(metrics.background),
             walked: (walk) => log.info(walk, 'old messages removed'),
           }),
       },

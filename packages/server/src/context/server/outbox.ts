@@ -63,14 +63,14 @@ export function createRelay({
 /** Metrics and log lines of the consumers. */
 export function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
   return {
-    lagging: (consumer, rows) => metrics.consumerLags(consumer, rows),
+    lagging: (consumer, rows) => metrics.background.consumerLags(consumer, rows),
     missed: (consumer, app) => log.warn({ consumer, app }, 'outbox consumer has missed events'),
     failed(consumer, app, error) {
       if (!isDatabaseFailure(error))
         log.warn({ consumer, app, err: error }, 'outbox consumer failed and tries again')
     },
     leftBehind(consumer, app) {
-      metrics.consumerLeftBehind(consumer)
+      metrics.background.consumerLeftBehind(consumer)
       log.error(
         { consumer, app },
         'outbox consumer was left behind: events it has not seen are deleted',

@@ -68,13 +68,13 @@ export function startTransports(
   const edge = new Edge({
     bounds,
     descriptorLimit: connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
-    observer: boundsObserver(context.metrics.bounds, log),
+    observer: boundsObserver(context.metrics.connections.bounds, log),
     trustProxy,
     publicUrl,
     origins: config.http.corsOrigins,
   })
   const { connections, bodies, addressOf } = edge
-  context.metrics.watchConnections(() => ({
+  context.metrics.connections.watch(() => ({
     connections: connections.count,
     waitingRequests: connections.waitingRequests,
     unreadBytes: connections.unreadBytes,
@@ -90,7 +90,7 @@ export function startTransports(
     delivery: context.delivery,
     sessions: context.sessions,
     limits,
-    observer: gatewayObserver(context.metrics.gateway, log),
+    observer: gatewayObserver(context.metrics.connections.gateway, log),
     bounds: { ...config.gateway, waitingBytes: bounds.bodyBytes },
     pingMs: config.gateway.pingMs,
     clock: context.clock,
@@ -98,7 +98,7 @@ export function startTransports(
     findUserToken: (appId, token) => context.services.login.tokens.find(appId, token),
     onError: (error) => log.error({ err: error }, 'gateway failed'),
   })
-  context.metrics.watchGateway(() => ({
+  context.metrics.connections.watchGateway(() => ({
     ...gateway.figures,
     sessions: context.sessions.count,
     followedUsers: context.services.presence.presence.followedCount,
@@ -140,7 +140,7 @@ export function startTransports(
   // service.
   const controlEdge = new Edge({
     bounds: { ...bounds, connections: operatorConnections },
-    observer: context.metrics.bounds,
+    observer: context.metrics.connections.bounds,
     trustProxy,
     publicUrl,
     origins: [],

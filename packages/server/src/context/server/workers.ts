@@ -57,11 +57,11 @@ export function createWorkers({
     store: stores.jobs,
     handlers: domains.flatMap(({ jobHandlers = [] }) => jobHandlers),
     observer: {
-      finished: metrics.jobFinished.bind(metrics),
+      finished: metrics.background.jobFinished.bind(metrics.background),
       failed(kind, error) {
         if (!isDatabaseFailure(error)) log.warn({ kind, err: error }, 'job failed')
       },
-      overdue: metrics.jobsOverdue.bind(metrics),
+      overdue: metrics.background.jobsOverdue.bind(metrics.background),
     },
     clock,
   })
@@ -77,7 +77,7 @@ export function createWorkers({
     ],
     leases: stores.leases,
     observer: {
-      finished: metrics.maintenanceFinished.bind(metrics),
+      finished: metrics.background.maintenanceFinished.bind(metrics.background),
       failed(task, error) {
         if (!isDatabaseFailure(error)) log.warn({ task, err: error }, 'maintenance failed')
       },

@@ -1,0 +1,183 @@
+import type { BatchObserver } from '../lib/concurrency/batch-queue.js'
+import type { MetricRegistry } from './metric-registry.js'
+
+const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+/** Kinds of batches. */
+export type BatchKind = 'messages' | 'positions' | 'files'
+
+/** Figures of the checkpoints of the embedded database. */
+export interface CheckpointFigures {
+  readonly seconds: number
+  readonly stoppedSeconds: number
+  readonly failures: number
+  readonly walBytes: number
+  readonly walFileBytes: number
+}
+
+/** Uses of the database since the start, by outcome. */
+export interface DatabaseFigures {
+  readonly failedReads: number
+  readonly failedWrites: number
+  readonly statementsGivenUp: number
+  /** Transactions that run or wait. */
+  readonly writesInProgress: number
+  readonly isFailing: boolean
+}
+
+/** The database, the batches that are committed, the disk and the clock of IDs. */
+export class StorageMetrics {
+  /** Observers of the batches that are committed. */
+  readonly batches: Readonly<Record<BatchKind, BatchObserver>>
+
+  /** @param queued the size that waits for a commit now */
+  constructor(
+    private readonly registry: MetricRegistry,
+    queued: Readonly<Record<BatchKind | 'messageBytes', () => number>>,
+  ) {
+    registry.readGauges(queued.messageBytes, [
+      [
+        'hermod_message_queue_bytes',
+        'Text of messages that waits for a commit or is being committed.',
+        (bytes) => bytes,
+      ],
+    ])
+    this.batches = {
+      messages: this.#watchBatches('message', 'messages', 'messages', queued.messages),
+      positions: this.#watchBatches(
+        'position',
+        'moves',
+        'moves of read and delivered positions, with the receipts that they make',
+        queued.positions,
+      ),
+      files: this.#watchBatches('file', 'files', 'uploaded files', queued.files),
+    }
+  }
+
+  #watchBatches(name: string, unit: string, text: string, queued: () => number): BatchObserver {
+    const { registry } = this
+    registry.readGauges(queued, [
+      [`hermod_${name}_queue_${unit}`, `Waiting for a commit: ${text}.`, (size) => size],
+    ])
+    const commits = registry.histogram(
+      `hermod_${name}_commit_duration_seconds`,
+      `Time until a batch is durable: ${text}.`,
+      commitBuckets,
+    )
+    const sizes = registry.histogram(
+      `hermod_${name}_batch_${unit}`,
+      `Size of a batch: ${text}.`,
+      batchBuckets,
+    )
+    const failures = registry.counter(
+      `hermod_${name}_commit_failures_total`,
+      `Batches that could not be stored: ${text}.`,
+    )
+    const refusals = registry.counter(
+      `hermod_${name}_queue_refusals_total`,
+      `Calls that were answered 503 because too much waited for a commit: ${text}.`,
+    )
+    return {
+      refused: () => refusals.inc(),
+      finished({ size, seconds, failed }) {
+        commits.observe(seconds)
+        sizes.observe(size)
+        if (failed) failures.inc()
+      },
+    }
+  }
+
+  /** @param read returns the figures of checkpoints since the start */
+  watchCheckpoints(read: () => CheckpointFigures): void {
+    this.registry.readCounters(read, [
+      [
+        'hermod_checkpoint_seconds_total',
+        'Time of checkpoints beside the writer.',
+        ({ seconds }) => seconds,
+      ],
+      [
+        'hermod_checkpoint_stopped_seconds_total',
+        'Time in which the writer stood still for a checkpoint.',
+        ({ stoppedSeconds }) => stoppedSeconds,
+      ],
+      [
+        'hermod_checkpoint_failures_total',
+        'Checkpoints that failed and were tried again.',
+        ({ failures }) => failures,
+      ],
+    ])
+    this.registry.readGauges(read, [
+      [
+        'hermod_wal_bytes',
+        'Bytes in use of the write-ahead log at the last checkpoint.',
+        ({ walBytes }) => walBytes,
+      ],
+      [
+        'hermod_wal_file_bytes',
+        'Size of the file of the write-ahead log.',
+        ({ walFileBytes }) => walFileBytes,
+      ],
+    ])
+  }
+
+  /** @param read returns the space of the disk of the files now */
+  watchDisk(read: () => { readonly free: number; readonly floor: number }): void {
+    this.registry.readGauges(read, [
+      [
+        'hermod_disk_free_bytes',
+        'Free space on the disk of the files, and of uploads in progress to another store.',
+        ({ free }) => free,
+      ],
+      [
+        'hermod_disk_floor_bytes',
+        'Free space below which uploads and thumbnails are refused.',
+        ({ floor }) => floor,
+      ],
+    ])
+  }
+
+  /** @param lead returns the seconds by which the clock of IDs is ahead of the machine's */
+  watchIds(lead: () => number): void {
+    this.registry.readGauges(lead, [
+      [
+        'hermod_id_clock_ahead_seconds',
+        'Seconds by which the next message ID is ahead of the clock of the machine; far above 0 after a clock was wrong.',
+        (seconds) => seconds,
+      ],
+    ])
+  }
+
+  /** @param read returns the uses of the database since the start */
+  watchDatabase(read: () => DatabaseFigures): void {
+    this.registry.readCounters(read, [
+      [
+        'hermod_database_failed_reads_total',
+        'Reads that the database could not do.',
+        ({ failedReads }) => failedReads,
+      ],
+      [
+        'hermod_database_failed_writes_total',
+        'Transactions that the database could not do, or whose outcome it did not report.',
+        ({ failedWrites }) => failedWrites,
+      ],
+      [
+        'hermod_database_statements_given_up_total',
+        'Statements that PostgreSQL did not answer in time.',
+        ({ statementsGivenUp }) => statementsGivenUp,
+      ],
+    ])
+    this.registry.readGauges(read, [
+      [
+        'hermod_database_failing',
+        '1 from the first failure of the database until the next commit.',
+        ({ isFailing }) => (isFailing ? 1 : 0),
+      ],
+      [
+        'hermod_database_writes_in_progress',
+        'Transactions that run or wait.',
+        ({ writesInProgress }) => writesInProgress,
+      ],
+    ])
+  }
+}
