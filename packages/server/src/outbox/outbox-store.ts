@@ -296,9 +296,3 @@ export class OutboxStore {
     return (numInsertedOrUpdatedRows ?? 0n) > 0n
   }
 }
-
-/** Reads of the outbox for services that catch up by it. */
-export type OutboxReader = Pick<
-  OutboxStore,
-  'firstSince' | 'head' | 'listAfter' | 'listOldest' | 'listUserChanges'
->

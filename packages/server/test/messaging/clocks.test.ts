@@ -1,7 +1,6 @@
 /** Clocks of the machine that are wrong for a while (rule E3). */
 import { anyBackend, type Session } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { timestampOf } from '../../dist/lib/ids/ids.js'
 import { answerCode } from '../support/answer-codes.js'
 import { InProcessServer } from '../support/in-process-server.js'
 import { keepHistory, Retention } from '../support/messaging/history-retention.js'

@@ -1,7 +1,7 @@
 import { type EventKind, eventKey } from '@hermod/protocol/events'
 import { stringifyJson } from '../../lib/json.js'
 import type { LogPattern, MessageReader } from '../../outbox/consumer.js'
-import type { OutboxRow } from '../../outbox/outbox-store.js'
+import type { OutboxRow } from '../../outbox/outbox-reader.js'
 import { isEdit, type RecordedEdit } from '../../outbox/rows/recorded-event.js'
 import { eventsOfRow } from '../../outbox/rows/row-events.js'
 import { broadcastUserId } from '../messaging/model/conversation-model.js'

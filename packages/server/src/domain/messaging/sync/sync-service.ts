@@ -1,7 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
-import type { OutboxReader, PlacedUserChange } from '../../../outbox/outbox-store.js'
+import type { OutboxReader, PlacedUserChange } from '../../../outbox/outbox-reader.js'
 import { decodePos, encodePos, type Place } from '../../../outbox/pos.js'
 import type { ChargeRows } from '../../charge-rows.js'
 import { readCursor, unknownCursor, writeCursor } from '../../paging.js'

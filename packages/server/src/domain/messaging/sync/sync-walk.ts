@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
-import type { OutboxReader } from '../../../outbox/outbox-store.js'
+import type { OutboxReader } from '../../../outbox/outbox-reader.js'
 import type { Place } from '../../../outbox/pos.js'
 import { type RecentOutbox, RecentRows } from '../../../outbox/rows/recent-rows.js'
 import {
