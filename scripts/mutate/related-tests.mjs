@@ -146,7 +146,6 @@ const tests = {
   'pipeline/call-limits': ['service/limits'],
   'db/': [
     'database/cache-check',
-    'database/table-writers',
     'database/statement-check',
     'database/database-thread',
     'messaging/messages',
@@ -154,7 +153,6 @@ const tests = {
   ],
   'db/database': [
     'database/cache-check',
-    'database/table-writers',
     'database/statement-check',
     'users/tokens',
     'users/users',

@@ -411,8 +411,8 @@ for (const backend of testBackends()) {
       const keys = `app_id, low_id, high_id`
       const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
       await sql.run(
-        `insert into messages (${keys}, msg_id, seq, sender_id, sender_device_sn, content_type, content, attachment, config, ext, is_system)
-          ${numbers} select ${keys}, msg_id + i * 4096, seq + i, sender_id, 0, 0, 'text', '', '', '', 0 from n, messages where ${conversation} and msg_id = ${message}`,
+        `insert into messages (${keys}, msg_id, seq, sender_id, sender_device_sn, content_type, content, attachment, config, ext, is_system, sent_at)
+          ${numbers} select ${keys}, msg_id + i * 4096, seq + i, sender_id, 0, 0, 'text', '', '', '', 0, sent_at from n, messages where ${conversation} and msg_id = ${message}`,
       )
       await sql.run(
         `insert into message_changes (${keys}, change, alteration, msg_id, kind)

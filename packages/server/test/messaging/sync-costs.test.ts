@@ -61,8 +61,8 @@ for (const backend of anyBackend()) {
         )
       }
       await server.sql.run(
-        `insert into messages (app_id, low_id, high_id, msg_id, seq, sender_id, sender_device_sn, content_type, content, attachment, config, ext, is_system)
-          select app_id, low_id, high_id, (${conversations} + low_id) * 4096, 2, low_id, 0, 0, 'text', '', '', '', 0 from conversations
+        `insert into messages (app_id, low_id, high_id, msg_id, seq, sender_id, sender_device_sn, content_type, content, attachment, config, ext, is_system, sent_at)
+          select app_id, low_id, high_id, (${conversations} + low_id) * 4096, 2, low_id, 0, 0, 'text', '', '', '', 0, 1 from conversations
           where app_id = 'test' and high_id = ${user} and low_id <= ${count}`,
       )
       await server.sql.run(

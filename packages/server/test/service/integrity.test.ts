@@ -27,7 +27,7 @@ interface Fault {
 }
 
 function copyOfRecalled(messageId: number): string {
-  const columns = 'app_id, low_id, high_id, msg_id, seq, sender_id'
+  const columns = 'app_id, low_id, high_id, msg_id, seq, sender_id, sent_at'
   const rest = 'sender_device_sn, content_type, content, attachment, config, ext, is_system'
   return `insert into messages (${columns}, ${rest}) select ${columns}, 0, 0, '', '', '', '', 0 from recalled_messages where msg_id = ${messageId}`
 }
@@ -954,7 +954,7 @@ for (const backend of testBackends()) {
         {
           name: 'a waiting event of no endpoint',
           plant: [
-            "insert into webhook_events values ('test', 5, 1, 1, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '', 0)",
+            "insert into webhook_events values ('test', 5, 1, 1, 0, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '', 0)",
           ],
           repair: ['delete from webhook_events'],
           check: 'webhook_event_owner',

@@ -275,8 +275,8 @@ for (const backend of anyBackend()) {
     /** Events of the outbox as dead letters of an endpoint. */
     async function copyToWaitingEvents(): Promise<void> {
       await query(`insert into webhook_events
-        (app_id, endpoint_id, position, place, name, event_key, kind, payload, created_at, state, attempts, next_at, last_status, last_error)
-        select app_id, 1, position, 1, '', 'app', kind, payload, created_at, 'dead', 5, 0, 400, ''
+        (app_id, endpoint_id, position, place, is_last, name, event_key, kind, payload, created_at, state, attempts, next_at, last_status, last_error)
+        select app_id, 1, position, 1, 0, '', 'app', kind, payload, created_at, 'dead', 5, 0, 400, ''
         from outbox where kind not like 'message.%'`)
     }
 
