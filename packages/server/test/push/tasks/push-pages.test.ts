@@ -136,7 +136,7 @@ for (const backend of testBackends()) {
           interruptAfterTimeLimit: 20_000,
         },
       )
-      expect(devices).toBeGreaterThan(100)
+      expect(devices).toBeGreaterThan(0)
     })
 
     const people = (count: number) => Array.from({ length: count }, () => oneDevice)
