@@ -954,7 +954,7 @@ for (const backend of testBackends()) {
         {
           name: 'a waiting event of no endpoint',
           plant: [
-            "insert into webhook_events values ('test', 5, 1, 1, 0, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '', 0)",
+            "insert into webhook_events values ('test', 5, 1, 1, 0, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '')",
           ],
           repair: ['delete from webhook_events'],
           check: 'webhook_event_owner',

@@ -164,7 +164,7 @@ for (const backend of anyBackend())
       const { endpoint_id: id } = await json(`create ${receiver.url} --kinds webhook.disabled`)
       expect((await run(`replay ${id} --dead`)).out).toContain('There is nothing to send again')
       await server.sql.run(
-        `insert into webhook_events values ('${server.appId}', ${id}, 1, 1, 0, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '', 0)`,
+        `insert into webhook_events values ('${server.appId}', ${id}, 1, 1, 0, '', 'app', 'user.removed', '{}', 0, 'dead', 5, 0, 400, '')`,
       )
       expect((await run('list')).out).toContain(`hermod webhook replay ${id} --dead`)
       const sent = await run(`replay ${id} --dead --key app --kinds user.removed`)

@@ -453,7 +453,7 @@ for (const backend of testBackends())
           [2, 'dead'],
         ])
           await server.sql.run(
-            `insert into webhook_events values ('${server.appId}', ${endpoint_id}, ${position}, 1, 0, '', 'app', 'user.removed', '{}', 0, '${state}', 5, 9000000000000000, 400, '', 0)`,
+            `insert into webhook_events values ('${server.appId}', ${endpoint_id}, ${position}, 1, 0, '', 'app', 'user.removed', '{}', 0, '${state}', 5, 9000000000000000, 400, '')`,
           )
       }
       expect(await list()).toMatchObject([
