@@ -186,8 +186,8 @@ function bounds(backend: Backend): void {
       expect((await bob.api.call('GET', '/user/profile')).code).toBe(200)
       if (finished < 8) between++
     }
-    // 8 look-ups have 40 pieces each; with each in one piece hardly a call would come between.
-    expect(between).toBeGreaterThan(40)
+    // 8 look-ups have 40 pieces each; with each in one piece one call would come between two of them.
+    expect(between).toBeGreaterThan(10)
     for (const { data } of await lookUps) expect(data).toHaveLength(knownUsers)
     expect((await lookUp()).data.at(-1)).toMatchObject({ user_id: ids.at(-1) })
   })
