@@ -34,24 +34,17 @@ async function longConversation(server: ServerProcess, [alice, bob]: readonly Se
 
 describe.skipIf(process.platform !== 'linux')('unread answers', () => {
   if (isFullRun)
-    it.each([300, 1_200])(
-      'unread pages on %i connections: the server keeps its memory bound',
-      async (count) => {
-        await using server = await startAttacked({ env: shortStall })
-        const honest = await Honest.on(server)
-        const times = 600_000 / count
-        const pages = { first: requests(1, '/docs'), times }
-        const figures = await honest.beside(
-          `${count} connections with ${times} GETs of /docs`,
-          async () => {
-            await using _ = new AttackingProcess(server.url, Array(count).fill(pages))
-            await allGone(server)
-          },
-        )
-        expectUnharmed(figures)
-        expect(await closedFor(server, 'waiting_requests')).toBeGreaterThan(0)
-      },
-    )
+    it('unread pages on 300 connections: the server keeps its memory bound', async () => {
+      await using server = await startAttacked({ env: shortStall })
+      const honest = await Honest.on(server)
+      const pages = { first: requests(1, '/docs'), times: 2_000 }
+      const figures = await honest.beside('300 connections with 2,000 GETs of /docs', async () => {
+        await using _ = new AttackingProcess(server.url, Array(300).fill(pages))
+        await allGone(server)
+      })
+      expectUnharmed(figures)
+      expect(await closedFor(server, 'waiting_requests')).toBeGreaterThan(0)
+    })
 
   if (isFullRun)
     it('unread pages of history within user limits: the server keeps its memory bound', async () => {
