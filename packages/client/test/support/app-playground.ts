@@ -36,7 +36,8 @@ export interface AppPlaygroundOptions {
 }
 
 /** Longer than any back-off of a client. */
-const patienceMs = 60_000
+/** Apps that were cut again and again wait for up to half a minute before they connect. */
+const patienceMs = 90_000
 
 export class AppPlayground implements AsyncDisposable {
   readonly apps: App[] = []
@@ -165,7 +166,11 @@ export class AppPlayground implements AsyncDisposable {
    * @returns the differences that stay
    */
   async settle(): Promise<string[]> {
-    for (const app of this.apps) app.leaveConversations()
+    for (const app of this.apps) {
+      app.leaveConversations()
+      // Cuts that are still to come would make it wait once more.
+      app.proxy.cutAfter(Number.POSITIVE_INFINITY)
+    }
     let found: string[] = []
     const isSettled = async () => {
       found = []

@@ -39,6 +39,8 @@ export const patience = { timeoutMs: 75_000, everyMs: 100 }
 /** What a process may take of memory, and what honest calls may take on the machine that the guide has its figures from. */
 const limits = { peakMiB: 600, p50Ms: 250 }
 const slownessOfMachine = 5
+/** Calls of a kind below which their median says nothing: one pause of a busy machine would decide it. */
+const callsForMedian = 10
 
 /** Calls say from which address they are; connections are of no address then. */
 export const behindProxy = { HERMOD_TRUST_PROXY: 'on' }
@@ -50,7 +52,7 @@ export interface Figures {
   readonly calls: number
   /** What honest calls were answered that is no success. */
   readonly failures: readonly string[]
-  /** Medians, by kind of call: `health` and `sends`, and what was asked for in addition. */
+  /** Medians, by kind of call: `health` and `sends`, and what was asked for in addition; without kinds of fewer than ten calls. */
   readonly p50Ms: Readonly<Record<string, number>>
 }
 
@@ -289,7 +291,11 @@ export class Honest {
       peakMiB: Math.round(Math.max(this.#peakBytes, peakRssBytes(this.server.pid)) / mebibyte),
       calls: times.reduce((sum, [, each]) => sum + each.length, 0),
       failures: this.#failures,
-      p50Ms: Object.fromEntries(times.map(([kind, each]) => [kind, median(each)])),
+      p50Ms: Object.fromEntries(
+        times
+          .filter(([, each]) => each.length >= callsForMedian)
+          .map(([kind, each]) => [kind, median(each)]),
+      ),
     }
   }
 }

@@ -126,15 +126,14 @@ export class HeadContents {
     const { database, messageLog, pages } = this.options
     if (window === 0) return { kind: 'known', bytes: 0, content: nothing }
     if (maxBytes <= 0) return null
-    const page = { upToId: Number.MAX_SAFE_INTEGER, limit: window }
+    // Messages that came after the head are in the changes above it. Here they would take the places of older ones, and clients take
+    // fewer messages than `window` for all that there are.
+    const page = { upToId: head.latestMessageId, limit: window }
     const sizes =
       head.latestMessageId === 0
         ? []
         : await pages.sizes(() => database.read((db) => messageLog.listSizes(db, head.log, page)))
-    // Messages that came after the head are in the changes above it.
-    const shown = sizes.filter(
-      ({ seq, messageId }) => seq <= head.seq && messageId > head.hiddenMessageId,
-    )
+    const shown = sizes.filter(({ messageId }) => messageId > head.hiddenMessageId)
     const { count, bytes } = fitting(shown, maxBytes)
     if (count < shown.length || bytes > maxBytes) return null
     return { kind: 'messages', bytes, count, upToId: shown[0]?.messageId ?? 0 }
