@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { expectUnharmed, Honest, metric, sessionsOf, startAttacked } from '../support/attack.js'
 
-const followers = isFullRun ? 110 : 2
+const followers = isFullRun ? 40 : 2
 const sessionsPerUser = 32
 const listLength = 500
 
@@ -22,6 +22,7 @@ async function open({ url, appId }: ServerProcess, { token }: Session): Promise<
 describe('presence lists', () => {
   it.skipIf(process.platform !== 'linux')(
     'presence lists of invented users: none of them is kept',
+    { timeout: 300_000 },
     async () => {
       await using server = await startAttacked({ env: { HERMOD_RATE_LIMIT: 'off' } })
       const honest = await Honest.on(server)
