@@ -1,4 +1,5 @@
 /** The service's own limits at each gateway. */
+import type { SimulatedChannel } from '@hermod/push-simulator'
 import { cloudProtocol } from '@hermod/server/dist/push/providers/cloud-gw/protocol.js'
 import { iosProtocol } from '@hermod/server/dist/push/providers/ios-gw/protocol.js'
 import type { ChannelLimits } from '@hermod/server/dist/push/providers/runtime/protocol.js'
@@ -8,7 +9,6 @@ import { vendorNProtocol } from '@hermod/server/dist/push/providers/vendor-n/pro
 import { vendorOProtocol } from '@hermod/server/dist/push/providers/vendor-o/protocol.js'
 import { vendorVProtocol } from '@hermod/server/dist/push/providers/vendor-v/protocol.js'
 import { vendorXProtocol } from '@hermod/server/dist/push/providers/vendor-x/protocol.js'
-import type { SimulatedChannel } from '@hermod/testkit/push'
 
 export const channelLimits: Readonly<Record<SimulatedChannel, ChannelLimits>> = {
   ios_gw: iosProtocol().limits,

@@ -1,10 +1,10 @@
 /** Applications with users who have one device each, bound to a simulated gateway. */
-import { type Api, waitFor } from '@hermod/testkit'
 import {
   certificateFields,
   type SimulatedCertificate,
   type SimulatedChannel,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
+import { type Api, waitFor } from '@hermod/testkit'
 import type { StoredServer } from '../measure/build.js'
 import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'

@@ -1,6 +1,6 @@
 /** Measures the service on each channel, compared with a bare HTTP client. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type SimulatedChannel, simulatedChannels } from '@hermod/testkit/push'
+import { type SimulatedChannel, simulatedChannels } from '@hermod/push-simulator'
 import { type Storage, type StoredServer, type Usage, usageOf } from '../measure/build.js'
 import { type Effort, quiet } from '../measure/measure.js'
 import { median, ratioOf } from '../measure/statistics.js'

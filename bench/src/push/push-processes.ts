@@ -1,6 +1,6 @@
 import { once } from 'node:events'
+import type { SimulatedChannel } from '@hermod/push-simulator'
 import { cpuMs } from '@hermod/testkit'
-import type { SimulatedChannel } from '@hermod/testkit/push'
 import { startProcess } from '../load/processes.js'
 import type { BareOrder, BareResult } from './bare-run.js'
 import type { RecordedSends, SimulatorStarted } from './simulator.js'

@@ -7,7 +7,7 @@ import {
   type SimulatedCertificate,
   type SimulatedChannel,
   simulatedChannels,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
 import type { BareRequest } from './bare-run.js'
 
 /** The first message of the process. */

@@ -138,7 +138,7 @@ async function newEpoch(loaded: LoadedConfig): Promise<string> {
 }
 
 async function simulatePush(options: PushSimulationOptions): Promise<void> {
-  const { PushSimulator, describeSimulator, replyText } = await import('@hermod/testkit/push')
+  const { PushSimulator, describeSimulator, replyText } = await import('@hermod/push-simulator')
   const stopped = stopSignal()
   await using simulator = await PushSimulator.start({
     firstPort: options.firstPort,

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { PushSimulator } from '@hermod/push-simulator'
 import {
   type Answer,
   type Api,
@@ -10,7 +11,6 @@ import {
   type ServerProcess,
   waitFor,
 } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { askAgain, closedFor, expectUnharmed, Honest } from '../support/attack.js'

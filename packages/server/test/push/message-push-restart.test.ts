@@ -1,5 +1,6 @@
 /** Pushes of messages that come many at a time, after pauses, and with a service that is killed (rules G5, K16). */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PushSimulator, type PushSimulatorOptions } from '@hermod/push-simulator'
 import {
   anyBackend,
   type Backend,
@@ -9,7 +10,6 @@ import {
   type Session,
   waitFor,
 } from '@hermod/testkit'
-import { PushSimulator, type PushSimulatorOptions } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { sendToGroup } from '../support/groups/group-messaging.js'
 import { aGroup } from '../support/groups/groups.js'

@@ -1,6 +1,6 @@
 /** Who is told of a message who is away, and who is not and why, on both databases (rules G5, K16). */
+import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { block, registerPeople, updateContact } from '../support/contacts.js'

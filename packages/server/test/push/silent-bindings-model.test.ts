@@ -1,4 +1,5 @@
 /** The devices that pushes reach after logins, binds, kicks and other ends of logins, against a model of rule D6a. */
+import { PushSimulator } from '@hermod/push-simulator'
 import {
   type Account,
   type Api,
@@ -6,7 +7,6 @@ import {
   type LoginSession,
   sharedPassword,
 } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'

@@ -1,5 +1,6 @@
 /** Presence, receipts, typing and pushes of connected devices, over sockets (rules E8a, E10, E14a, E15, G1, G5). */
 import { pushDeliveryState } from '@hermod/protocol'
+import { PushSimulator } from '@hermod/push-simulator'
 import {
   anyBackend,
   GatewayClient,
@@ -8,7 +9,6 @@ import {
   type Session,
   waitFor,
 } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { block, connect, unblock } from '../support/contacts.js'

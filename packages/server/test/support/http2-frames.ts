@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type TLSSocket } from 'node:tls'
-import type { TestAuthority } from '@hermod/testkit/push'
+import type { TestAuthority } from '@hermod/push-simulator'
 
 const prefaceBytes = 24
 const headBytes = 9

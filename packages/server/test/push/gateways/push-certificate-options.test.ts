@@ -1,6 +1,6 @@
 /** What certificates say of pushes that say nothing themselves, on both databases. */
+import { type RecordedCall, simulatedTemplates } from '@hermod/push-simulator'
 import { anyBackend, type Json, type Session, waitFor } from '@hermod/testkit'
-import { type RecordedCall, simulatedTemplates } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sendText } from '../../support/messaging/messaging.js'
 import { type PushPlace, startPushWorld } from '../../support/push/push-world.js'

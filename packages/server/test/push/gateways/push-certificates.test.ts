@@ -1,14 +1,14 @@
 /** Push certificates: what operators do with them, what clients read, and what gateways say of them, on both databases. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Answer, type Api, anyBackend, type Json, TempFolder } from '@hermod/testkit'
 import {
   certificateFields,
   PushSimulator,
   type SimulatedChannel,
   simulatedChannels,
   simulatedTemplates,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
+import { type Answer, type Api, anyBackend, type Json, TempFolder } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import { callHermod } from '../../support/hermod-command.js'

@@ -7,7 +7,7 @@ import {
   SimulatedGateway,
   scripts,
   simulatedChannels,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProviders, type ProvidersOptions } from '../../../dist/push/providers/providers.js'
 import type {

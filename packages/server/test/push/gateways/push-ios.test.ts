@@ -1,12 +1,12 @@
 /** The connection to ios_gw: HTTP/2 with limits, losses and client certificates. */
 
-import { waitFor } from '@hermod/testkit'
 import {
   type GatewayOptions,
   gatewayModels,
   SimulatedGateway,
   TestAuthority,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
+import { waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { createProviders } from '../../../dist/push/providers/providers.js'
 import type { ApnsTokenType, GatewayCertificate, PushOutcome } from '../../../dist/push/sender.js'

@@ -1,11 +1,11 @@
 /** How fast the service sends with a certificate, as its gateway sees it, on both databases. */
-import { anyBackend, type Json } from '@hermod/testkit'
 import {
   certificateFields,
   type PushSimulator,
   type RecordedCall,
   type SimulatedChannel,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
+import { anyBackend, type Json } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import { callHermod } from '../../support/hermod-command.js'

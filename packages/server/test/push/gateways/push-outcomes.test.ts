@@ -2,13 +2,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { anyBackend, type Json, waitFor } from '@hermod/testkit'
 import {
   gatewayModels,
   type SimulatedChannel,
   SimulatedGateway,
   type TestAuthority,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
+import { anyBackend, type Json, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PushPlace, type PushWorld, startPushWorld } from '../../support/push/push-world.js'
 

@@ -1,6 +1,6 @@
 /** Receipts that cannot arrive, and the words about them for operators, on both databases. */
+import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
 import { PushWorld } from '../../support/push/push-world.js'

@@ -1,7 +1,7 @@
 /** Receipts of gateways, from the gateways to the counts, on both databases (rules G1, G8). */
 import { createHmac } from 'node:crypto'
+import { PushSimulator, vendorFAccessToken, vendorHCallback } from '@hermod/push-simulator'
 import { anyBackend, freePort, type Json, type LoginSession, waitFor } from '@hermod/testkit'
-import { PushSimulator, vendorFAccessToken, vendorHCallback } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import { InProcessServer } from '../../support/in-process-server.js'

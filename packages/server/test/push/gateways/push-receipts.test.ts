@@ -5,7 +5,7 @@ import {
   TestAuthority,
   vendorFAccessToken,
   vendorHCallback,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
 import { expect, it } from 'vitest'
 import { createProviders } from '../../../dist/push/providers/providers.js'
 import { isSignedByVendorH } from '../../../dist/push/receipts/kit.js'

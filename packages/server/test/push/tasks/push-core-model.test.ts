@@ -3,8 +3,8 @@
  * G1 and G2). The channel fails, hands over without saying so, and loses devices; apps report late, twice or never. HERMOD_TEST_SEED
  * repeats the choices of a run. Kills are for push-model.test.ts: the double lives in the process of the service.
  */
+import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, isFullRun, type Session } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
 import { PushLedger } from '../../support/push/push-ledger.js'

@@ -1,7 +1,7 @@
 /** Pushes to devices that are connected to the service itself, on both databases (rules G1, G2 and G5). */
 import { pushDeliveryState } from '@hermod/protocol'
+import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type LoginSession, waitFor } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'

@@ -1,6 +1,6 @@
 /** The hours of receivers in the time zone of the application, over midnight and changes of summer time, on both databases (rule D7). */
+import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Session } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { InProcessServer } from '../../support/in-process-server.js'
 import { notify } from '../../support/messaging/messaging.js'

@@ -3,8 +3,8 @@
  * them: no device is counted twice or left out, whatever is repeated, late or forged (rules G1 to G4). HERMOD_TEST_SEED repeats a run as
  * far as the choices of the test go; the machine decides the rest.
  */
+import { PushSimulator, type SimulatedChannel, simulatedChannels } from '@hermod/push-simulator'
 import { type Backend, isFullRun, type Json, parallelBackend, waitFor } from '@hermod/testkit'
-import { PushSimulator, type SimulatedChannel, simulatedChannels } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { PushConfirmations } from '../../support/push/push-confirmations.js'
 import { PushLedger } from '../../support/push/push-ledger.js'

@@ -1,7 +1,7 @@
 /** Nodes that are killed while they resolve an audience: each device has one delivery, and it is sent (decision 030). */
 import { pushTaskState, userStatus } from '@hermod/protocol'
+import { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Backend, isFullRun, waitFor } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { describe, expect, it } from 'vitest'
 import { addCrowd } from '../../support/push/push-crowd.js'
 import { PushLedger } from '../../support/push/push-ledger.js'

@@ -1,6 +1,6 @@
 /** Push tasks from the request to the gateways, on both databases (rules G1 to G4). */
+import type { PushSimulator } from '@hermod/push-simulator'
 import { anyBackend, type Json, type LoginSession, waitFor } from '@hermod/testkit'
-import type { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from '../../support/answer-codes.js'
 import type { InProcessServer } from '../../support/in-process-server.js'

@@ -1,5 +1,5 @@
 /** Receipts of gateways and reports of apps, and what they must come to (rules G1 and G8). */
-import { gatewayModels, type ScriptName, type SimulatedChannel } from '@hermod/testkit/push'
+import { gatewayModels, type ScriptName, type SimulatedChannel } from '@hermod/push-simulator'
 import type { Random } from '../random.js'
 import type { TakenPush } from './push-ledger.js'
 import { handsets, type ModelDevice } from './push-model.js'

@@ -4,7 +4,7 @@ import type {
   RecordedCall,
   SimulatedChannel,
   SimulatedDelivery,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
 
 /** A push that a gateway took; the gateway may have taken it more than once. */
 export interface TakenPush extends SimulatedDelivery {

@@ -1,11 +1,11 @@
 /** Users, devices and tasks that chance makes, with the model of what must come of them. */
-import type { Json, ServerProcess } from '@hermod/testkit'
 import {
   type ScriptName,
   type SimulatedChannel,
   scripts,
   simulatedChannels,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
+import type { Json, ServerProcess } from '@hermod/testkit'
 import type { Random } from '../random.js'
 import {
   handsets,

@@ -4,7 +4,7 @@ import {
   type SimulatedChannel,
   scriptOf,
   simulatedChannels,
-} from '@hermod/testkit/push'
+} from '@hermod/push-simulator'
 
 /** At least and at most; the same where there is no doubt. */
 export interface Range {

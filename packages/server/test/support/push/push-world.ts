@@ -1,6 +1,12 @@
 /** A server with certificates of simulated gateways, and users with devices that are bound to them. */
 import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import {
+  certificateFields,
+  PushSimulator,
+  type PushSimulatorOptions,
+  type SimulatedChannel,
+} from '@hermod/push-simulator'
+import {
   type Api,
   type Backend,
   type Json,
@@ -8,12 +14,6 @@ import {
   type Session,
   waitFor,
 } from '@hermod/testkit'
-import {
-  certificateFields,
-  PushSimulator,
-  type PushSimulatorOptions,
-  type SimulatedChannel,
-} from '@hermod/testkit/push'
 import { InProcessServer } from '../in-process-server.js'
 import type { TestServer } from '../watched-server.js'
 
