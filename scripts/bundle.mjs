@@ -15,6 +15,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const server = join(root, 'packages/server/dist')
 const bundle = join(server, 'bundle')
 const example = join(root, 'examples/chat')
+const demo = join(root, 'packages/demo/dist')
 
 /**
  * Modules that stand for a library, as the compiler emits them; no other module imports the
@@ -35,7 +36,7 @@ export const entries = ['main', 'blobs/s3/s3-store', 'push/providers/providers']
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [library, standIn] of standIns) await bundleLibrary(library, join(root, standIn))
   if (existsSync(join(server, 'main.js'))) await bundleCommand()
-  if (existsSync(join(example, 'dist/main.js'))) await bundlePage()
+  if (existsSync(join(demo, 'command.js'))) await bundlePage()
 }
 
 async function bundleLibrary(library, file) {
@@ -73,7 +74,7 @@ async function bundleCommand() {
 /** The page of `hermod demo`: its script in one file, and its other files as they are. */
 async function bundlePage() {
   const { build } = await import('rolldown')
-  const page = join(server, 'demo')
+  const page = join(demo, 'page')
   await build({
     input: { chat: join(example, 'dist/main.js') },
     platform: 'browser',

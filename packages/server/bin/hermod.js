@@ -20,6 +20,8 @@ const main = join(packageFolder, 'dist', 'main.js')
 const bundle = join(packageFolder, 'dist', 'bundle', 'main.js')
 
 const isCheckout = existsSync(join(packageFolder, 'src'))
+// The demo is a package of its own, built on this one.
+const built = process.argv[2] === 'demo' ? join(dirname(packageFolder), 'demo') : packageFolder
 // Tests start many processes of one build.
 const isTested = process.env.VITEST === 'true'
 if (!isCheckout || isTested || buildWhenStale()) {
@@ -31,7 +33,7 @@ if (!isCheckout || isTested || buildWhenStale()) {
 
 /** @returns {boolean} false: nothing that could be started */
 function buildWhenStale() {
-  const projects = [...projectsBelow(packageFolder)]
+  const projects = [...projectsBelow(built)]
   const complete =
     projects.every((project) => existsSync(join(project, 'dist'))) && existsSync(main)
   if (complete && projects.every((project) => newestSource(project) <= builtAt(project)))
@@ -102,7 +104,7 @@ function build(compiler, projects, complete) {
   process.stderr.write('hermod: building …\n')
   const startedAt = new Date()
   // Without --force the compiler trusts its own records and does not notice that the output is gone.
-  const args = [compiler, '-b', ...(complete ? [] : ['--force']), packageFolder]
+  const args = [compiler, '-b', ...(complete ? [] : ['--force']), built]
   // The compiler's output goes to stderr: stdout belongs to the command.
   const { status, error } = spawnSync(process.execPath, args, { stdio: ['ignore', 2, 2] })
   if (status !== 0) {

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import type { CommandDependencies, Migration } from './commands/program.js'
 import { runProgram } from './commands/program.js'
 import type { LocalCalls } from './commands/runtime/call.js'
-import type { DemoOptions, PushSimulationOptions } from './commands/runtime/command.js'
+import type { PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
 import type { RunningServer } from './context/server/server.js'
-import type { Logger } from './observability/log.js'
+import { stopSignal } from './lib/system/stop-signal.js'
 
 /** The time for a reader to take the last lines of a stopped service. */
 const unreadOutputMs = 1_000
@@ -45,7 +45,7 @@ async function serve(loaded: LoadedConfig): Promise<void> {
   const server = await startService(loaded, log)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
   log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
-  await stopSignal(log)
+  await stopSignal((signal) => log.info({ signal }, 'stopping'))
   const timeout = setTimeout(() => {
     log.error('calls are still under way after the shutdown time; leaving them')
     // An orderly exit would wait for the database's thread. The delay lets the line above be written.
@@ -59,19 +59,6 @@ async function serve(loaded: LoadedConfig): Promise<void> {
     setTimeout(() => process.exit(), unreadOutputMs).unref()
   }
   log.info('stopped')
-}
-
-/** Resolves at the first signal to stop; a second one, of any kind, ends the process at once. */
-function stopSignal(log?: Logger): Promise<void> {
-  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
-  return new Promise((resolve) => {
-    const stop = (signal: NodeJS.Signals) => {
-      for (const each of signals) process.off(each, stop)
-      log?.info({ signal }, 'stopping')
-      resolve()
-    }
-    for (const signal of signals) process.on(signal, stop)
-  })
 }
 
 function firstStartText(url: string, first: NonNullable<RunningServer['first']>): string {
@@ -151,11 +138,6 @@ async function simulatePush(options: PushSimulationOptions): Promise<void> {
   await stopped
 }
 
-async function runDemo(options: DemoOptions): Promise<void> {
-  const { runDemo } = await import('./context/demo/run.js')
-  await runDemo(options, stopSignal())
-}
-
 /** The work of the commands, without the environment and the streams of a process. */
 export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' | 'stderr'> = {
   version,
@@ -166,5 +148,4 @@ export const commandWork: Omit<CommandDependencies, 'env' | 'stdin' | 'stdout' |
   compact,
   newEpoch,
   simulatePush,
-  runDemo,
 }

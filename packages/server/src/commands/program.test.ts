@@ -78,12 +78,6 @@ async function run(
         done.push('new epoch')
         return 'an-epoch'
       },
-      async runDemo({ port, scene, started }) {
-        done.push(`demo ${port} ${scene?.screenshots}`)
-        if (port === 81) throw Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' })
-        started('http://127.0.0.1:4000/demo')
-        scene?.step('Ada writes')
-      },
       async simulatePush({ firstPort, started, received }) {
         done.push(`simulate ${firstPort}`)
         await started(simulation)
@@ -440,32 +434,6 @@ describe('hermod check', () => {
     const { code, err } = await run('check', { answer: { data } })
     expect(code).toBe(1)
     expect(err).toBe(`hermod: 12 facts checked, ${faults.length} wrong; ${advice}\n`)
-  })
-})
-
-describe('hermod demo', () => {
-  it('prints the address of the page', async () => {
-    const { code, done, out } = await run('demo --port 4000')
-    expect([code, done]).toEqual([0, ['demo 4000 undefined']])
-    expect(out).toContain('http://127.0.0.1:4000/demo\n')
-  })
-
-  it('prints the steps of the scene', async () => {
-    const { code, done, out } = await run('demo --headless --screenshots shots')
-    expect([code, done]).toEqual([0, ['demo 8347 shots']])
-    expect(out).toBe('The page is at http://127.0.0.1:4000/demo\nAda writes\n')
-  })
-
-  it('takes screenshots of a scene only, and ports that exist', async () => {
-    const { code, err } = await run('demo --screenshots shots')
-    expect([code, err]).toEqual([2, 'error: --screenshots needs --headless\n'])
-    expect((await run('demo --port 65536')).code).toBe(2)
-  })
-
-  it('refuses a port in use in a sentence', async () => {
-    const { code, err } = await run('demo --port 81')
-    const sentence = 'hermod: port 81 is in use; choose another one with --port, or 0 for any\n'
-    expect([code, err]).toEqual([1, sentence])
   })
 })
 

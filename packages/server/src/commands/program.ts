@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
   check: async () => (await import('./check.js')).addCheckCommand,
   push: async () => (await import('./push.js')).addPushCommands,
   webhook: async () => (await import('./webhook.js')).addWebhookCommands,
-  demo: async () => (await import('./demo.js')).addDemoCommand,
+  demo: async () => (await import('./demo.js')).loadDemoCommand(),
   'push-simulator': async () => (await import('./push-simulator.js')).addPushSimulatorCommand,
 }
 

@@ -69,23 +69,6 @@ export interface PushSimulationOptions {
   received(call: SimulatedCall): void
 }
 
-/** The scene that a browser plays on the page of the demo. */
-export interface DemoScene {
-  /** The folder for screenshots; absent: none. */
-  readonly screenshots?: string
-  /** Called with each step as it begins. */
-  step(text: string): void
-}
-
-export interface DemoOptions {
-  /** 0: any free port. */
-  readonly port: number
-  /** Absent: the page is for people, until a signal. */
-  readonly scene?: DemoScene
-  /** Called with the address of the page. */
-  started(url: string): void
-}
-
 /** The dependencies of the commands, which construct no part of the service themselves. */
 export interface CommandDependencies {
   readonly version: string
@@ -121,8 +104,6 @@ export interface CommandDependencies {
   newEpoch(loaded: LoadedConfig): Promise<string>
   /** Runs simulated push gateways; ends when they have stopped. */
   simulatePush(options: PushSimulationOptions): Promise<void>
-  /** Runs the demo; ends at a signal, or when the scene has been played. */
-  runDemo(options: DemoOptions): Promise<void>
   /** Replaces the file system in tests. */
   readonly readFile?: ReadFile
   /** Milliseconds since 1970; replaces the clock in tests. */

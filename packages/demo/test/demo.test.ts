@@ -6,10 +6,14 @@ import { join } from 'node:path'
 import { Child, isFullRun, TempFolder, testChromium, waitFor } from '@hermod/testkit'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningDemo, startDemo } from '../../dist/context/demo/demo.js'
-import { Stage } from '../../dist/context/demo/scene/stage.js'
-import { steps } from '../../dist/context/demo/scene/steps.js'
-import { hermodEnvironment, hermodScript, runHermod } from '../support/hermod-command.js'
+import {
+  hermodEnvironment,
+  hermodScript,
+  runHermod,
+} from '../../server/test/support/hermod-command.js'
+import { type RunningDemo, startDemo } from '../dist/demo.js'
+import { Stage } from '../dist/scene/stage.js'
+import { steps } from '../dist/scene/steps.js'
 
 const executablePath = testChromium()
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { type AssetRoutesOptions, assetRoutes } from '../../http/routes/assets.js'
-import { pageRoutes } from '../../http/routes/pages.js'
-import { type RouteFamily, readingRoutes } from '../../http/routes/router.js'
-import { jsonContentType } from '../../http/responses.js'
+import { jsonContentType } from '@hermod/server/dist/http/responses.js'
+import { type AssetRoutesOptions, assetRoutes } from '@hermod/server/dist/http/routes/assets.js'
+import { pageRoutes } from '@hermod/server/dist/http/routes/pages.js'
+import { type RouteFamily, readingRoutes } from '@hermod/server/dist/http/routes/router.js'
 
 /** Everything loads from this server, and nothing else runs or loads. */
 const pagePolicy =

@@ -1,6 +1,14 @@
-import type { DemoOptions } from '../../commands/runtime/command.js'
 import { startDemo } from './demo.js'
-import { launchBrowser, playScene } from './scene/scene.js'
+import { type DemoScene, launchBrowser, playScene } from './scene/scene.js'
+
+export interface DemoOptions {
+  /** 0: any free port. */
+  readonly port: number
+  /** Absent: the page is for people, until a signal. */
+  readonly scene?: DemoScene
+  /** Called with the address of the page. */
+  started(url: string): void
+}
 
 /**
  * Runs the demo until its scene has been played, or without a scene until it is stopped.

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.js'
+import type { Clock } from '@hermod/server/dist/lib/clock.js'
 
 /** A clock that can be late, so that the history has messages of earlier days. */
 export class DemoClock implements Clock {

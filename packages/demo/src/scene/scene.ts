@@ -2,9 +2,16 @@
 import { mkdir } from 'node:fs/promises'
 import { findChromium } from '@hermod/testkit'
 import type { Browser } from 'playwright-core'
-import type { DemoScene } from '../../../commands/runtime/command.js'
 import { Stage } from './stage.js'
 import { steps } from './steps.js'
+
+/** The scene that a browser plays on the page of the demo. */
+export interface DemoScene {
+  /** The folder for screenshots; absent: none. */
+  readonly screenshots?: string
+  /** Called with each step as it begins. */
+  step(text: string): void
+}
 
 /**
  * Plays all steps on the page of a demo.

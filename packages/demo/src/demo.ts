@@ -3,14 +3,14 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { loadConfig } from '@hermod/server/dist/config/config.js'
+import { startService } from '@hermod/server/dist/context/server/server.js'
+import { Lifecycle } from '@hermod/server/dist/lib/lifecycle.js'
+import { createLog } from '@hermod/server/dist/observability/log.js'
 import { freePort } from '@hermod/testkit'
-import { loadConfig } from '../../config/config.js'
-import { startService } from '../server/server.js'
-import { Lifecycle } from '../../lib/lifecycle.js'
-import { createLog } from '../../observability/log.js'
 import { DemoClock } from './demo-clock.js'
-import { demoRoutes } from './routes.js'
 import { DemoServer } from './demo-server.js'
+import { demoRoutes } from './routes.js'
 import { createWorld } from './world/world.js'
 
 /** A running demo. */
@@ -22,7 +22,7 @@ export interface RunningDemo {
 }
 
 /** The page as `npm run build` made it. */
-const pageFolder = fileURLToPath(new URL('../../demo', import.meta.url))
+const pageFolder = fileURLToPath(new URL('./page', import.meta.url))
 const appId = 'demo'
 
 /**

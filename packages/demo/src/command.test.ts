@@ -1,0 +1,50 @@
+import { PassThrough } from 'node:stream'
+import { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { addDemoCommand } from './command.js'
+
+/** Runs one command line on a fake demo. */
+async function run(line: string) {
+  const done: string[] = []
+  const stdout = new PassThrough()
+  const program = new Command('hermod')
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => done.push(text) })
+  addDemoCommand(program, { dependencies: { stdout } }, async ({ port, scene, started }) => {
+    done.push(`demo ${port} ${scene?.screenshots}`)
+    if (port === 81) throw Object.assign(new Error(), { code: 'EADDRINUSE', syscall: 'listen' })
+    started('http://127.0.0.1:4000/demo')
+    scene?.step('Ada writes')
+  })
+  const failure = await program.parseAsync(line.split(' '), { from: 'user' }).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+  return { done, failure, out: stdout.setEncoding('utf8').read() as string | null }
+}
+
+describe('hermod demo', () => {
+  it('prints the address of the page', async () => {
+    const { done, out } = await run('demo --port 4000')
+    expect(done).toEqual(['demo 4000 undefined'])
+    expect(out).toContain('http://127.0.0.1:4000/demo\n')
+  })
+
+  it('prints the steps of the scene', async () => {
+    const { done, out } = await run('demo --headless --screenshots shots')
+    expect(done).toEqual(['demo 8347 shots'])
+    expect(out).toContain('The page is at http://127.0.0.1:4000/demo\nAda writes\n')
+  })
+
+  it('takes screenshots of a scene only, and ports that exist', async () => {
+    expect((await run('demo --screenshots shots')).done).toEqual([
+      'error: --screenshots needs --headless\n',
+    ])
+    expect((await run('demo --port 65536')).failure).toContain('It is a number from 0 to 65535.')
+  })
+
+  it('refuses a port in use in a sentence', async () => {
+    const sentence = 'port 81 is in use; choose another one with --port, or 0 for any'
+    expect((await run('demo --port 81')).failure).toBe(sentence)
+  })
+})
