@@ -5,6 +5,7 @@ import type { Database } from '../db/database.js'
 import type { Epoch } from '../db/identity/epoch.js'
 import type { DeliveredEvent, MessageReader } from '../outbox/consumer.js'
 import type { HandOver } from '../outbox/hand-over.js'
+import { appOutbox } from '../outbox/outbox-page.js'
 import type { OutboxStore } from '../outbox/outbox-store.js'
 import type { RecentOutbox, RecentRows } from '../outbox/rows/recent-rows.js'
 import { concernOf } from '../outbox/rows/row-concern.js'
@@ -207,9 +208,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
   #sourceOf(appId: string): AppSource {
     const { database, outbox, messages, readers, isRevoked } = this.options
     return {
-      head: () => database.read((db) => outbox.head(db, appId)),
-      listAfter: (position, limit) =>
-        database.read((db) => outbox.listAfter(db, appId, position, limit)),
+      ...appOutbox(database, outbox, appId),
       eventsOf: (row) => eventsOfRow(messages, appId, row),
       concernOf: (row) => concernOf(row, messages),
       loadReader: async (userId) => database.read((db) => readers.load(db, appId, userId)),

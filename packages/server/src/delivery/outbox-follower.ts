@@ -1,15 +1,13 @@
 import { AppError } from '@hermod/protocol'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { DeliveredEvent } from '../outbox/consumer.js'
-import type { ChangedLog } from '../outbox/rows/log-key.js'
+import { type AppOutbox, pageAfter } from '../outbox/outbox-page.js'
 import type { OutboxRow } from '../outbox/outbox-store.js'
+import type { ChangedLog } from '../outbox/rows/log-key.js'
 import { RecentRows } from '../outbox/rows/recent-rows.js'
 import type { RowConcern } from '../outbox/rows/row-concern.js'
 
-/** The outbox of one app. */
-export interface FollowedOutbox {
-  head(): MaybePromise<number>
-  listAfter(position: number, limit: number): MaybePromise<readonly OutboxRow[]>
+/** The outbox of one app, and what its rows are about. */
+export interface FollowedOutbox extends AppOutbox {
   eventsOf(row: OutboxRow): Promise<readonly DeliveredEvent[]>
   concernOf(row: OutboxRow): RowConcern
 }
@@ -171,25 +169,20 @@ export class OutboxFollower {
     const { outbox } = this.options
     let rows: readonly OutboxRow[]
     do {
-      rows = await outbox.listAfter(this.#position, rowsPerPage)
-      const [first] = rows
-      if (first && first.position > this.#position + 1) this.#pass(first.position - 1)
+      const page = await pageAfter(outbox, this.#position, rowsPerPage, this.#committed())
+      rows = page.rows
+      // Rows may have been begun since.
+      if (page.missed && page.missed.last > this.#position) this.#pass(page.missed.last)
       for (let start = 0; start < rows.length; start += rowsAtOnce)
         await this.#beginRows(rows.slice(start, start + rowsAtOnce))
     } while (rows.length === rowsPerPage && !this.#isStopped)
-    if (rows.length === 0) await this.#passPurged()
     this.#beginHanded()
   }
 
-  /** Passes rows that were purged before they were read, when none follows them. */
-  async #passPurged(): Promise<void> {
-    const { outbox } = this.options
-    if (this.#waiters.length === 0 && this.#handed.size === 0) return
-    const head = await outbox.head()
-    if (head <= this.#position) return
-    const rows = await outbox.listAfter(this.#position, 1)
-    if (rows.length === 0 && head > this.#position) this.#pass(head)
-    else this.#mustRead = true
+  /** Returns the last position that is known to be committed. */
+  #committed(): number {
+    const waited = this.#waiters.map(({ position }) => position)
+    return Math.max(this.#position, ...waited, ...this.#handed.keys())
   }
 
   async #beginRows(rows: readonly OutboxRow[]): Promise<void> {

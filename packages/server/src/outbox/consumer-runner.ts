@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.js'
 import type { Consumer, MessageReader } from './consumer.js'
+import { appOutbox, pageAfter } from './outbox-page.js'
 import type { OutboxRow, OutboxStore } from './outbox-store.js'
 import type { ConsumerLease, Positions } from './positions.js'
 import { eventsOfRow } from './rows/row-events.js'
@@ -153,26 +154,15 @@ export class ConsumerRunner {
     const { database, store, messages, consumer, positions, observer } = this.options
     const from = await positions.get(appId)
     if (!(await this.#isWanted(appId))) return this.#skip(appId, from)
-    const list = () => database.read((db) => store.listAfter(db, appId, from, rowsPerStep))
-    let rows = await list()
-    if (rows.length === 0) {
-      // The head is read first: the rows it counts were committed before, and are found unless they were purged.
-      const head = await database.read((db) => store.head(db, appId))
-      if (head <= from) return false
-      rows = await list()
-      if (rows.length === 0) {
-        await this.#reportMissed(appId)
-        await positions.move(appId, from, head)
-        return true
-      }
-    }
-    const [first] = rows
-    if (first && first.position > from + 1) await this.#reportMissed(appId)
+    const outbox = appOutbox(database, store, appId)
+    const { rows, missed } = await pageAfter(outbox, from, rowsPerStep)
+    if (missed) await this.#reportMissed(appId)
     const taken = this.#takeStep(rows)
+    const last = taken.at(-1)?.position ?? missed?.last
+    if (last === undefined) return false
     const events = (await Promise.all(taken.map((row) => eventsOfRow(messages, appId, row)))).flat()
     if (signal.aborted) return false
     if (events.length > 0) await consumer.handle(events, signal)
-    const last = taken.at(-1)?.position ?? from
     if (!(await positions.move(appId, from, last))) {
       observer.failed(consumer.name, appId, new Error('another node has moved the position'))
       return false

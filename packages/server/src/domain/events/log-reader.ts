@@ -1,8 +1,9 @@
 import { AppError } from '@hermod/protocol'
 import type { EventKind } from '@hermod/protocol/events'
 import type { Database } from '../../db/database.js'
-import { stringifyJson } from '../../lib/json.js'
 import type { EventLoopBudget } from '../../lib/concurrency/event-loop-budget.js'
+import { stringifyJson } from '../../lib/json.js'
+import { type AppOutbox, appOutbox, type MissedRows, pageAfter } from '../../outbox/outbox-page.js'
 import type { OutboxReader, OutboxRow } from '../../outbox/outbox-reader.js'
 import { maxPageBytes } from '../paging.js'
 import { type LogPlace, placeAfter } from './event-cursor.js'
@@ -16,14 +17,6 @@ export interface LogFilter {
   /** "" = all. */
   readonly key: string
   readonly limit: number
-}
-
-/** Rows that were deleted before they were read. */
-export interface MissedRows {
-  readonly first: number
-  readonly last: number
-  /** The time of the first row after them, milliseconds since 1970; 0: none. */
-  readonly until: number
 }
 
 /** A part of the log. */
@@ -90,36 +83,29 @@ export class LogReader {
    * @throws AppError event_cursor_invalid for a place after the end of the log
    */
   async read(appId: string, from: LogPlace, filter: LogFilter): Promise<EventSlice> {
+    const { database, outbox, budget } = this.options
+    const log: AppOutbox = {
+      ...appOutbox(database, outbox, appId),
+      head: () => this.requireReached(appId, from),
+    }
     const page = new PageBuilder(from, filter)
     const wants = this.#testOf(filter)
     const isFiltered = filter.kinds.size > 0 || filter.key !== ''
     const perRead = isFiltered ? rowsPerRead : Math.min(rowsPerRead, filter.limit + 1)
     for (let rowsLeft = maxRows; rowsLeft > 0; ) {
-      await this.options.budget.begin()
+      await budget.begin()
       const count = Math.min(perRead, rowsLeft)
-      let rows = await this.#listAfter(appId, page.next.position, count)
-      if (rows.length === 0 && page.next === from) {
-        const head = await this.requireReached(appId, from)
-        if (head > from.position) rows = await this.#listAfter(appId, from.position, count)
-        if (head > from.position && rows.length === 0) page.skipTo(head + 1, 0)
-      }
-      const [first] = rows
-      if (!first) return page.end(false)
-      if (first.position > page.next.position + 1) {
+      const { rows, missed } = await pageAfter(log, page.next.position, count)
+      if (missed) {
         // Rows were deleted during the call; the next one reports them.
         if (page.next !== from) return page.end(true)
-        page.skipTo(first.position, first.createdAt)
+        page.skip(missed)
       }
       if (!(await this.#addRows(appId, rows, page, wants))) return page.end(true)
       if (rows.length < count) return page.end(false)
       rowsLeft -= rows.length
     }
     return page.end((await this.head(appId)) > page.next.position)
-  }
-
-  async #listAfter(appId: string, position: number, limit: number): Promise<OutboxRow[]> {
-    const { database, outbox } = this.options
-    return database.read((db) => outbox.listAfter(db, appId, position, limit))
   }
 
   #testOf({ kinds, key }: LogFilter): RowTest {
@@ -181,10 +167,10 @@ class PageBuilder {
     this.next = from
   }
 
-  /** The rows before a position are gone. @param until the time of that row; 0: there is none */
-  skipTo(position: number, until: number): void {
-    this.#missed = { first: this.next.position + 1, last: position - 1, until }
-    this.next = { position: position - 1, place: 0 }
+  /** Passes rows that are gone. */
+  skip(missed: MissedRows): void {
+    this.#missed = missed
+    this.next = { position: missed.last, place: 0 }
   }
 
   /** Adds the events of the next row. @returns false when the page is full before its end */

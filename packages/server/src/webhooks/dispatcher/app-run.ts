@@ -1,5 +1,6 @@
 import { type LoggedEvent, sizeOf } from '../../domain/events/logged-event.js'
 import type { Slots } from '../../lib/concurrency/slots.js'
+import { appOutbox, type MissedRows, pageAfter } from '../../outbox/outbox-page.js'
 import type { OutboxRow, OutboxStore } from '../../outbox/outbox-store.js'
 import type { EndpointRun, EndpointRunOptions, EventPage } from './endpoint-run.js'
 
@@ -128,19 +129,10 @@ export class AppRun {
   async #pageAfter(after: number): Promise<AppPage | null> {
     const { database, outbox } = this.options
     const { appId } = this
-    const list = () => database.read((db) => outbox.listAfter(db, appId, after, rowsPerPage))
-    let rows = await list()
-    if (rows.length === 0) {
-      // The head is read first: the rows it counts were committed before, and are found unless they were purged.
-      const head = await database.read((db) => outbox.head(db, appId))
-      if (head <= after) return null
-      rows = await list()
-      if (rows.length === 0) return missedPage(appId, { after, last: head, to: 0 })
-    }
-    const [first] = rows
-    if (first && first.position > after + 1)
-      return missedPage(appId, { after, last: first.position - 1, to: first.createdAt })
-    return this.#pageOf(rows)
+    const log = appOutbox(database, outbox, appId)
+    const { rows, missed } = await pageAfter(log, after, rowsPerPage)
+    if (missed) return missedPage(appId, missed)
+    return rows.length === 0 ? null : this.#pageOf(rows)
   }
 
   async #pageOf(rows: readonly OutboxRow[]): Promise<AppPage> {
@@ -163,30 +155,27 @@ export class AppRun {
 }
 
 /** A page about rows that were deleted before they were read; the rows that follow are other pages. */
-function missedPage(appId: string, gap: Parameters<typeof missedEvent>[1]): AppPage {
-  return { events: [missedEvent(appId, gap)], readTo: gap.last, hasMore: true }
+function missedPage(appId: string, missed: MissedRows): AppPage {
+  return { events: [missedEvent(appId, missed)], readTo: missed.last, hasMore: true }
 }
 
 /** The event about rows that were deleted before they were read. */
-function missedEvent(
-  appId: string,
-  { after, last, to }: { readonly after: number; readonly last: number; readonly to: number },
-): LoggedEvent {
+function missedEvent(appId: string, { first, last, until }: MissedRows): LoggedEvent {
   return {
-    id: `evt_${appId}_${after + 1}_missed`,
+    id: `evt_${appId}_${first}_missed`,
     kind: 'events.missed',
     appId,
-    position: after + 1,
+    position: first,
     place: 0,
     name: 'missed',
     key: 'app',
-    createdAt: to,
+    createdAt: until,
     payload: {
-      from_position: after + 1,
+      from_position: first,
       to_position: last,
-      positions: last - after,
+      positions: last - first + 1,
       from: 0,
-      to,
+      to: until,
     },
   }
 }

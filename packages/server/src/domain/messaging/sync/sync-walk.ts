@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { EventLoopBudget } from '../../../lib/concurrency/event-loop-budget.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
+import { appOutbox, pageAfter } from '../../../outbox/outbox-page.js'
 import type { OutboxReader } from '../../../outbox/outbox-reader.js'
 import type { Place } from '../../../outbox/pos.js'
 import { type RecentOutbox, RecentRows } from '../../../outbox/rows/recent-rows.js'
@@ -17,7 +18,7 @@ import { logKey } from './head-model.js'
 
 export interface SyncWalkOptions {
   readonly database: Database
-  readonly store: Pick<OutboxReader, 'listAfter'>
+  readonly store: Pick<OutboxReader, 'head' | 'listAfter'>
   readonly messages: Pick<MessageReader, 'logs'>
   /** Rows in memory, which cost no statement. */
   readonly recent: RecentOutbox
@@ -82,8 +83,9 @@ export class SyncWalk {
       const next = place.position + 1
       const recent = this.options.recent.recentRows(appId)
       // Delivery, which fills the memory, may be behind the outbox.
-      const rows = recent?.at(next) ? recent : await this.#read(appId, place.position)
-      if (!rows.at(next)) return null
+      const isRecent = recent?.at(next) !== undefined
+      const rows = isRecent ? recent : await this.#read(appId, place.position, head.position)
+      if (rows === null) return null
       const moveTo = (position: number) => {
         const row = rows.at(position)
         if (row) place = { epoch: head.epoch, position, time: row.createdAt }
@@ -107,10 +109,13 @@ export class SyncWalk {
     return page(false)
   }
 
-  async #read(appId: string, position: number): Promise<RecentRows> {
+  /** @returns null when rows after the position are purged */
+  async #read(appId: string, position: number, head: number): Promise<RecentRows | null> {
     const { database, store, messages } = this.options
     await this.#budget.begin()
-    const rows = await database.read((db) => store.listAfter(db, appId, position, rowsPerStep))
+    const outbox = appOutbox(database, store, appId)
+    const { rows, missed } = await pageAfter(outbox, position, rowsPerStep, head)
+    if (missed) return null
     const held = new RecentRows(position, { maxRows: unbounded, maxBytes: unbounded })
     for (const row of rows) held.add(concernOf(row, messages))
     return held
