@@ -44,6 +44,8 @@ class World {
   readonly turns: (() => void)[] = []
   readonly handed: [number, DeliveredEvent[]][] = []
   readonly problems: unknown[] = []
+  /** Positions of events that a listener got. */
+  readonly heard: (number | 'missed')[] = []
   readonly revoked = new Set<string>()
   readonly barred = new Map<number, 'user_disabled' | 'user_deleted'>()
   purgedUpTo = 0
@@ -73,6 +75,12 @@ class World {
         missed: () => {},
         failed: (_, error) => this.problems.push(error),
       },
+      listeners: [
+        {
+          begun: (_, events) => this.heard.push(...events.map(({ position }) => position)),
+          missed: () => this.heard.push('missed'),
+        },
+      ],
       timers: {
         nextTurn: (run) => this.turns.push(run),
         after: (_, run) => this.turns.push(run),
@@ -324,6 +332,19 @@ describe('delivery of an app', () => {
     expect(positionsOf(session)).toEqual([1])
     await world.finish()
     expect(positionsOf(session)).toEqual([1, 2, 3, 4])
+  })
+
+  it('gives listeners the events in order, and tells them when they may lack some: at its start and after a purge', async () => {
+    const world = new World((each) => each.send(1, 2))
+    await world.finish()
+    world.send(1, 2)
+    world.user('contact.blocked', { actor_id: 1, user_ids: [2] }, [1])
+    await world.finish()
+    world.send(1, 2)
+    world.purgedUpTo = world.rows.length
+    world.send(1, 2)
+    await world.finish()
+    expect(world.heard).toEqual(['missed', 2, 3, 'missed', 5])
   })
 
   it('begins a session as current only with a pos after which nothing concerns the user', async () => {

@@ -4,7 +4,7 @@ import { decodePos, type Place } from '../outbox/pos.js'
 import type { RecentRows } from '../outbox/rows/recent-rows.js'
 import type { RowConcern } from '../outbox/rows/row-concern.js'
 import type { Session } from '../sessions/session.js'
-import type { SyncState } from './delivery.js'
+import type { DeliveryListener, SyncState } from './delivery.js'
 import { type FollowedOutbox, OutboxFollower, type Timers } from './outbox-follower.js'
 import { Closings } from './receivers/closings.js'
 import { Dispatcher } from './receivers/dispatcher.js'
@@ -35,6 +35,7 @@ export interface AppDeliveryOptions {
   readonly source: AppSource
   readonly fanOuts: FanOuts
   readonly observer: DeliveryObserver
+  readonly listeners: readonly DeliveryListener[]
   readonly timers: Timers
   /** Milliseconds since 1970. */
   now(): number
@@ -203,19 +204,22 @@ export class AppDelivery {
   async #start(): Promise<void> {
     const time = await this.#follower.start()
     this.#watermark.begin(this.#follower.position, time)
+    this.#announceMissed()
     void this.#follower.read()
   }
 
   #begin({ position, createdAt }: RowConcern, events: readonly DeliveredEvent[]): void {
-    const { appId, observer, now } = this.#options
+    const { appId, observer, listeners, now } = this.#options
     this.#watermark.begin(position, createdAt)
     observer.began(events.length, now() - createdAt)
     try {
       this.#note(events)
       this.#dispatcher.dispatch(events)
+      for (const listener of listeners) listener.begun(appId, events)
     } catch (error) {
-      // A fault of ours: the clients read from the database what was not written.
+      // A fault of ours: clients and listeners read from the database what they did not get.
       observer.failed(appId, error)
+      this.#announceMissed()
       for (const { sessions } of this.#users.values())
         for (const session of sessions) requestSync(session)
     }
@@ -282,6 +286,7 @@ export class AppDelivery {
   #missed(upTo: number): void {
     const { appId, observer } = this.#options
     observer.missed(appId)
+    this.#announceMissed()
     this.#gaps++
     this.#watermark.begin(upTo, 0)
     for (const [userId, user] of this.#users) {
@@ -292,6 +297,11 @@ export class AppDelivery {
       }
       void this.#reload(userId, user)
     }
+  }
+
+  #announceMissed(): void {
+    const { appId, listeners } = this.#options
+    for (const listener of listeners) listener.missed(appId)
   }
 
   async #reload(userId: Int64, user: ConnectedUser): Promise<void> {

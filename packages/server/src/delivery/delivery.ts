@@ -1,9 +1,17 @@
+import type { DeliveredEvent } from '../outbox/consumer.js'
 import type { Session } from '../sessions/session.js'
 
 /** The state in which a session begins: `current` has missed nothing up to `pos`; clients in the others call `message.sync`. */
 export type SyncState =
   | { readonly sync: 'current'; readonly pos: string }
   | { readonly sync: 'needed' | 'reset'; readonly pos: null }
+
+/** A listener to the events of apps that have sessions on this node, in their order. */
+export interface DeliveryListener {
+  begun(appId: string, events: readonly DeliveredEvent[]): void
+  /** The listener may lack earlier events: delivery of the app begins, or rows were purged. */
+  missed(appId: string): void
+}
 
 /** Brings events to the sessions of this node; the gateway calls it in this order for each session. */
 export interface Delivery {

@@ -13,7 +13,7 @@ import { eventsOfRow } from '../outbox/rows/row-events.js'
 import type { SessionRegistry } from '../sessions/registry.js'
 import type { Session } from '../sessions/session.js'
 import { AppDelivery, type AppSource, type DeliveryObserver } from './app-delivery.js'
-import type { Delivery, SyncState } from './delivery.js'
+import type { Delivery, DeliveryListener, SyncState } from './delivery.js'
 import type { Timers } from './outbox-follower.js'
 import type { ReaderStore } from './receivers/reader-store.js'
 import type { TransientDelivery } from './transient-delivery.js'
@@ -62,6 +62,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
   readonly #inactive = new Set<string>()
   readonly #fanOuts: FanOuts
   readonly #timers: Timers
+  readonly #listeners: DeliveryListener[] = []
   #subscriptions: readonly (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
 
@@ -75,6 +76,10 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
     let count = 0
     for (const { delivery } of this.#apps.values()) count += delivery.membershipCount
     return count
+  }
+
+  listen(listener: DeliveryListener): void {
+    this.#listeners.push(listener)
   }
 
   /** Begins to listen for commits. */
@@ -191,6 +196,7 @@ export class NodeDelivery implements Delivery, HandOver, RecentOutbox, Transient
       source: this.#sourceOf(appId),
       fanOuts: this.#fanOuts,
       observer,
+      listeners: this.#listeners,
       timers: this.#timers,
       now,
       openSessions: (userId) => sessions.ofUser(appId, userId),

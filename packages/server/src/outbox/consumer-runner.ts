@@ -48,14 +48,12 @@ export class ConsumerRunner {
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, ConsumerFailures>()
   #leaseSignal = new AbortController()
-  #hasLease: boolean
+  #hasLease = false
   #isRunning = false
   #refusedAt = Number.NEGATIVE_INFINITY
   #polling: Promise<void> | undefined
 
-  constructor(private readonly options: ConsumerRunnerOptions) {
-    this.#hasLease = options.lease.isHeld
-  }
+  constructor(private readonly options: ConsumerRunnerOptions) {}
 
   /** Starts polling; earlier wakes do nothing. */
   async start(): Promise<void> {

@@ -15,15 +15,13 @@ export type DeliveredEvent = Event<EventKind> & {
   readonly createdAt: number
 }
 
-/** A follower of the events of all apps. */
+/**
+ * A follower of the events of all apps. It resumes where any node stopped, runs on one node at a time, and holds back the purge of the
+ * outbox.
+ */
 export interface Consumer {
-  /** The key of a durable consumer's positions: unique, and never reused. */
+  /** The key of its positions: unique, and never reused. */
   readonly name: string
-  /**
-   * A durable consumer resumes where any node stopped, runs on one node at a time, and holds back the purge of the outbox. Another one
-   * runs on every node from its start, and holds back nothing.
-   */
-  readonly isDurable: boolean
   /**
    * Tells whether the consumer needs events of the app now. The others are skipped unread, at most once a second. Default: always.
    */

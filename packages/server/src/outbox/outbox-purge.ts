@@ -9,7 +9,7 @@ export interface OutboxPurgeOptions {
   readonly database: Database
   readonly store: OutboxStore
   readonly clock: Clock
-  /** The names of the durable consumers. */
+  /** The names of the consumers. */
   readonly consumers: readonly string[]
   readonly holders: readonly LogHolder[]
   /** Younger rows are kept, also when every consumer has passed them. */

@@ -6,16 +6,8 @@ import type { ConsumerProgress, OutboxStore } from './outbox-store.js'
 /** The right to run a consumer on this node. */
 export type ConsumerLease = Pick<Lease, 'take' | 'isHeld' | 'release'>
 
-/** The position of a consumer in each app. */
-export interface Positions {
-  listBehind(): MaybePromise<readonly ConsumerProgress[]>
-  get(appId: string): MaybePromise<number>
-  /** @returns false when the consumer is not at `from`: another node has moved it */
-  move(appId: string, from: number, to: number): Promise<boolean>
-}
-
-/** Positions that outlast the node. */
-export class StoredPositions implements Positions {
+/** The positions of a consumer in each app, which outlast the node. */
+export class Positions {
   constructor(
     private readonly consumer: string,
     private readonly options: { readonly database: Database; readonly store: OutboxStore },
@@ -31,46 +23,10 @@ export class StoredPositions implements Positions {
     return database.read((db) => store.positionOf(db, this.consumer, appId))
   }
 
+  /** @returns false when the consumer is not at `from`: another node has moved it */
   move(appId: string, from: number, to: number): Promise<boolean> {
     const { database, store } = this.options
     const key = { consumer: this.consumer, appId }
     return database.statement((tx) => store.movePosition(tx, key, from, to))
   }
-}
-
-/** Positions of this node alone, which begin at the end. */
-export class NodePositions implements Positions {
-  #positions: Map<string, number> | undefined
-
-  constructor(
-    private readonly options: { readonly database: Database; readonly store: OutboxStore },
-  ) {}
-
-  async listBehind(): Promise<readonly ConsumerProgress[]> {
-    const { database, store } = this.options
-    const heads = await database.read((db) => store.heads(db))
-    this.#positions ??= new Map(heads)
-    const positions = this.#positions
-    return [...heads].flatMap(([appId, head]) => {
-      const position = positions.get(appId) ?? 0
-      return head > position ? [{ appId, head, position }] : []
-    })
-  }
-
-  async get(appId: string): Promise<number> {
-    if (!this.#positions) await this.listBehind()
-    return this.#positions?.get(appId) ?? 0
-  }
-
-  async move(appId: string, _from: number, to: number): Promise<boolean> {
-    this.#positions?.set(appId, to)
-    return true
-  }
-}
-
-/** The lease of a consumer that every node runs. */
-export const sharedLease: ConsumerLease = {
-  isHeld: true,
-  take: async () => true,
-  release: async () => {},
 }

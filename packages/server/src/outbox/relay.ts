@@ -3,7 +3,7 @@ import { Lease } from '../lib/concurrency/lease.js'
 import type { Consumer, MessageReader } from './consumer.js'
 import { type ConsumerObserver, ConsumerRunner } from './consumer-runner.js'
 import type { OutboxStore } from './outbox-store.js'
-import { NodePositions, StoredPositions, sharedLease } from './positions.js'
+import { Positions } from './positions.js'
 
 /** Leases of tasks that run on one node at a time; see jobs/lease-store.ts. */
 export interface Leases {
@@ -39,7 +39,6 @@ export class OutboxRelay {
     this.#runners = options.consumers.map((consumer) => runnerOf(consumer, options))
   }
 
-  /** Resolves when every consumer that keeps no position knows where it begins. */
   async start(): Promise<void> {
     if (this.#runners.length === 0) return
     await Promise.all(this.#runners.map((runner) => runner.start()))
@@ -65,17 +64,10 @@ function runnerOf(
   consumer: Consumer,
   { database, store, messages, leases, node, observer, leaseMs, retryMs }: OutboxRelayOptions,
 ): ConsumerRunner {
-  const shared = { database, store, messages, consumer, observer, retryMs: retryMs ?? 1_000 }
-  if (!consumer.isDurable)
-    return new ConsumerRunner({
-      ...shared,
-      positions: new NodePositions({ database, store }),
-      lease: sharedLease,
-    })
   const name = `outbox/${consumer.name}`
   return new ConsumerRunner({
-    ...shared,
-    positions: new StoredPositions(consumer.name, { database, store }),
+    ...{ database, store, messages, consumer, observer, retryMs: retryMs ?? 1_000 },
+    positions: new Positions(consumer.name, { database, store }),
     lease: new Lease({
       ttlMs: leaseMs ?? 10_000,
       acquire: (ttlMs) => leases.acquire(name, node, ttlMs),

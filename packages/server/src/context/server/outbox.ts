@@ -51,7 +51,7 @@ export function createRelay({
     database,
     store: stores.outbox,
     clock,
-    consumers: consumers.filter(({ isDurable }) => isDurable).map(({ name }) => name),
+    consumers: consumers.map(({ name }) => name),
     holders,
     keptMs,
     maxLagMs,

@@ -23,6 +23,7 @@ class World {
   /** Answers of contacts that wait for the test; null: they come at once. */
   held: (() => void)[] | null = null
   failing: Error | null = null
+  readonly failures: unknown[] = []
   #now = 1_000
   #sessionId = 0
   #tick: (() => void) | null = null
@@ -51,6 +52,7 @@ class World {
           return found
         },
       },
+      failed: (error) => this.failures.push(error),
       transient: { toSession: (session, event) => this.#sent(session, event) },
     })
   }
@@ -116,6 +118,8 @@ class World {
     return true
   }
 }
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 let world: World
 
@@ -213,24 +217,24 @@ describe('a subscriber', () => {
     world.pass(1)
     expect(world.eventsOf(session)).toEqual([{ [carol]: true }])
     await world.states(session, [])
-    expect(world.service.isFollowedIn(appId)).toBe(false)
+    expect(world.service.followedCount).toBe(0)
     await world.states(session, [bob])
     world.close(session)
-    expect(world.service.isFollowedIn(appId)).toBe(false)
+    expect(world.service.followedCount).toBe(0)
   })
 
   it('keeps no list when its session was replaced, or closed while the list was read', async () => {
     const first = world.open(alice)
     await world.states(first, [bob])
     world.open(alice)
-    expect(world.service.isFollowedIn(appId)).toBe(false)
+    expect(world.service.followedCount).toBe(0)
     const second = world.open(carol)
     world.held = []
     const states = world.states(second, [bob])
     world.close(second)
     world.held[0]?.()
     await states
-    expect(world.service.isFollowedIn(appId)).toBe(false)
+    expect(world.service.followedCount).toBe(0)
   })
 
   it('does not follow users who are no contacts, until it subscribes again', async () => {
@@ -306,6 +310,45 @@ describe('a subscriber', () => {
     expect(world.eventsOf(session)).toEqual([])
   })
 
+  it('sees a block although the contacts cannot be read at first: they are read again each second', async () => {
+    world.makeContacts(alice, bob)
+    world.open(bob)
+    const session = world.open(alice)
+    await world.states(session, [bob])
+    world.block(alice, bob)
+    world.failing = new Error('no database')
+    await world.service.relationChanged(appId, bob, alice)
+    world.pass(1)
+    await turn()
+    expect(world.failures).toEqual([world.failing, world.failing])
+    expect(world.eventsOf(session)).toEqual([])
+    world.failing = null
+    world.pass(1)
+    await turn()
+    world.pass(2)
+    expect(world.eventsOf(session)).toEqual([{ [bob]: false }])
+    expect(world.isTicking).toBe(false)
+  })
+
+  it('sees a block that comes while contacts are read again for another change', async () => {
+    for (const user of [bob, carol]) world.makeContacts(alice, user)
+    for (const user of [bob, carol]) world.open(user)
+    const session = world.open(alice)
+    await world.states(session, [bob, carol])
+    world.held = []
+    world.block(alice, bob)
+    const first = world.service.relationChanged(appId, bob, alice)
+    world.block(alice, carol)
+    const second = world.service.relationChanged(appId, carol, alice)
+    while (world.held.length > 0) {
+      world.held.shift()?.()
+      await turn()
+    }
+    await Promise.all([first, second])
+    world.pass(1)
+    expect(world.eventsOf(session)).toEqual([{ [bob]: false, [carol]: false }])
+  })
+
   it('gets the present states once it is no longer behind', async () => {
     for (const user of [bob, carol]) world.makeContacts(alice, user)
     const session = world.open(alice)
@@ -326,7 +369,7 @@ describe('a subscriber', () => {
     await world.states(session, [bob])
     world.failing = new Error('no database')
     await expect(world.states(session, [carol])).rejects.toThrow('no database')
-    expect(world.service.isFollowedIn(appId)).toBe(false)
+    expect(world.service.followedCount).toBe(0)
   })
 
   it('gets its event also when hundreds of lists change at once', async () => {

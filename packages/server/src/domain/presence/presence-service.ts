@@ -17,6 +17,8 @@ export interface PresenceServiceOptions {
   readonly sessions: Pick<SessionRegistry, 'isOnline' | 'listen' | 'ofDevice' | 'ofUser'>
   readonly rules: PresenceRules
   readonly transient: Pick<TransientDelivery, 'toSession'>
+  /** Contacts could not be read again; the next second tries again. */
+  failed(error: unknown): void
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number
   /** Runs work again and again. @returns a function that ends it */
@@ -35,6 +37,9 @@ export class PresenceService implements OnlineListener {
   readonly #online: OnlineUsers
   readonly #subscriptions = new Subscriptions()
   readonly #changed = new Set<PresenceList>()
+  /** Followed users whose relation may have changed. */
+  readonly #stale = new Map<Follower, Set<Int64>>()
+  #looking: Promise<void> | null = null
   #lastLook = 0
   readonly #every: NonNullable<PresenceServiceOptions['every']>
   #stopTicking: (() => void) | null = null
@@ -59,11 +64,6 @@ export class PresenceService implements OnlineListener {
   /** The number of users in lists; one counts once for each of its followers. */
   get followedCount(): number {
     return this.#subscriptions.followedCount
-  }
-
-  /** True while a session of the app follows users. */
-  isFollowedIn(appId: string): boolean {
-    return this.#subscriptions.has(appId)
   }
 
   /**
@@ -93,21 +93,26 @@ export class PresenceService implements OnlineListener {
     }
   }
 
-  /** Looks again at whether two users may see each other. */
-  async relationChanged(appId: string, one: Int64, other: Int64): Promise<void> {
+  /**
+   * Looks again at whether two users may see each other. Resolves after the look; a failed one is repeated
+   * each second.
+   */
+  relationChanged(appId: string, one: Int64, other: Int64): Promise<void> {
     for (const [userId, followedId] of [
       [one, other],
       [other, one],
     ] as const) {
       const follower = this.#subscriptions.findFollower({ appId, userId })
-      if (follower?.followed.has(followedId)) await this.#lookAt(follower, [followedId])
+      if (follower?.followed.has(followedId)) this.#makeStale(follower, [followedId])
     }
+    return this.#lookAgain()
   }
 
-  /** Looks again at all lists of an app. */
-  async relationsChanged(appId: string): Promise<void> {
+  /** Looks again at all lists of an app, as {@link relationChanged} does. */
+  relationsChanged(appId: string): Promise<void> {
     for (const follower of this.#subscriptions.followersIn(appId))
-      await this.#lookAt(follower, [...follower.followed.keys()])
+      this.#makeStale(follower, follower.followed.keys())
+    return this.#lookAgain()
   }
 
   wentOnline(appId: string, userId: Int64): void {
@@ -158,6 +163,33 @@ export class PresenceService implements OnlineListener {
     return contacts
   }
 
+  #makeStale(follower: Follower, userIds: Iterable<Int64>): void {
+    const stale = this.#stale.get(follower) ?? new Set()
+    this.#stale.set(follower, stale)
+    for (const userId of userIds) stale.add(userId)
+  }
+
+  #lookAgain(): Promise<void> {
+    if (this.#looking === null && this.#stale.size > 0) this.#looking = this.#lookAtStale()
+    return this.#looking ?? Promise.resolve()
+  }
+
+  async #lookAtStale(): Promise<void> {
+    for (const [follower, userIds] of this.#stale) {
+      // Removed first: a change during the look needs another one.
+      this.#stale.delete(follower)
+      try {
+        await this.#lookAt(follower, [...userIds])
+      } catch (error) {
+        this.#makeStale(follower, userIds)
+        this.#tickWhileNeeded()
+        this.options.failed(error)
+        break
+      }
+    }
+    this.#looking = null
+  }
+
   #stateChanged(user: UserKey): void {
     for (const follower of this.#subscriptions.followersOf(user))
       this.#noteAll(follower, user.userId)
@@ -179,12 +211,13 @@ export class PresenceService implements OnlineListener {
   }
 
   #tick(): void {
+    if (this.#stale.size > 0) void this.#lookAgain()
     const gone = this.#online.takeGone(usersPerTurn)
     for (const user of gone) this.#stateChanged(user)
     // When a node or a network fails, thousands leave at once. Other work runs in between.
     if (gone.length === usersPerTurn) setImmediate(() => this.#tick())
     else if (this.#changed.size > 0) this.#sendSome([...this.#changed])
-    else if (!this.#online.isWaiting) {
+    else if (!this.#online.isWaiting && this.#stale.size === 0) {
       this.#stopTicking?.()
       this.#stopTicking = null
     }

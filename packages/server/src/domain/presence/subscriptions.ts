@@ -41,11 +41,6 @@ export class Subscriptions {
     return this.#followedCount
   }
 
-  /** Tests whether a session of the app has a list. */
-  has(appId: string): boolean {
-    return this.#apps.has(appId)
-  }
-
   find(session: Session): PresenceList | undefined {
     return this.findFollower(session)?.lists.get(session)
   }

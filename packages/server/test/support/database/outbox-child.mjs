@@ -28,7 +28,6 @@ const database = new Database(
 const store = new OutboxStore(database)
 const consumer = {
   name: 'test',
-  isDurable: true,
   async handle(events) {
     for (const { position, payload } of events) {
       const text = payload.content ?? payload.value ?? payload.properties[0]

@@ -76,10 +76,7 @@ export class TestConsumer implements Consumer {
   /** How many times it was asked. */
   wantsCalls = 0
 
-  constructor(
-    readonly name: string,
-    readonly isDurable = true,
-  ) {}
+  constructor(readonly name: string) {}
 
   async wants(appId: string): Promise<boolean> {
     this.wantsCalls++
@@ -173,7 +170,7 @@ export class OutboxNode implements AsyncDisposable {
       database,
       store: this.store,
       clock,
-      consumers: consumers.filter(({ isDurable }) => isDurable).map(({ name }) => name),
+      consumers: consumers.map(({ name }) => name),
       holders: [],
       keptMs: 3 * 24 * hourMs,
       maxLagMs: 7 * 24 * hourMs,

@@ -1,6 +1,7 @@
+import { ContactChanges } from '../../../domain/presence/contact-changes.js'
 import { ContactPresenceRules } from '../../../domain/presence/contact-presence-rules.js'
-import { PresenceConsumer } from '../../../domain/presence/presence-consumer.js'
 import { PresenceService } from '../../../domain/presence/presence-service.js'
+import { isDatabaseFailure } from '../../database/database-log.js'
 import type { Domain } from '../../domain.js'
 import type { Infrastructure } from '../../infrastructure.js'
 
@@ -13,11 +14,17 @@ export function createPresence({
   stores,
   sessions,
   delivery,
+  log,
 }: Infrastructure): Domain<PresenceServices> {
   const presence = new PresenceService({
     sessions,
     rules: new ContactPresenceRules({ database, store: stores.contacts }),
     transient: delivery,
+    failed(error) {
+      if (!isDatabaseFailure(error))
+        log.warn({ err: error }, 'presence cannot read contacts and tries again')
+    },
   })
-  return { services: { presence }, consumers: [new PresenceConsumer(presence)] }
+  delivery.listen(new ContactChanges(presence))
+  return { services: { presence } }
 }

@@ -16,7 +16,6 @@ export const fileConsumer = 'files'
 /** Keeps the references to files up to date (rule J6). Edits change no attachment. */
 export class FileReferenceConsumer implements Consumer {
   readonly name = fileConsumer
-  readonly isDurable = true
 
   constructor(private readonly references: FileReferenceService) {}
 

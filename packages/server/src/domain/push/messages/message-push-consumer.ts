@@ -13,7 +13,6 @@ export interface MessagePushConsumerOptions {
 /** Follows what happens to messages, for the pushes to those who are away. */
 export class MessagePushConsumer implements Consumer {
   readonly name = 'push'
-  readonly isDurable = true
 
   constructor(private readonly options: MessagePushConsumerOptions) {}
 
