@@ -32,6 +32,12 @@ export interface OutboxFollowerOptions {
   room(): Promise<void> | null
 }
 
+/** A row that can be begun once the row before it is. */
+interface ReadyRow {
+  readonly row: RowConcern
+  readonly events: readonly DeliveredEvent[]
+}
+
 interface Waiter {
   readonly position: number
   readonly resolve: () => void
@@ -44,18 +50,20 @@ const rowsPerRecentPage = 500
 const rowsPerPage = 100
 /** Rows whose events are read at once. */
 const rowsAtOnce = 8
-const maxHanded = 1_000
+/** Rows that are ready, above which none are handed over. */
+const maxReady = 1_000
 /** The time of the event loop that rows are begun for without a pause. */
 const turnMs = 2
 /** The time in which a wake is answered by rows that are handed over. */
 const handOverMs = 5
 
 /**
- * Follows the outbox of one app from its end: rows that are handed over in memory are begun when they come next, the others are read.
- * Positions are dense, so the order is exact.
+ * Follows the outbox of one app from its end. Rows become ready when they are handed over in memory or
+ * read, and are begun when they come next. Positions are dense, so the order is exact.
  */
 export class OutboxFollower {
-  readonly #handed = new Map<number, readonly DeliveredEvent[]>()
+  /** By position. */
+  readonly #ready = new Map<number, ReadyRow>()
   readonly #waiters: Waiter[] = []
   #recent = new RecentRows(0)
   #position = 0
@@ -63,7 +71,8 @@ export class OutboxFollower {
   #isStopped = false
   #isReading = false
   #mustRead = false
-  #isBeginning = false
+  /** True while rows wait for room, or for the next turn of the event loop. */
+  #isPaused = false
   #isWoken = false
   /** The time until which rows are begun in this turn of the event loop, as performance.now(); 0 = none was begun yet. */
   #turnEnd = 0
@@ -131,11 +140,13 @@ export class OutboxFollower {
   /** Takes the events of a row that was committed on this node. */
   handOver(position: number, events: readonly DeliveredEvent[]): void {
     if (!this.#isStarted || position <= this.#position) return
-    if (events.length === 0 || this.#handed.size >= maxHanded) return
-    this.#handed.set(position, events)
-    this.#beginHanded()
-    // Rows before it were committed before it, and nothing hands them over now.
-    if (this.#handed.has(position) && !this.#isBeginning) void this.read()
+    if (events.length === 0 || this.#ready.size >= maxReady) return
+    this.#ready.set(position, {
+      row: handedConcern(position, events, this.options.now()),
+      events,
+    })
+    this.#beginReady()
+    this.#readGap()
   }
 
   /** Reads and begins the rows that are not handed over. */
@@ -149,6 +160,7 @@ export class OutboxFollower {
         await this.#readPages()
       }
     } catch (error) {
+      if (this.#isStopped) return
       this.#rejectAll(error)
       this.options.failed(error)
     } finally {
@@ -159,9 +171,15 @@ export class OutboxFollower {
   /** Resolves once the position is begun. */
   reached(position: number): Promise<void> | undefined {
     if (this.#position >= position) return
+    const reached = this.#begun(position)
+    void this.read()
+    return reached
+  }
+
+  /** Resolves once the position is begun by {@link #beginReady} or passed. */
+  #begun(position: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiters.push({ position, resolve, reject })
-      void this.read()
     })
   }
 
@@ -174,55 +192,62 @@ export class OutboxFollower {
       // Rows may have been begun since.
       if (page.missed && page.missed.last > this.#position) this.#pass(page.missed.last)
       for (let start = 0; start < rows.length; start += rowsAtOnce)
-        await this.#beginRows(rows.slice(start, start + rowsAtOnce))
+        await this.#readEvents(rows.slice(start, start + rowsAtOnce))
     } while (rows.length === rowsPerPage && !this.#isStopped)
-    this.#beginHanded()
+    this.#beginReady()
   }
 
   /** Returns the last position that is known to be committed. */
   #committed(): number {
     const waited = this.#waiters.map(({ position }) => position)
-    return Math.max(this.#position, ...waited, ...this.#handed.keys())
+    return Math.max(this.#position, ...waited, ...this.#ready.keys())
   }
 
-  async #beginRows(rows: readonly OutboxRow[]): Promise<void> {
-    const { outbox, timers, room } = this.options
-    const wanted = rows.filter(({ position }) => position > this.#position)
-    const events = await Promise.all(
-      wanted.map((row) => this.#handed.get(row.position) ?? outbox.eventsOf(row)),
+  /** Reads the events of rows that were not handed over. Resolves when all rows are begun. */
+  async #readEvents(rows: readonly OutboxRow[]): Promise<void> {
+    const { outbox } = this.options
+    await Promise.all(
+      rows.map(async (row) => {
+        if (row.position <= this.#position || this.#ready.has(row.position)) return
+        const events = await outbox.eventsOf(row)
+        // It may have been handed over since.
+        if (row.position > this.#position)
+          this.#ready.set(row.position, { row: outbox.concernOf(row), events })
+      }),
     )
-    for (const [index, row] of wanted.entries()) {
-      await room()
-      while (this.#isTurnOver()) await new Promise<void>((resolve) => timers.nextTurn(resolve))
-      // A row may have been handed over since.
-      if (row.position === this.#position + 1)
-        this.#begin(outbox.concernOf(row), events[index] ?? [])
-    }
+    const last = rows.at(-1)?.position ?? 0
+    const begun = last > this.#position ? this.#begun(last) : undefined
+    this.#beginReady()
+    await begun
   }
 
-  /** Begins the rows that are handed over and come next. */
-  #beginHanded(): void {
-    if (this.#isBeginning) return
-    const { timers, now, room } = this.options
+  /** Begins the rows that are ready and come next. */
+  #beginReady(): void {
+    if (this.#isPaused) return
+    const { timers, room } = this.options
     for (;;) {
-      const position = this.#position + 1
-      const events = this.#handed.get(position)
-      if (!events) return
+      const next = this.#ready.get(this.#position + 1)
+      if (!next) return
       const noRoom = room()
       if (noRoom || this.#isTurnOver()) {
-        this.#isBeginning = true
-        if (noRoom) void noRoom.then(() => this.#continueHanded())
-        else timers.nextTurn(() => this.#continueHanded())
+        this.#isPaused = true
+        if (noRoom) void noRoom.then(() => this.#continue())
+        else timers.nextTurn(() => this.#continue())
         return
       }
-      this.#begin(handedConcern(position, events, now()), events)
+      this.#begin(next)
     }
   }
 
-  #continueHanded(): void {
-    this.#isBeginning = false
-    this.#beginHanded()
-    if (this.#handed.size > 0 && !this.#isBeginning) void this.read()
+  #continue(): void {
+    this.#isPaused = false
+    this.#beginReady()
+    this.#readGap()
+  }
+
+  /** Reads the rows before a ready one. They were committed before it, and nothing hands them over now. */
+  #readGap(): void {
+    if (this.#ready.size > 0 && !this.#isPaused) void this.read()
   }
 
   /** Tests whether beginning rows has taken its time of this turn of the event loop. */
@@ -236,8 +261,8 @@ export class OutboxFollower {
     return false
   }
 
-  #begin(row: RowConcern, events: readonly DeliveredEvent[]): void {
-    this.#handed.delete(row.position)
+  #begin({ row, events }: ReadyRow): void {
+    this.#ready.delete(row.position)
     this.#position = row.position
     this.#recent.add(row)
     this.options.begin(row, events)
@@ -247,7 +272,7 @@ export class OutboxFollower {
   #pass(upTo: number): void {
     this.#position = upTo
     this.#recent.clear(upTo)
-    for (const position of this.#handed.keys()) if (position <= upTo) this.#handed.delete(position)
+    for (const position of this.#ready.keys()) if (position <= upTo) this.#ready.delete(position)
     this.options.missed(upTo)
     this.#settle()
   }
