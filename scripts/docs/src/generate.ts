@@ -1,6 +1,8 @@
 /**
- * Writes docs/reference, a table of the push guide and types of the client from the definitions that the server runs. With --check it fails when a page is not current, a citation of a rule
- * or a section is broken, a text for callers cites one, or the guide for developers or a comment names a missing file.
+ * Writes docs/reference, a table of the push guide and types of the client from the definitions
+ * that the server runs. With --check it fails when a page is not current, a citation of a rule or a
+ * section or a link is broken, a text for callers cites one, or the guide for developers or a
+ * comment names a missing file.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -31,6 +33,7 @@ import { renderClientContract } from './client-contract.js'
 import { entryDeclarations } from './declarations.js'
 import { renderGateway } from './gateway.js'
 import { renderGroupRights } from './group-rights.js'
+import { brokenLinks } from './links.js'
 import { missingCommentedFiles, missingPaths } from './named-paths.js'
 import { withPushChannels } from './push-channels.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
@@ -112,6 +115,7 @@ function problems(): string[] {
     ...stale.map(([name]) => `${join('docs/reference', name)} is not current; run npm run docs`),
     ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
     ...danglingSections(texts, pagesOf(all)),
+    ...brokenLinks(pagesOf(all), (path) => existsSync(join(root, path))),
     ...citingErrors(errorCatalogue, sources),
     ...missingPaths(guide, current(join(root, guide)) ?? '', isInRepository),
     ...missingCommentedFiles(

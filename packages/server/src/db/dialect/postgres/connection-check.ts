@@ -29,7 +29,7 @@ export class ConnectionCheck {
       )
     if (this.setsLockTimeout && lockTimeout === '0')
       throw refusal(
-        'PostgreSQL did not get the options of the service, such as lock_timeout, which a pooler has left out; name PostgreSQL itself in the URL, or set them for the role as the operating guide says',
+        'PostgreSQL did not get the options of the service, such as lock_timeout, which a pooler has left out; name PostgreSQL itself in the URL, or set them for the role as the guide on scaling says',
       )
     this.#backends.add(backend)
     client.once('end', () => this.#backends.delete(backend))
