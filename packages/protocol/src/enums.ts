@@ -64,7 +64,7 @@ export const platform = enumeration({
 })
 
 /**
- * auth_mode: how a user confirms contact requests (docs/reference/operations.md, "User settings").
+ * auth_mode: how a user confirms contact requests (docs/reference/operations/user-settings.md).
  */
 export const authMode = enumeration({
   open: [0, 'anyone can add'],
@@ -162,7 +162,7 @@ const operationTable = {
   replace: [12, 'REPLACE'],
 } as const
 
-/** Content types of a broadcast (docs/reference/operations.md, "Messages"). */
+/** Content types of a broadcast (docs/reference/operations/messages.md). */
 export const broadcastContentType = enumeration(broadcastContentTable)
 
 /**
@@ -186,7 +186,7 @@ export const sendContentType = enumeration({ ...contentTable, ...operationTable 
  */
 export const targetType = enumeration({ user: [1, 'user'], group: [2, 'group'] })
 
-/** type of a broadcast, with a single value (docs/reference/operations.md, "Messages"). */
+/** type of a broadcast, with a single value (docs/reference/operations/messages.md). */
 export const broadcastTarget = enumeration({ users: [targetType.user, 'regular user'] })
 
 // Groups

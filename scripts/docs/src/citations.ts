@@ -15,7 +15,7 @@ const citation = new RegExp(
   `\\b(?:rules?|decisions?)(?:\\s|\\*)+(${number}(?:(?:,|\\s|\\*|and|to|or)+${number})*)\\b`,
   'gi',
 )
-// `docs/reference/operations.md, "Devices"`.
+// `docs/reference/behaviour.md, "D. Users"`.
 const section = /(?<![\w/])([\w.-]+(?:\/[\w.-]+)*\.md),(?:\s|\*)+"([^"\n]+)"/g
 const heading = /^#+ (.+)$/gm
 // A numbered document, and a heading or a topic of the contract: no page of the repository.

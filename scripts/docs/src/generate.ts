@@ -4,7 +4,7 @@
  * section or a link is broken, a text for callers cites one, or the guide for developers or a
  * comment names a missing file.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -43,7 +43,7 @@ const folder = join(root, 'docs/reference')
 const described = { version: 'current', builtOperationIds }
 const document = openApiDocument(described)
 const pages: Readonly<Record<string, string>> = {
-  'operations.md': renderOperations(document),
+  ...renderOperations(document),
   'errors.md': renderErrors(errorCatalogue),
   'availability.md': renderAvailability(operations, builtOperationIds),
   'gateway.md': renderGateway(asyncApiDocument(described)),
@@ -106,6 +106,12 @@ function citingTexts(): CitingText[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
+/** The pages of operations that exist, whose sections may be gone. */
+function generatedOperations(): string[] {
+  const path = join(folder, 'operations')
+  return existsSync(path) ? readdirSync(path).map((name) => `operations/${name}`) : []
+}
+
 function problems(): string[] {
   const all = citingTexts()
   // Their samples cite and name missing things.
@@ -113,6 +119,7 @@ function problems(): string[] {
   const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
   return [
     ...stale.map(([name]) => `${join('docs/reference', name)} is not current; run npm run docs`),
+    ...leftover.map((name) => `${join('docs/reference', name)} has no section; run npm run docs`),
     ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
     ...danglingSections(texts, pagesOf(all)),
     ...brokenLinks(pagesOf(all), (path) => existsSync(join(root, path))),
@@ -131,11 +138,13 @@ function pagesOf(texts: readonly CitingText[]): Readonly<Record<string, string>>
 }
 
 const stale = Object.entries(pages).filter(([name, text]) => current(join(folder, name)) !== text)
+const leftover = generatedOperations().filter((name) => !(name in pages))
 if (process.argv.includes('--check')) {
   const found = problems()
   for (const problem of found) process.stderr.write(`${problem}\n`)
   if (found.length > 0) process.exitCode = 1
 } else {
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(join(folder, 'operations'), { recursive: true })
+  for (const name of leftover) rmSync(join(folder, name))
   for (const [name, text] of stale) writeFileSync(join(folder, name), text)
 }

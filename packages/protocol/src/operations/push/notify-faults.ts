@@ -1,5 +1,5 @@
 /**
- * Checks of /push/notify that its schema cannot express (docs/reference/operations.md, "Push"; rule
+ * Checks of /push/notify that its schema cannot express (docs/reference/operations/push.md; rule
  * G3).
  */
 import { androidChannels } from '../../enums.js'
