@@ -1,8 +1,8 @@
 /**
  * Writes docs/reference, a table of the push guide and types of the client from the definitions
  * that the server runs. With --check it fails when a page is not current, a citation of a rule or a
- * section or a link is broken, a text for callers cites one, or the guide for developers or a
- * comment names a missing file.
+ * section or a link is broken, a text for callers cites one, or a guide for developers or a comment
+ * names a missing file.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -61,8 +61,10 @@ const pages: Readonly<Record<string, string>> = {
   '../guides/push.md': withPushChannels(current(join(root, 'docs/guides/push.md')) ?? ''),
 }
 
-const guide = 'docs/guides/development.md'
-/** The folder of the relative paths in the guide. */
+/** The pages for developers, which name files. */
+const guides =
+  /^docs[/\\](?:walks[/\\]|guides[/\\](?:development|structure|testing|transactions)\.md)/
+/** The folders of the relative paths in these pages. */
 const guideRoots = [root, join(root, 'packages/server/src')]
 
 function isInRepository(path: string): boolean {
@@ -124,7 +126,9 @@ function problems(): string[] {
     ...danglingSections(texts, pagesOf(all)),
     ...brokenLinks(pagesOf(all), (path) => existsSync(join(root, path))),
     ...citingErrors(errorCatalogue, sources),
-    ...missingPaths(guide, current(join(root, guide)) ?? '', isInRepository),
+    ...all
+      .filter(({ path }) => guides.test(path))
+      .flatMap(({ path, text }) => missingPaths(path, text, isInRepository)),
     ...missingCommentedFiles(
       texts.filter(({ path }) => !path.endsWith('.md')),
       all.map(({ path }) => path),
