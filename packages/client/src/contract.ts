@@ -199,7 +199,7 @@ export interface ClientEvents {
     readonly actor_id: number
     /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
-    /** What the asking or declining user gave as a reason; "" = none. */
+    /** The reason of the asking or declining user; "" = none. */
     readonly reason: string
   }
   readonly 'contact.blocked': {
@@ -219,7 +219,7 @@ export interface ClientEvents {
     readonly actor_id: number
     /** The users concerned, or those who are notified; empty for an event about a group as a whole. Sessions of others than the actor, members of the group and parties of the conversation find only their own user in it. */
     readonly user_ids: readonly number[]
-    /** What the asking or declining user gave as a reason; "" = none. */
+    /** The reason of the asking or declining user; "" = none. */
     readonly reason: string
   }
   readonly 'contact.info_updated': {
@@ -381,7 +381,7 @@ export interface ClientEvents {
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
     readonly version: number
-    /** What the asking or inviting user wrote; "" = nothing. */
+    /** The text of the asking or inviting user; "" = nothing. */
     readonly reason: string
   }
   readonly 'group.request_accepted': {
@@ -410,7 +410,7 @@ export interface ClientEvents {
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
     readonly version: number
-    /** What the asking or inviting user wrote; "" = nothing. */
+    /** The text of the asking or inviting user; "" = nothing. */
     readonly reason: string
   }
   readonly 'group.invitation_accepted': {
@@ -582,7 +582,7 @@ export interface ClientEvents {
     readonly group_id: number
     /** The version of the group after the event. It grows by one with every event that all members get, except that members join or leave a chatroom. */
     readonly version: number
-    /** What the member changed. */
+    /** The settings that the member changed. */
     readonly setting: {
       readonly msg_mute_mode?: number
       readonly msg_push_mode?: number

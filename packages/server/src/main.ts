@@ -15,7 +15,7 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 
 /** @param args without the interpreter and the script */
 export async function run(args: readonly string[]): Promise<void> {
-  // What the command writes (database, keys, sockets) is its user's own.
+  // Files of the command (database, keys, sockets) are for its user only.
   process.umask(0o077)
   // Without a listener Node opens its debugger at this signal.
   process.on('SIGUSR1', () => {})

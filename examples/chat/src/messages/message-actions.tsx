@@ -9,7 +9,7 @@ interface MessageActionsProps {
   onEdit(): void
 }
 
-/** What can be done with an own message: edit and recall a sent one, retry and discard a failed one. */
+/** Actions on an own message: edit and recall a sent one, retry and discard a failed one. */
 export function MessageActions({ conversation, message, ...props }: MessageActionsProps) {
   const { key, isOwn, id, status, contentType, failure } = message
   const attempt = useAttempt()

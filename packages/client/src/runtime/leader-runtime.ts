@@ -249,7 +249,7 @@ class LeaderRuntime implements Leader {
     run()
   }
 
-  /** Asks the app for a token. What comes after an abort is ignored. */
+  /** Asks the app for a token. A token that comes after an abort is ignored. */
   async #requestToken(isRefused: boolean): Promise<void> {
     this.#token?.abort()
     const controller = new AbortController()

@@ -1,7 +1,7 @@
 import { string, Type, text } from '../schema.js'
 import { payload } from './event-schema.js'
 
-const reason = text('What the asking or declining user gave as a reason; "" = none.')
+const reason = text('The reason of the asking or declining user; "" = none.')
 
 /** Payloads of events between a user, `actor_id`, and the single other user in `user_ids`. */
 export const contactEvents = {

@@ -52,7 +52,7 @@ const count = {
   ),
 }
 const crowd = inGroup(count)
-const words = inGroup({ reason: text('What the asking or inviting user wrote; "" = nothing.') })
+const words = inGroup({ reason: text('The text of the asking or inviting user; "" = nothing.') })
 const file = inGroup({ file_id: int64(), name: text('The name of the shared file.') })
 
 /**
@@ -165,7 +165,7 @@ export const groupEvents = {
         msg_mute_mode: Type.Optional(Type.Integer()),
         msg_push_mode: Type.Optional(Type.Integer()),
       },
-      { description: 'What the member changed.' },
+      { description: 'The settings that the member changed.' },
     ),
   }),
   'group.file_uploaded': file,

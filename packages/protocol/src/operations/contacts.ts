@@ -43,7 +43,7 @@ export const applyToContact = operation({
   tag,
   summary: 'Asks a user to become a contact.',
   description:
-    "What happens depends on the other user's auth_mode: contacts at once, a request, a check of auth_answer, or a refusal. After several wrong answers the caller has to wait (code 42900).",
+    "The other user's auth_mode decides: contacts at once, a request, a check of auth_answer, or a refusal. After several wrong answers the caller has to wait (code 42900).",
   callers: 'user',
   body: {
     ...otherUser,

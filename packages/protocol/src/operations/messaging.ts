@@ -292,7 +292,7 @@ export const listUnread = operation({
   tag: conversations,
   summary: 'Lists the unread counts of the conversations that have any.',
   description:
-    'In no particular order, always the whole list. Chatrooms and dissolved groups are left out. What arrives in a group while msg_mute_mode is 2 is not counted, what was unread before is.',
+    'In no particular order, always the whole list. Chatrooms and dissolved groups are left out. Messages that arrive in a group while msg_mute_mode is 2 are not counted; earlier unread messages are.',
   callers: 'user',
   data: array(UnreadEntry),
 })

@@ -7,7 +7,7 @@ export const tags = {
   Contacts: 'Contacts, contact requests and the block list of a user.',
   Messages: 'Sending, receiving and acknowledging messages.',
   Conversations: 'History, unread counts and the list of conversations.',
-  Sync: 'What a client has missed, and the changes of conversations.',
+  Sync: 'Changes that a client has missed, and the changes of conversations.',
   Push: 'Push notifications and their results.',
   Groups: 'Groups and their information.',
   'Group members': 'Members, admins, bans and the block list of a group.',
@@ -16,7 +16,7 @@ export const tags = {
   'Group announcements': 'Announcements to a group.',
   'Group files': 'Files shared in a group.',
   Files: 'Upload tickets and downloads.',
-  Applications: 'What clients ask about the application itself.',
+  Applications: 'Settings of the application that clients need.',
   Webhooks: 'Events for other systems: endpoints that they are sent to, and the log.',
   Operator: 'Applications, Admin tokens and integrity checks, with an operator token.',
 } as const

@@ -175,7 +175,7 @@ export const FileResult = resource('FileResult', 'The result for one file of a g
 export type FileResult = Static<typeof FileResult>
 
 /** Data of /group/qrcode/sign. Times in ms. */
-export const GroupQrSignature = resource('GroupQrSignature', 'What a group QR code holds.', {
+export const GroupQrSignature = resource('GroupQrSignature', 'The content of a group QR code.', {
   qr_info: text('opaque signed text to put in the QR code'),
   create_at: instant('creation time'),
   expire_at: instant('expiry time'),
@@ -186,7 +186,7 @@ export type GroupQrSignature = Static<typeof GroupQrSignature>
 /** {@link GroupQrSignature} with the field names of /app/qrcode/group_sign. */
 export const GroupQrText = resource(
   'GroupQrText',
-  'What a group QR code holds, in the older form.',
+  'The content of a group QR code, in the older form.',
   {
     qr_info: text('opaque signed text to put in the QR code'),
     expired: instant('expiry time'),

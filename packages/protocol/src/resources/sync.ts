@@ -138,7 +138,7 @@ const UserChange = resource('UserChange', 'A thing of the user that a client rea
 })
 
 /** Data of /message/sync. */
-export const SyncPage = resource('SyncPage', 'What a client has missed.', {
+export const SyncPage = resource('SyncPage', 'Changes that a client has missed.', {
   epoch: text('ID of the history of the database'),
   reset: optional(
     stringEnum(['epoch'] as const, {

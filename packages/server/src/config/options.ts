@@ -436,7 +436,7 @@ export const options = {
   }),
   secretKeyOld: secretText({
     name: 'HERMOD_SECRET_KEY_OLD',
-    text: 'The key before a change of HERMOD_SECRET_KEY. What was made with it is accepted until it is removed from the settings; before that, hermod secret rotate must have encrypted the secrets again.',
+    text: 'The key before a change of HERMOD_SECRET_KEY. Its signatures are accepted until it is removed from the settings. Before that, hermod secret rotate must have encrypted the secrets again.',
     ...secretKeyText,
   }),
   bootstrapAppId: textOption({
@@ -469,7 +469,7 @@ export const options = {
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
-    text: 'on checks every answer against the contract, and every transaction for missing invalidations of caches and statements that are not awaited. What breaks a rule fails; for development and tests.',
+    text: 'on checks every answer against the contract, and every transaction for missing invalidations of caches and statements that are not awaited. A violation fails the call. For development and tests.',
   }),
   s3Endpoint: option<string | null>({
     name: 'HERMOD_S3_ENDPOINT',

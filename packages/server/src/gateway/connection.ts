@@ -64,7 +64,7 @@ export interface ConnectionHost {
   countedIdle(connection: Connection, bytes: number): void
   /** The connection is corked: it is flushed at the end of the turn. */
   corked(connection: Connection): void
-  /** The time after which the client of a connection comes back that is closed together with all others, milliseconds. */
+  /** Milliseconds after which a client reconnects when all connections are closed at once. */
   returnTime(): number
   /** The client has read what was unread. */
   drained(connection: Connection): void

@@ -22,7 +22,7 @@ export const idleFrames = 100
 export const idleFramesMs = 10_000
 /** A frame without a call counts once more for each of these bytes. */
 export const idleFrameBytes = 65_536
-/** The part of such a frame that a call counts as which was refused since too many wait. */
+/** Share of a frame that counts for a call refused because too many are waiting. */
 export const refusedShare = 0.1
 /** The time for which nothing is read of a connection whose call was refused by a limit of calls. */
 export const refusedPauseMs = 1_000

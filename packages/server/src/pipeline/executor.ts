@@ -188,7 +188,7 @@ export class Executor {
         Object.assign(context, { signal: AbortSignal.any(signals) })
       }
       const answer = await this.#run(compiled, params, context)
-      // What came while the call waited is not for a token that has ended meanwhile.
+      // A token that has ended during the wait gets no answer.
       if (operation.waits) await this.#authenticate(operation, call)
       const text = encoded(answer, compiled, write)
       reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }

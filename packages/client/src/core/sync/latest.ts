@@ -114,7 +114,7 @@ export class Latest implements Part {
     }
   }
 
-  /** All members of a group may miss the same message, after a recall. What waits takes no place. */
+  /** All members of a group may miss the same message, after a recall. A waiting read takes no place. */
   #wait(key: LogKey): void {
     this.#context.after(timerOf(key), this.#spreadMs(key), () => {
       this.#waited.add(key)
@@ -130,7 +130,7 @@ export class Latest implements Part {
     this.#active.add(key)
     this.#history.read(key, { beforeSeq, limit }, (outcome) => {
       this.#active.delete(key)
-      // What has been read is in the store when the next lookup begins.
+      // The messages are in the store when the next lookup begins.
       if (!('failure' in outcome)) this.need(key)
       else this.#plan()
     })

@@ -280,7 +280,7 @@ export class Sync implements Part {
       isHelped = true
       for (const done of take(open, key)) done()
     }
-    // What the answer did not settle is asked for again.
+    // Logs that the answer did not settle are requested again.
     this.#wantAgain(open)
     for (const { kind, ref } of page.user) this.#things.changed(kind, ref)
     if (page.pos !== undefined) batch.setMeta({ pos: page.pos })

@@ -284,7 +284,7 @@ export class Things implements Part, ThingsListener {
         const answered = failure ? kind.empty : (list ?? kind.empty)
         const value = isSame(record?.value, answered) ? record?.value : answered
         this.#freshUsers.add(key)
-        // What says the same stays the same object, so that views do not change.
+        // An equal value stays the same object, so that views do not change.
         if (record?.value !== value || record?.isStale !== isStale)
           this.#put({ key, value, isStale })
       } else if (!isTried) this.#failed.add(key)

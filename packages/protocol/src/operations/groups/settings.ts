@@ -188,7 +188,7 @@ export const setMuteMode = ownSetting({
   methods: putOrPost,
   summary: "Sets the caller's message blocking in a group.",
   description:
-    'What arrives while msg_mute_mode is 2 is never unread, also later. What was unread before stays so.',
+    'Messages that arrive while msg_mute_mode is 2 are never unread, also later. Earlier unread messages stay unread.',
   body: { msg_mute_mode: intEnum(meaningsOf(muteMode)) },
   data: MuteMode,
 })

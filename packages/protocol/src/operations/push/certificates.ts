@@ -45,7 +45,7 @@ export const setPushCertificate = operation({
   path: '/operator/v1/push/certificate/set',
   summary: 'Makes a push certificate, or replaces the one of that name.',
   description:
-    'What is not given is not kept. What cannot be used is refused, all errors at once. Other nodes follow within 1 s.',
+    'Omitted fields are cleared. A certificate that cannot be used is refused with all its errors. Other nodes follow within 1 s.',
   body: {
     app_id: appId,
     name,

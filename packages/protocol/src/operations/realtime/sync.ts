@@ -24,7 +24,7 @@ export const syncMessages = operation({
   tag,
   summary: 'Answers what a client has missed.',
   description:
-    'Without after, with list, or when the client was away for too long: a page of the list of all logs, the newest first. Else the logs that changed after it, at most 200 a page, in the order of their first change. What does not fit in 256 KiB loses its messages, never its head. The answer is never older than pos, and may be newer.',
+    'Without after, with list, or when the client was away for too long: a page of the list of all logs, the newest first. Else the logs that changed after it, at most 200 a page, in the order of their first change. A log that does not fit in 256 KiB loses its messages, never its head. The answer is never older than pos, and may be newer.',
   callers: 'user',
   origin: 'extension',
   body: {

@@ -16,7 +16,7 @@ export const CheckFault = resource(
 export type CheckFault = Static<typeof CheckFault>
 
 /** Data of /operator/v1/check; empty `faults` means that everything agrees. */
-export const CheckReport = resource('CheckReport', 'What an integrity check found.', {
+export const CheckReport = resource('CheckReport', 'The result of an integrity check.', {
   checked: int64({ description: 'number of values that were checked' }),
   faults: array(CheckFault, { description: 'the values that do not agree' }),
   truncated: boolean({ description: 'true: there are more than listed' }),

@@ -30,7 +30,7 @@ export type PushTraceStep = Static<typeof PushTraceStep>
 /** Delivery of the push to a device (rule G9). */
 export const PushTraceDelivery = resource(
   'PushTraceDelivery',
-  'What became of a push on a device.',
+  'The course of a push on a device.',
   {
     state: intEnum(meaningsOf(pushDeliveryState), { description: 'how far it is' }),
     channel: text('the channel it was last tried on; "": none was chosen'),
@@ -72,7 +72,7 @@ export const PushTraceDevice = resource('PushTraceDevice', 'A push, as one devic
 export type PushTraceDevice = Static<typeof PushTraceDevice>
 
 /** Explains why a push arrived or not, for one user (rule G9). */
-export const PushTrace = resource('PushTrace', 'What became of a push for one user.', {
+export const PushTrace = resource('PushTrace', 'The course of a push for one user.', {
   task: PushTaskProgress,
   user_id: int64({ description: 'the user' }),
   in_audience: boolean({ description: 'true: the audience contains the user as things are now' }),

@@ -37,7 +37,7 @@ export class AttemptLog {
     else if (this.#failed.length < maxBuffered) this.#failed.push(attempt)
     this.#timer ??= setTimeout(() => {
       this.#timer = null
-      // What could not be stored is no more than an explanation.
+      // A lost attempt is a lost explanation and nothing more.
       this.flush().catch(() => {})
     }, flushMs).unref()
   }

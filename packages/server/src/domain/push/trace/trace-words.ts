@@ -164,8 +164,7 @@ export interface MissingInputs {
 /** Why a device has no delivery, as far as can be told. */
 export function missingWords(inputs: MissingInputs): string {
   const { task, bindings, now } = inputs
-  if (task.beginsAt < inputs.keptSince)
-    return 'What became of the push on devices is not kept any more.'
+  if (task.beginsAt < inputs.keptSince) return 'The deliveries of the push are not kept any more.'
   if (!inputs.isInAudience) return 'The audience does not contain the user, as things are now.'
   if (inputs.isOtherDevice) return 'The audience names other devices of the user.'
   if (!inputs.isReached) return unreachedWords(task, now)
