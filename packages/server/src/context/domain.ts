@@ -22,6 +22,6 @@ export interface BackgroundWork {
 }
 
 /** A domain as its create function returns it. */
-export interface Domain<Services> extends BackgroundWork {
-  readonly services: Services
+export interface Domain extends BackgroundWork {
+  readonly services: object
 }

@@ -149,11 +149,11 @@ export function createDomains(
     sessions,
     users,
     webhooks,
-  } satisfies Record<string, Domain<object>>
+  } satisfies Record<string, Domain>
 }
 
 export function servicesOf(domains: Domains): Services {
   return Object.fromEntries(
     Object.entries(domains).map(([name, { services }]) => [name, services]),
-  ) as unknown as Services
+  ) as Services
 }

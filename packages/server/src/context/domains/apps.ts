@@ -4,11 +4,6 @@ import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface AppServices {
-  readonly apps: AppService
-  readonly appSecrets: AppSecrets
-}
-
 /** @param options.operatorToken given through the configuration, or null */
 export function createApps(
   { database, caches, stores, outbox, ids, clock }: Infrastructure,
@@ -16,7 +11,7 @@ export function createApps(
     operatorToken,
     secretBox,
   }: { readonly operatorToken: string | null; readonly secretBox: SecretBox },
-): Domain<AppServices> {
+) {
   const appSecrets = new AppSecrets({ database, store: stores.apps, secretBox })
   const apps = new AppService({
     database,
@@ -29,5 +24,5 @@ export function createApps(
     clock,
     operatorToken,
   })
-  return { services: { apps, appSecrets } }
+  return { services: { apps, appSecrets } } satisfies Domain
 }

@@ -10,14 +10,6 @@ import type { NumberLookupLimit } from '../../domain/users/number-lookup-limit.j
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface ContactServices {
-  /** Registration makes contacts too. */
-  readonly contactBook: ContactBook
-  readonly contacts: ContactService
-  readonly contactRequests: ContactRequestService
-  readonly messageRules: MessageRules
-}
-
 export function createContacts(
   { database, caches, stores, outbox, clock, budget }: Infrastructure,
   {
@@ -31,7 +23,7 @@ export function createContacts(
     readonly apps: AppService
     readonly numbers: Pick<NumberLookupLimit, 'take'>
   },
-): Domain<ContactServices> {
+) {
   const contactBook = new ContactBook({
     store: stores.contacts,
     users: stores.users,
@@ -68,5 +60,7 @@ export function createContacts(
     accounts,
     apps,
   })
-  return { services: { contactBook, contacts, contactRequests, messageRules } }
+  return {
+    services: { contactBook, contacts, contactRequests, messageRules },
+  } satisfies Domain
 }

@@ -7,11 +7,6 @@ import type { TokenService } from '../../domain/login/token-service.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface DeviceServices {
-  readonly devices: DeviceService
-  readonly deviceAccess: DeviceAccessService
-}
-
 /** Logins need it. */
 export function createDeviceService(
   { database, stores, outbox, clock }: Infrastructure,
@@ -40,7 +35,7 @@ export function createDevices(
     readonly tokens: TokenService
     readonly certificates: BindingCertificates
   },
-): Domain<DeviceServices> {
+) {
   const deviceAccess = new DeviceAccessService({
     database,
     devices,
@@ -50,5 +45,5 @@ export function createDevices(
     outbox,
     clock,
   })
-  return { services: { devices, deviceAccess } }
+  return { services: { devices, deviceAccess } } satisfies Domain
 }

@@ -1,6 +1,6 @@
-import type { EventLogServices } from '../../api/webhooks/log.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { ConsumerService } from '../../domain/events/consumer-service.js'
+import { ConsumerStore } from '../../domain/events/consumer-store.js'
 import { EventLogService } from '../../domain/events/event-log-service.js'
 import { EventWaits } from '../../domain/events/event-waits.js'
 import { LogReader } from '../../domain/events/log-reader.js'
@@ -13,7 +13,7 @@ import type { Infrastructure } from '../infrastructure.js'
 export function createEventLog(
   { database, stores, clock, epoch, budget }: Infrastructure,
   { apps }: { readonly apps: AppService },
-): Domain<EventLogServices> {
+) {
   const { outbox, storedMessages } = stores
   const reader = new LogReader({
     database,
@@ -23,7 +23,7 @@ export function createEventLog(
   })
   const consumers = new ConsumerService({
     database,
-    store: stores.eventConsumers,
+    store: new ConsumerStore(),
     reader,
     apps,
     clock,
@@ -46,5 +46,5 @@ export function createEventLog(
     maintenanceTasks: [
       { name: 'unused event consumers', intervalMs: hourMs, run: () => consumers.deleteUnused() },
     ],
-  }
+  } satisfies Domain
 }

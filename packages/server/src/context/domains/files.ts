@@ -3,6 +3,9 @@ import type { AppService } from '../../domain/apps/app-service.js'
 import { FileCredentialService } from '../../domain/files/credentials/file-credential-service.js'
 import { FileCheck } from '../../domain/files/file-check.js'
 import { FileQuota } from '../../domain/files/file-quota.js'
+import { FileReferenceStore } from '../../domain/files/file-reference-store.js'
+import { FileStore } from '../../domain/files/file-store.js'
+import { FileUsageStore } from '../../domain/files/file-usage-store.js'
 import { FileRecipients } from '../../domain/files/file-recipients.js'
 import { FileAccess } from '../../domain/files/links/file-access.js'
 import { ForwardingService } from '../../domain/files/links/forwarding-service.js'
@@ -11,6 +14,7 @@ import { LinkSigner } from '../../domain/files/links/link-signer.js'
 import { OperatorFileService } from '../../domain/files/operator-file-service.js'
 import { FileReferenceConsumer } from '../../domain/files/references/file-reference-consumer.js'
 import { FileReferenceService } from '../../domain/files/references/file-reference-service.js'
+import { ReferencingTextStore } from '../../domain/files/references/referencing-text-store.js'
 import { blobRemovalHandler } from '../../domain/files/removal/blob-removal-job.js'
 import { FileRemoval } from '../../domain/files/removal/file-removal.js'
 import { OrphanedBlobs } from '../../domain/files/removal/orphaned-blobs.js'
@@ -44,18 +48,6 @@ export function createFileCredentials(
   })
 }
 
-export interface FileServices {
-  readonly downloads: DownloadService
-  readonly fileCheck: FileCheck
-  readonly fileCredentials: FileCredentialService
-  readonly fileForwarding: ForwardingService
-  readonly fileTicketReader: TicketReader
-  readonly fileTickets: TicketService
-  readonly fileWriter: FileWriter
-  readonly operatorFiles: OperatorFileService
-  readonly uploads: UploadService
-}
-
 export interface FilesOptions {
   readonly apps: AppService
   readonly blobs: BlobStore
@@ -69,17 +61,11 @@ export interface FilesOptions {
 export function createFiles(
   { database, stores, jobs, clock, metrics }: Infrastructure,
   { apps, blobs, fileCredentials, groups, media, recipientRules, secretKeys }: FilesOptions,
-): Domain<FileServices> {
-  const {
-    files,
-    fileReferences,
-    fileUsage: usage,
-    fileWithdrawals: withdrawals,
-    referencingTexts: texts,
-    outbox,
-    peerKinds,
-    users,
-  } = stores
+) {
+  const { fileWithdrawals: withdrawals, outbox, peerKinds, users } = stores
+  const files = new FileStore(database)
+  const fileReferences = new FileReferenceStore(database)
+  const usage = new FileUsageStore()
   const { detectType, detectStoredType, isInlineType, typeOfName, images, voices } = media
   const { groupAccess } = groups
   const quota = new FileQuota({ database, usage })
@@ -109,7 +95,7 @@ export function createFiles(
   const references = new FileReferenceService({
     database,
     references: fileReferences,
-    texts,
+    texts: new ReferencingTextStore(database),
     usage,
   })
   const removal = new FileRemoval({
@@ -125,7 +111,7 @@ export function createFiles(
     removal,
     clock,
   })
-  const services: FileServices = {
+  const services = {
     downloads: new DownloadService({
       database,
       files,
@@ -180,5 +166,5 @@ export function createFiles(
       },
       { name: 'stray blobs', intervalMs: minuteMs, run: (signal) => orphans.run(signal) },
     ],
-  }
+  } satisfies Domain
 }

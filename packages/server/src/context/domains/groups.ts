@@ -5,15 +5,19 @@ import { GroupQrService } from '../../domain/groups/admission/group-qr-service.j
 import { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
 import { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
 import { OpenAdmissions } from '../../domain/groups/admission/open-admissions.js'
+import { AnnouncementStore } from '../../domain/groups/content/announcement-store.js'
 import { AnnouncementService } from '../../domain/groups/content/announcement-service.js'
 import { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
+import { SharedFileStore } from '../../domain/groups/content/shared-file-store.js'
 import { GroupAccess } from '../../domain/groups/core/group-access.js'
 import { GroupCache } from '../../domain/groups/core/group-cache.js'
 import { GroupEvents } from '../../domain/groups/core/group-events.js'
 import { GroupMessageRules } from '../../domain/groups/core/group-message-rules.js'
 import { GroupService } from '../../domain/groups/core/group-service.js'
 import { GroupSettingsService } from '../../domain/groups/core/group-settings-service.js'
+import { GroupStore } from '../../domain/groups/core/group-store.js'
 import { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
+import { MemberListStore } from '../../domain/groups/membership/member-list-store.js'
 import { MembershipService } from '../../domain/groups/membership/membership-service.js'
 import { OwnershipTransfer } from '../../domain/groups/membership/ownership-transfer.js'
 import { EndedBans } from '../../domain/groups/moderation/ended-bans.js'
@@ -23,42 +27,26 @@ import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface GroupServices {
-  readonly announcements: AnnouncementService
-  readonly groupAccess: GroupAccess
-  readonly joinRequests: JoinRequestService
-  readonly groupCache: GroupCache
-  readonly groupMessageRules: GroupMessageRules
-  readonly groupInvitations: GroupInvitationService
-  readonly groupMembers: GroupMemberService
-  readonly groupModeration: GroupModerationService
-  readonly groupQrCodes: GroupQrService
-  readonly groupSettings: GroupSettingsService
-  readonly groups: GroupService
-  readonly ownershipTransfer: OwnershipTransfer
-  readonly sharedFiles: SharedFileService
-}
+export type GroupServices = ReturnType<typeof createGroups>['services']
 
 export function createGroups(
   { database, caches, stores, outbox, ids, clock, budget }: Infrastructure,
   { apps, secretKeys }: { readonly apps: AppService; readonly secretKeys: SecretKeys },
-): Domain<GroupServices> {
+) {
   const {
-    announcements,
     contacts,
+    conversations,
     groupBlocks: blocks,
     groupInvitations: invitations,
-    groups,
     joinRequests,
-    conversations,
-    memberLists: lists,
     members,
     muteGaps,
     pins,
     removals,
-    sharedFiles: files,
     users,
   } = stores
+  const groups = new GroupStore(database, caches.groups)
+  const lists = new MemberListStore()
   const events = new GroupEvents({ groups, outbox })
   const admissions = new OpenAdmissions({ invitations, joinRequests, lists })
   const cache = new GroupCache({
@@ -92,8 +80,13 @@ export function createGroups(
     events,
   })
   const endedBans = new EndedBans({ database, groups, members, lists, clock })
-  const services: GroupServices = {
-    announcements: new AnnouncementService({ access, announcements, events, ids }),
+  const services = {
+    announcements: new AnnouncementService({
+      access,
+      announcements: new AnnouncementStore(),
+      events,
+      ids,
+    }),
     groupAccess: access,
     groupCache: cache,
     groupInvitations,
@@ -152,12 +145,12 @@ export function createGroups(
       invitations: groupInvitations,
       events,
     }),
-    sharedFiles: new SharedFileService({ access, files, events, ids }),
+    sharedFiles: new SharedFileService({ access, files: new SharedFileStore(), events, ids }),
   }
   return {
     services,
     maintenanceTasks: [
       { name: 'ended bans', intervalMs: minuteMs, run: (signal) => endedBans.clear(signal) },
     ],
-  }
+  } satisfies Domain
 }

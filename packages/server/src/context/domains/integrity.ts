@@ -1,16 +1,13 @@
 import type { FileCheck } from '../../domain/files/file-check.js'
 import { IntegrityService } from '../../domain/integrity/integrity-service.js'
+import { IntegrityStore } from '../../domain/integrity/integrity-store.js'
 import type { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { SecretService } from '../../domain/secrets/secret-service.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface IntegrityServices {
-  readonly integrity: IntegrityService
-}
-
 export function createIntegrity(
-  { database, stores }: Infrastructure,
+  { database }: Infrastructure,
   {
     secrets,
     expiry,
@@ -20,8 +17,8 @@ export function createIntegrity(
     readonly expiry: CertificateExpiry
     readonly files: FileCheck
   },
-): Domain<IntegrityServices> {
-  const store = stores.integrity
+) {
+  const store = new IntegrityStore()
   const integrity = new IntegrityService({ database, store, secrets, expiry, files })
-  return { services: { integrity } }
+  return { services: { integrity } } satisfies Domain
 }

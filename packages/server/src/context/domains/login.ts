@@ -14,13 +14,6 @@ import { minuteMs } from '../../lib/clock.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface LoginServices {
-  readonly loginQueues: readonly LoginQueue[]
-  readonly operatorGuard: OperatorGuard
-  readonly passwords: PasswordService
-  readonly tokens: TokenService
-}
-
 /** The parts of logins that accounts need. */
 export interface LoginParts {
   readonly guard: LoginGuard
@@ -105,7 +98,7 @@ export function createLogin(
     readonly apps: AppService
     readonly parts: LoginParts
   },
-): Domain<LoginServices> {
+) {
   const passwords = new PasswordService({
     database,
     store: stores.users,
@@ -125,5 +118,5 @@ export function createLogin(
   return {
     services: { loginQueues, operatorGuard, passwords, tokens },
     maintenanceTasks: [{ name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() }],
-  }
+  } satisfies Domain
 }

@@ -2,54 +2,44 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { BroadcastSenders } from '../../domain/messaging/conversations/broadcast-senders.js'
+import { ConversationListStore } from '../../domain/messaging/conversations/conversation-list-store.js'
 import { ConversationFinder } from '../../domain/messaging/conversations/conversation-finder.js'
 import { ReadRights } from '../../domain/messaging/conversations/readable-log.js'
 import { PinService } from '../../domain/messaging/conversations/pin-service.js'
+import { ChangeStore } from '../../domain/messaging/log/change-store.js'
+import { HistoryStore } from '../../domain/messaging/log/history-store.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { AcknowledgementService } from '../../domain/messaging/positions/acknowledgement-service.js'
 import { ConversationDeletionService } from '../../domain/messaging/positions/conversation-deletion-service.js'
 import { DeliveryAcknowledgementService } from '../../domain/messaging/positions/delivery-acknowledgement-service.js'
+import { MemberPositionStore } from '../../domain/messaging/positions/member-position-store.js'
 import { PositionWriter } from '../../domain/messaging/positions/position-writer.js'
+import { ReceiptRequestStore } from '../../domain/messaging/positions/receipt-request-store.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationListService } from '../../domain/messaging/reading/conversation-list-service.js'
 import { HistoryService } from '../../domain/messaging/reading/history-service.js'
 import { LogHistoryService } from '../../domain/messaging/reading/log-history-service.js'
 import { PageReads } from '../../domain/messaging/reading/page-reads.js'
 import { HistoryRetention } from '../../domain/messaging/retention/history-retention.js'
+import { RetentionWalkStore } from '../../domain/messaging/retention/retention-walk-store.js'
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
 import { TransientMessages } from '../../domain/messaging/transient/transient-messages.js'
 import { HeadContents } from '../../domain/messaging/sync/head-content.js'
+import { HeadStore } from '../../domain/messaging/sync/head-store.js'
 import { MessageReceiptService } from '../../domain/messaging/sync/message-receipt-service.js'
 import { SyncService } from '../../domain/messaging/sync/sync-service.js'
+import { SyncStore } from '../../domain/messaging/sync/sync-store.js'
 import { SyncWalk } from '../../domain/messaging/sync/sync-walk.js'
+import { TransactionStore } from '../../domain/messaging/transactions/transaction-store.js'
 import { TransactionSweeper } from '../../domain/messaging/transactions/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { minuteMs } from '../../lib/clock.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
-
-export interface MessagingServices {
-  readonly acknowledgements: AcknowledgementService
-  readonly broadcasts: BroadcastService
-  readonly changes: ChangeService
-  readonly deliveryAcknowledgements: DeliveryAcknowledgementService
-  readonly conversationDeletions: ConversationDeletionService
-  readonly conversationLists: ConversationListService
-  readonly history: HistoryService
-  readonly logHistory: LogHistoryService
-  readonly positions: PositionWriter
-  readonly messageOperations: MessageOperations
-  readonly messageReceipts: MessageReceiptService
-  readonly messages: MessageService
-  readonly pins: PinService
-  readonly recipientRules: RecipientRules
-  readonly sync: SyncService
-  readonly writer: MessageWriter
-}
 
 export interface MessagingOptions {
   readonly config: Pick<ServerConfig, 'messages' | 'writer'>
@@ -71,13 +61,18 @@ export function createMessaging(
     groups: { groupAccess, groupCache, groupMessageRules: groupRules },
     messageRules,
   }: MessagingOptions,
-): Domain<MessagingServices> {
+) {
   const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
-  const { transactions, broadcastPositions } = stores
+  const { broadcastPositions, conversations } = stores
+  const changeStore = new ChangeStore(database)
+  const lists = new ConversationListStore(database)
+  const messageLog = new HistoryStore(database)
+  const receiptRequests = new ReceiptRequestStore(database)
+  const transactions = new TransactionStore()
   const broadcastSenders = new BroadcastSenders({
     database,
-    store: stores.conversations,
+    store: conversations,
     cache: caches.broadcastSenders,
   })
   const rights = new ReadRights(stores.members)
@@ -103,10 +98,10 @@ export function createMessaging(
   })
   const positions = new PositionWriter({
     database,
-    store: stores.conversations,
-    lists: stores.conversationLists,
-    memberPositions: stores.memberPositions,
-    receiptRequests: stores.receiptRequests,
+    store: conversations,
+    lists,
+    memberPositions: new MemberPositionStore(database),
+    receiptRequests,
     broadcastPositions,
     broadcastSenders,
     clock,
@@ -118,9 +113,9 @@ export function createMessaging(
   const acknowledgements = new AcknowledgementService({
     database,
     finder,
-    store: stores.conversations,
-    lists: stores.conversationLists,
-    messageLog: stores.history,
+    store: conversations,
+    lists,
+    messageLog,
     positions,
     broadcastSenders,
     broadcastPositions,
@@ -129,11 +124,11 @@ export function createMessaging(
   const messageOperations = new MessageOperations({
     database,
     store: stores.messages,
-    conversationStore: stores.conversations,
-    changes: stores.changes,
-    messageLog: stores.history,
+    conversationStore: conversations,
+    changes: changeStore,
+    messageLog,
     broadcastPositions,
-    receiptRequests: stores.receiptRequests,
+    receiptRequests,
     fileWithdrawals: stores.fileWithdrawals,
     finder,
     acknowledgements,
@@ -149,11 +144,11 @@ export function createMessaging(
   const historyRetention = new HistoryRetention({
     database,
     apps,
-    conversations: stores.conversations,
-    walk: stores.retentionWalk,
+    conversations,
+    walk: new RetentionWalkStore(database),
     messages: stores.messages,
-    changes: stores.changes,
-    receiptRequests: stores.receiptRequests,
+    changes: changeStore,
+    receiptRequests,
     outbox,
     clock,
   })
@@ -161,19 +156,19 @@ export function createMessaging(
   const pages = new PageReads()
   const changes = new ChangeService({
     database,
-    store: stores.changes,
-    messageLog: stores.history,
+    store: changeStore,
+    messageLog,
     finder,
     pages,
   })
-  const services: MessagingServices = {
+  const services = {
     acknowledgements,
     broadcasts: new BroadcastService({
       database,
       ids,
       accounts,
       counts: stores.userCounts,
-      conversationStore: stores.conversations,
+      conversationStore: conversations,
       outbox,
       clock,
       maxMessageBytes,
@@ -182,33 +177,33 @@ export function createMessaging(
     deliveryAcknowledgements: new DeliveryAcknowledgementService({
       database,
       finder,
-      messageLog: stores.history,
+      messageLog,
       positions,
     }),
     conversationDeletions: new ConversationDeletionService({
       database,
       finder,
-      store: stores.conversations,
+      store: conversations,
       members: stores.members,
       broadcastPositions,
       outbox,
     }),
     conversationLists: new ConversationListService({
       database,
-      store: stores.conversationLists,
+      store: lists,
       broadcastSenders,
     }),
     history: new HistoryService({
       database,
       finder,
-      messageLog: stores.history,
+      messageLog,
       positions,
       pages,
     }),
     logHistory: new LogHistoryService({
       database,
-      store: stores.changes,
-      messageLog: stores.history,
+      store: changeStore,
+      messageLog,
       finder,
       pages,
     }),
@@ -233,16 +228,16 @@ export function createMessaging(
     messageReceipts: new MessageReceiptService({
       database,
       finder,
-      messageLog: stores.history,
-      requests: stores.receiptRequests,
+      messageLog,
+      requests: receiptRequests,
     }),
     recipientRules,
     sync: new SyncService({
       database,
-      store: stores.sync,
+      store: new SyncStore(database),
       rights,
-      heads: stores.heads,
-      contents: new HeadContents({ database, changes, messageLog: stores.history, pages }),
+      heads: new HeadStore(database),
+      contents: new HeadContents({ database, changes, messageLog, pages }),
       walk: new SyncWalk({
         database,
         store: stores.outbox,
@@ -250,7 +245,7 @@ export function createMessaging(
         recent: delivery,
       }),
       outbox: stores.outbox,
-      lists: stores.conversationLists,
+      lists,
       broadcastSenders,
     }),
     pins: new PinService({
@@ -278,5 +273,5 @@ export function createMessaging(
       },
       { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
     ],
-  }
+  } satisfies Domain
 }

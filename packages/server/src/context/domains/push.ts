@@ -3,16 +3,21 @@ import type { AppService } from '../../domain/apps/app-service.js'
 import type { GroupCache } from '../../domain/groups/core/group-cache.js'
 import { AudienceEstimate } from '../../domain/push/audience/audience-estimate.js'
 import { AudienceReader } from '../../domain/push/audience/audience-reader.js'
+import { AudienceStore } from '../../domain/push/audience/audience-store.js'
 import { CertificateAdminService } from '../../domain/push/certificates/certificate-admin-service.js'
 import { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { KnownCertificates } from '../../domain/push/certificates/certificate-model.js'
 import { CertificateService } from '../../domain/push/certificates/certificate-service.js'
+import { CertificateStore } from '../../domain/push/certificates/certificate-store.js'
 import { DeliveryPlanner } from '../../domain/push/deliveries/delivery-planner.js'
+import { RecipientStore } from '../../domain/push/deliveries/recipient-inputs.js'
 import { MessageAudience } from '../../domain/push/messages/message-audience.js'
 import { MessagePushConsumer } from '../../domain/push/messages/message-push-consumer.js'
 import { MessagePushService } from '../../domain/push/messages/message-push-service.js'
 import { MessageRecipients } from '../../domain/push/messages/message-recipients.js'
 import { MessageWithdrawal } from '../../domain/push/messages/message-withdrawal.js'
+import { ReadMessageStore } from '../../domain/push/messages/read-message-store.js'
+import { ReceiverStore } from '../../domain/push/messages/receiver-store.js'
 import { PageWriter } from '../../domain/push/pages/page-writer.js'
 import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
 import { pushJobHandlers } from '../../domain/push/push-job-handlers.js'
@@ -25,6 +30,7 @@ import { DeliveryRecorder } from '../../domain/push/sending/delivery-recorder.js
 import { GatewayHolds } from '../../domain/push/sending/gateway-holds.js'
 import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
+import { TaskStore } from '../../domain/push/tasks/task-store.js'
 import { AudienceCheck } from '../../domain/push/trace/audience-check.js'
 import { TraceService } from '../../domain/push/trace/trace-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
@@ -40,11 +46,6 @@ import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 import type { GroupServices } from './groups.js'
 
-export interface PushServices extends PushCertificates, PushReports {
-  readonly pushPreferences: PushPreferenceService
-  readonly pushTasks: PushTaskService
-}
-
 export interface CreatePushOptions {
   readonly config: ServerConfig
   readonly accounts: AccountService
@@ -58,9 +59,10 @@ export interface CreatePushOptions {
 }
 
 export function createPush(
-  infrastructure: Infrastructure,
+  shared: Infrastructure,
   { config, accounts, apps, core, groups, providers, secretBox, countMessages }: CreatePushOptions,
-): Domain<PushServices> {
+) {
+  const infrastructure = withPushStores(shared)
   const { database, stores, outbox, clock, log } = infrastructure
   const certificates = createCertificates(infrastructure, {
     apps,
@@ -121,19 +123,34 @@ export function createPush(
         run: () => certificateExpiry.notify(observer),
       },
     ],
+  } satisfies Domain
+}
+
+type PushInfrastructure = ReturnType<typeof withPushStores>
+
+/** Adds the stores that only pushes use. */
+function withPushStores(infrastructure: Infrastructure) {
+  const { database, caches, stores } = infrastructure
+  return {
+    ...infrastructure,
+    stores: {
+      ...stores,
+      certificates: new CertificateStore(caches),
+      pushAudiences: new AudienceStore(database),
+      pushRecipients: new RecipientStore(database),
+      pushTasks: new TaskStore(database),
+      readMessages: new ReadMessageStore(database),
+      receivers: new ReceiverStore(database),
+    },
   }
 }
 
-/** The credentials of applications at push gateways. */
-interface PushCertificates {
-  readonly certificateAdmin: CertificateAdminService
-  readonly certificateExpiry: CertificateExpiry
-  readonly pushCertificates: CertificateService
-}
-
-/** @param options.publicUrl the URL at which gateways reach the service; null when they do not */
+/**
+ * The credentials of applications at push gateways.
+ * @param options.publicUrl the URL at which gateways reach the service; null when they do not
+ */
 function createCertificates(
-  { database, caches, stores, ids, clock }: Infrastructure,
+  { database, caches, stores, ids, clock }: PushInfrastructure,
   {
     apps,
     secretBox,
@@ -145,7 +162,7 @@ function createCertificates(
     readonly inspector: PushGateways
     readonly publicUrl: string | null
   },
-): PushCertificates {
+) {
   const store = stores.certificates
   const pushCertificates = new CertificateService({
     database,
@@ -170,17 +187,9 @@ function createCertificates(
   return { certificateAdmin, certificateExpiry, pushCertificates }
 }
 
-interface PushTasks {
-  readonly batchSender: BatchSender
-  readonly deliveryPlanner: DeliveryPlanner
-  readonly pageWriter: PageWriter
-  readonly pause: BackgroundPause
-  readonly pushTasks: PushTaskService
-}
-
 /** Plans and sends pushes of messages to users who are away. */
 function createMessagePushes(
-  { database, stores, jobs, ids, clock }: Infrastructure,
+  { database, stores, jobs, ids, clock }: PushInfrastructure,
   {
     apps,
     certificates,
@@ -217,7 +226,7 @@ function createMessagePushes(
 
 /** Plans tasks, and sends them to the gateways. */
 function createTasks(
-  { database, stores, jobs, ids, clock, log, metrics }: Infrastructure,
+  { database, stores, jobs, ids, clock, log, metrics }: PushInfrastructure,
   {
     apps,
     certificates,
@@ -231,7 +240,7 @@ function createTasks(
     readonly senders: PushGateways['senders']
     readonly countMessages: () => number
   },
-): PushTasks {
+) {
   const shared = { database, clock, certificates, core }
   const tasks = stores.pushTasks
   const deliveries = stores.pushDeliveries
@@ -284,16 +293,9 @@ function createTasks(
   }
 }
 
-interface PushReports {
-  readonly operatorTasks: OperatorTaskService
-  readonly pushReports: ReportService
-  readonly receipts: ReceiptService
-  readonly traces: TraceService
-}
-
 /** Receipts of sent pushes, and the views of them. */
 function createReports(
-  { database, stores, clock, log, metrics }: Infrastructure,
+  { database, stores, clock, log, metrics }: PushInfrastructure,
   {
     config: { traceMs },
     accounts,
@@ -305,7 +307,7 @@ function createReports(
     readonly apps: AppService
     readonly certificates: CertificateService
   },
-): PushReports {
+) {
   const tasks = stores.pushTasks
   const deliveries = stores.pushDeliveries
   const operatorTasks = new OperatorTaskService({ database, store: tasks, apps, clock })

@@ -1,3 +1,4 @@
+import { KeyCheckStore } from '../../domain/secrets/key-check-store.js'
 import {
   type KeyFile,
   type SealedColumn,
@@ -8,16 +9,12 @@ import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
 
-export interface SecretServices {
-  readonly secretService: SecretService
-}
-
 /**
  * @param options.columns every column of secrets
  * @param options.keyFile null: the keys come from the settings
  */
 export function createSecrets(
-  { database, stores }: Infrastructure,
+  { database }: Infrastructure,
   {
     columns,
     secretKeys,
@@ -29,14 +26,14 @@ export function createSecrets(
     readonly secretBox: SecretBox
     readonly keyFile: KeyFile | null
   },
-): Domain<SecretServices> {
+) {
   const secretService = new SecretService({
     database,
     keys: secretKeys,
     keyFile,
     box: secretBox,
-    keyChecks: stores.keyChecks,
+    keyChecks: new KeyCheckStore(),
     columns,
   })
-  return { services: { secretService } }
+  return { services: { secretService } } satisfies Domain
 }

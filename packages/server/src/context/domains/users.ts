@@ -14,6 +14,7 @@ import {
 import { textErasureHandler } from '../../domain/users/deletion/text-erasure-job.js'
 import { TextErasureService } from '../../domain/users/deletion/text-erasure-service.js'
 import { UserImportService } from '../../domain/users/import/user-import-service.js'
+import { UserImportStore } from '../../domain/users/import/user-import-store.js'
 import type { NumberLookupLimit } from '../../domain/users/number-lookup-limit.js'
 import { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { ProfileService } from '../../domain/users/profile-service.js'
@@ -47,16 +48,6 @@ export function createAccounts(
   })
 }
 
-export interface UserServices {
-  readonly accounts: AccountService
-  readonly deletions: DeletionService
-  readonly operatorUsers: OperatorUserService
-  readonly profiles: ProfileService
-  readonly registrations: RegistrationService
-  readonly settings: SettingsService
-  readonly userImports: UserImportService
-}
-
 export interface UsersOptions {
   readonly config: Pick<ServerConfig, 'accounts' | 'rateLimit'>
   readonly accounts: AccountService
@@ -85,7 +76,7 @@ export function createUsers(
     ownership,
     numbers,
   }: UsersOptions,
-): Domain<UserServices> {
+) {
   const names = { reservedPrefixes }
   const textErasures = new TextErasureService({ outbox, copies: stores.waitingEvents, jobs })
   const contactRemovals = new ContactRemovalService({
@@ -110,7 +101,7 @@ export function createUsers(
     contactRemovals,
     clock,
   })
-  const services: UserServices = {
+  const services = {
     accounts,
     deletions,
     operatorUsers: new OperatorUserService({
@@ -156,7 +147,7 @@ export function createUsers(
     }),
     userImports: new UserImportService({
       database,
-      store: stores.userImports,
+      store: new UserImportStore(),
       users: stores.users,
       counts: stores.userCounts,
       apps,
@@ -168,5 +159,5 @@ export function createUsers(
     }),
   }
   const jobHandlers = [textErasureHandler(textErasures), contactRemovalHandler(contactRemovals)]
-  return { services, jobHandlers }
+  return { services, jobHandlers } satisfies Domain
 }

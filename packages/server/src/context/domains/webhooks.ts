@@ -5,9 +5,11 @@ import { options as configOptions } from '../../config/options.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { LoggedEvents } from '../../domain/events/logged-events.js'
 import { AttemptService } from '../../domain/webhooks/attempts/attempt-service.js'
+import { AttemptStore } from '../../domain/webhooks/attempts/attempt-store.js'
 import type { Endpoint } from '../../domain/webhooks/endpoints/endpoint-model.js'
 import { EndpointSecretBox } from '../../domain/webhooks/endpoints/endpoint-secrets.js'
 import { EndpointService } from '../../domain/webhooks/endpoints/endpoint-service.js'
+import { EndpointStore } from '../../domain/webhooks/endpoints/endpoint-store.js'
 import { ReplayService } from '../../domain/webhooks/replay-service.js'
 import { TestService } from '../../domain/webhooks/test-service.js'
 import { DeadLetterPurge } from '../../domain/webhooks/waiting/dead-letter-purge.js'
@@ -23,14 +25,6 @@ import { HttpSender } from '../../webhooks/http-sender.js'
 import { dispatchObserver } from '../adapters/webhooks.js'
 import type { Domain } from '../domain.js'
 import type { Infrastructure } from '../infrastructure.js'
-
-export interface WebhookServices {
-  readonly webhooks: EndpointService
-  readonly webhookAttempts: AttemptService
-  readonly webhookSecrets: EndpointSecretBox
-  readonly webhookTests: TestService
-  readonly webhookReplays: ReplayService
-}
 
 export interface CreateWebhooksOptions {
   readonly config: ServerConfig
@@ -48,7 +42,7 @@ const maxLookUps = 4
 export function createWebhooks(
   infrastructure: Infrastructure,
   { config, apps, secretBox }: CreateWebhooksOptions,
-): Domain<WebhookServices> {
+) {
   const { database, stores, outbox, clock, ids, epoch, log, metrics } = infrastructure
   const outbound = {
     allowed: config.outbound.allow.map(parseAddressRange),
@@ -69,12 +63,13 @@ export function createWebhooks(
     epoch: () => epoch.current,
     userAgent: 'Hermod-Webhooks',
   })
-  const { webhookEndpoints, webhookAttempts: attempts, waitingEvents } = stores
-  const secrets = new EndpointSecretBox({ database, store: webhookEndpoints, secretBox })
+  const endpointStore = new EndpointStore()
+  const attempts = new AttemptStore(database)
+  const secrets = new EndpointSecretBox({ database, store: endpointStore, secretBox })
   const endpoints = new EndpointService({
     database,
-    store: webhookEndpoints,
-    waiting: waitingEvents,
+    store: endpointStore,
+    waiting: stores.waitingEvents,
     attempts,
     secrets,
     outbox: stores.outbox,
@@ -98,8 +93,8 @@ export function createWebhooks(
   }
   const dispatcher: Dispatcher = new Dispatcher({
     database,
-    endpoints: webhookEndpoints,
-    waiting: waitingEvents,
+    endpoints: endpointStore,
+    waiting: stores.waitingEvents,
     outbox: stores.outbox,
     leases: stores.leases,
     // One process has the embedded database, so it need not wait for the leases of the one before it.
@@ -117,8 +112,8 @@ export function createWebhooks(
   })
   const deadLetters = new DeadLetterPurge({
     database,
-    endpoints: webhookEndpoints,
-    waiting: waitingEvents,
+    endpoints: endpointStore,
+    waiting: stores.waitingEvents,
     clock,
   })
   return {
@@ -129,8 +124,8 @@ export function createWebhooks(
       webhookTests: new TestService({ endpoints, attempts, secrets, sender, apps, ids, clock }),
       webhookReplays: new ReplayService({
         database,
-        endpoints: webhookEndpoints,
-        waiting: waitingEvents,
+        endpoints: endpointStore,
+        waiting: stores.waitingEvents,
         outbox: stores.outbox,
         apps,
         clock,
@@ -148,7 +143,7 @@ export function createWebhooks(
         },
       },
     ],
-    logHolders: [(db, appId) => webhookEndpoints.lowestPosition(db, appId)],
+    logHolders: [(db, appId) => endpointStore.lowestPosition(db, appId)],
     maintenanceTasks: [
       {
         name: 'old dead letters',
@@ -156,5 +151,5 @@ export function createWebhooks(
         run: (signal) => deadLetters.run(signal),
       },
     ],
-  }
+  } satisfies Domain
 }

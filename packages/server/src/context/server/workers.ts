@@ -8,7 +8,7 @@ import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { isDatabaseFailure } from '../database/database-log.js'
-import type { BackgroundWork } from '../domain.js'
+import type { Domain } from '../domain.js'
 import type { Stores } from '../stores.js'
 import { endLeases } from './leases.js'
 import { createRelay, outboxObserver } from './outbox.js'
@@ -19,7 +19,7 @@ export interface WorkersOptions {
   readonly stores: Pick<Stores, 'jobs' | 'leases' | 'outbox' | 'storedMessages'>
   /** The lag of a consumer after which events are removed although it has not seen them. */
   readonly maxLagMs: number
-  readonly domains: readonly BackgroundWork[]
+  readonly domains: readonly Domain[]
   readonly metrics: Metrics
   readonly log: Logger
   readonly clock: Clock

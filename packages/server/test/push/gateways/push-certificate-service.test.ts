@@ -3,9 +3,11 @@ import type { CertificateOptions } from '@hermod/protocol'
 import { anyBackend, type Backend, TempFolder } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../dist/config/config.js'
+import { createCaches } from '../../../dist/context/caches.js'
 import { type Context, openContext } from '../../../dist/context/context.js'
 import type { Tx } from '../../../dist/db/database.js'
 import { CertificateExpiry } from '../../../dist/domain/push/certificates/certificate-expiry.js'
+import { CertificateStore } from '../../../dist/domain/push/certificates/certificate-store.js'
 import { createLog } from '../../../dist/observability/log.js'
 import type { QuotaPauses } from '../../../dist/push/sender.js'
 
@@ -102,7 +104,7 @@ for (const backend of anyBackend()) {
 
     it('remember the last accepted push to the minute, and the longest pause of each class', async () => {
       const { stored: certificate } = await set()
-      const store = context.stores.certificates
+      const store = new CertificateStore(createCaches(context))
       const accepted = async (at: number) => {
         await run((tx) => store.recordAccepted(tx, certificate, at))
         return (await known())[0]?.lastAcceptedAt
@@ -162,7 +164,7 @@ for (const backend of anyBackend()) {
       const endsAt = Date.UTC(2026, 5, 30, 12)
       const { stored } = await set()
       await set({ name: 'endless' })
-      const store = context.stores.certificates
+      const store = new CertificateStore(createCaches(context))
       await run((tx) => store.update(tx, stored, { expires_at: endsAt }))
       let now = endsAt - 31 * dayMs
       const expiry = new CertificateExpiry({

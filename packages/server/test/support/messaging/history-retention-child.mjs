@@ -10,7 +10,10 @@ import { createStores } from '../../../dist/context/stores.js'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
+import { ReceiptRequestStore } from '../../../dist/domain/messaging/positions/receipt-request-store.js'
 import { HistoryRetention } from '../../../dist/domain/messaging/retention/history-retention.js'
+import { RetentionWalkStore } from '../../../dist/domain/messaging/retention/retention-walk-store.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 
 const { dataDir, databaseUrl, appId, instant } = JSON.parse(process.argv[2])
@@ -26,10 +29,10 @@ const retention = new HistoryRetention({
   database,
   apps: { list: async () => [{ appId, settings: { history_days: 1 } }] },
   conversations: stores.conversations,
-  walk: stores.retentionWalk,
+  walk: new RetentionWalkStore(database),
   messages: stores.messages,
-  changes: stores.changes,
-  receiptRequests: stores.receiptRequests,
+  changes: new ChangeStore(database),
+  receiptRequests: new ReceiptRequestStore(database),
   outbox: new Outbox({ database, store: stores.outbox, clock, appended() {} }),
   clock,
 })

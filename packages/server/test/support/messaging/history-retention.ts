@@ -7,11 +7,14 @@ import { createStores } from '../../../dist/context/stores.js'
 import { Database } from '../../../dist/db/database.js'
 import { postgresDialect } from '../../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../../dist/db/dialect/sqlite.js'
+import { ChangeStore } from '../../../dist/domain/messaging/log/change-store.js'
+import { ReceiptRequestStore } from '../../../dist/domain/messaging/positions/receipt-request-store.js'
 import {
   HistoryRetention,
   type RemovedRows,
   type RetentionWalk,
 } from '../../../dist/domain/messaging/retention/history-retention.js'
+import { RetentionWalkStore } from '../../../dist/domain/messaging/retention/retention-walk-store.js'
 import { Outbox } from '../../../dist/outbox/outbox.js'
 import type { DataPlace } from '../database/sql.js'
 
@@ -55,10 +58,10 @@ export class Retention implements AsyncDisposable {
       database,
       apps: { list: async () => apps },
       conversations: stores.conversations,
-      walk: stores.retentionWalk,
+      walk: new RetentionWalkStore(database),
       messages: stores.messages,
-      changes: stores.changes,
-      receiptRequests: stores.receiptRequests,
+      changes: new ChangeStore(database),
+      receiptRequests: new ReceiptRequestStore(database),
       outbox: new Outbox({ database, store: stores.outbox, clock, appended() {} }),
       clock,
     })

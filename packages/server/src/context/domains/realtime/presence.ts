@@ -5,17 +5,7 @@ import { isDatabaseFailure } from '../../database/database-log.js'
 import type { Domain } from '../../domain.js'
 import type { Infrastructure } from '../../infrastructure.js'
 
-export interface PresenceServices {
-  readonly presence: PresenceService
-}
-
-export function createPresence({
-  database,
-  stores,
-  sessions,
-  delivery,
-  log,
-}: Infrastructure): Domain<PresenceServices> {
+export function createPresence({ database, stores, sessions, delivery, log }: Infrastructure) {
   const presence = new PresenceService({
     sessions,
     rules: new ContactPresenceRules({ database, store: stores.contacts }),
@@ -26,5 +16,5 @@ export function createPresence({
     },
   })
   delivery.listen(new ContactChanges(presence))
-  return { services: { presence } }
+  return { services: { presence } } satisfies Domain
 }

@@ -1,4 +1,3 @@
-import type { SessionLimits } from '../../../api/sessions/sessions.js'
 import type { ServerConfig } from '../../../config/config.js'
 import { DeviceConnections } from '../../../domain/devices/device-connections.js'
 import type { DeviceService } from '../../../domain/devices/device-service.js'
@@ -7,11 +6,6 @@ import { SessionService } from '../../../domain/sessions/session-service.js'
 import { callsInProgress, maxFrameBytes } from '../../../gateway/limits.js'
 import type { Domain } from '../../domain.js'
 import type { Infrastructure } from '../../infrastructure.js'
-
-export interface SessionServices {
-  readonly sessionService: SessionService
-  readonly sessionLimits: SessionLimits
-}
 
 export function createSessions(
   { database, stores, epoch, sessions, delivery, ids, clock }: Infrastructure,
@@ -24,7 +18,7 @@ export function createSessions(
     readonly devices: DeviceService
     readonly tokens: TokenService
   },
-): Domain<SessionServices> {
+) {
   const { userSessions, pingMs } = config.gateway
   const connections = new DeviceConnections({
     database,
@@ -45,5 +39,5 @@ export function createSessions(
   })
   const { transactionTtlMs } = config.messages
   const sessionLimits = { pingMs, maxFrameBytes, callsInProgress, transactionTtlMs }
-  return { services: { sessionService, sessionLimits } }
+  return { services: { sessionService, sessionLimits } } satisfies Domain
 }
