@@ -51,11 +51,11 @@ export function createWebhooks(
   }
   const client = new OutboundClient({
     ...outbound,
-    lookUpShares: new KeyedSlots({
+    lookUpShares: new KeyedSlots(() => ({
       parallel: maxLookUps,
       maxWaiting: Number.POSITIVE_INFINITY,
       full: () => new Error('too many names are looked up'),
-    }),
+    })),
   })
   const sender = new HttpSender({
     client,

@@ -33,7 +33,7 @@ const waitingReads = 20
 /** The log of events of applications, for their readers. */
 export class EventLogService {
   /** By application. */
-  readonly #reads = new KeyedSlots({
+  readonly #reads = new KeyedSlots(() => ({
     parallel: parallelReads,
     maxWaiting: waitingReads,
     full: () =>
@@ -42,7 +42,7 @@ export class EventLogService {
         `${parallelReads} calls read and ${waitingReads} wait for their turn`,
         { retryAfterSeconds: 1 },
       ),
-  })
+  }))
 
   constructor(
     private readonly options: {

@@ -290,6 +290,10 @@ describe('verify', () => {
       )
       expect(checked).toBe(free)
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(free)
+      const reasons = results.map((result) => result.status === 'rejected' && result.reason.message)
+      // 64 wait for a check, and are refused by its failure.
+      expect(reasons.filter((reason) => /logins under way/.test(reason))).toHaveLength(136 - free)
+      expect(reasons.filter((reason) => /failed logins/.test(reason))).toHaveLength(64)
     },
   )
 

@@ -1,5 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Clock } from '../../lib/clock.js'
+import { KeyedSlots } from '../../lib/concurrency/slots.js'
 import { FailureLimiter } from '../../lib/limits/failure-limiter.js'
 import { networkOf } from '../../lib/limits/network.js'
 import { LoginTurns } from './login-turns.js'
@@ -35,25 +36,24 @@ export interface LoginAttempt {
   readonly knownOrigins?: readonly string[]
 }
 
-/** The failures that one attempt has to wait for. */
-interface Way {
-  /** User and origin; null for an unknown name. */
-  readonly own: string | null
-  /** The network over all users; null for an origin that the user has logged in from. */
-  readonly network: string | null
-  /** The user to whom the network is new, at whom it takes turns. */
-  readonly newTo: string | null
+/**
+ * The failures that one attempt has to wait for: of a pair of user and origin, of a network over
+ * all users, or of both.
+ */
+type AttemptPath =
+  | { readonly kind: 'unknown_name'; readonly network: string }
+  | { readonly kind: 'known_origin'; readonly pair: string }
+  | NewNetwork
+
+/** A network that the user has not logged in from. It takes turns with others at the user. */
+interface NewNetwork {
+  readonly kind: 'new_network'
+  readonly pair: string
+  readonly network: string
+  readonly user: string
 }
 
-/** Attempts of one way that are being checked. */
-interface Gate {
-  /** Attempts that run or wait. */
-  present: number
-  running: number
-  readonly waiting: (() => void)[]
-}
-
-/** Attempts of one way that may wait for others to finish; each keeps a call open. */
+/** Attempts at one pair or network that may wait for others to finish; each keeps a call open. */
 const maxWaiting = 64
 
 /**
@@ -70,13 +70,16 @@ export class LoginGuard {
   readonly #networks: FailureLimiter
   /** Networks without failures have turns of their own, so that those with failures never use them up. */
   readonly #turns: Readonly<Record<'clean' | 'failed', LoginTurns>>
-  readonly #gates = new Map<string, Gate>()
+  readonly #pairChecks: KeyedSlots
+  readonly #networkChecks: KeyedSlots
 
   constructor({ clock, userFailures, addressFailures, pick, ...waits }: LoginGuardOptions) {
     this.#pairs = new FailureLimiter({ clock, limit: userFailures, ...waits })
     this.#networks = new FailureLimiter({ clock, limit: addressFailures, ...waits, isShared: true })
     const turns = () => new LoginTurns({ clock, ...(pick && { pick }) })
     this.#turns = { clean: turns(), failed: turns() }
+    this.#pairChecks = checksOf(this.#pairs)
+    this.#networkChecks = checksOf(this.#networks)
   }
 
   /**
@@ -87,20 +90,20 @@ export class LoginGuard {
    * @throws AppError too_many_requests with the time to wait
    */
   async verify(attempt: LoginAttempt, isRight: () => Promise<boolean>): Promise<boolean> {
-    const way = this.#bestWay(attempt)
-    if (!way) return isRight()
-    this.#requireNoWait(way)
-    await this.#takeTurn(way)
-    const [key, gate] = await this.#enter(way)
-    try {
+    const path = this.#bestPath(attempt)
+    if (!path) return isRight()
+    this.#requireNoWait(path)
+    if (path.kind === 'new_network') await this.#takeTurn(path)
+    const check = async () => {
+      this.#requireNoWait(path)
       const right = await isRight()
       if (right) this.succeeded(attempt)
       else this.failed(attempt)
       return right
-    } finally {
-      gate.running--
-      this.#depart(key, gate)
     }
+    return path.kind === 'unknown_name'
+      ? this.#networkChecks.run(path.network, check)
+      : this.#pairChecks.run(path.pair, check)
   }
 
   /**
@@ -108,15 +111,15 @@ export class LoginGuard {
    * counted then
    */
   check(attempt: LoginAttempt): void {
-    const way = this.#bestWay(attempt)
-    if (way) this.#requireNoWait(way)
+    const path = this.#bestPath(attempt)
+    if (path) this.#requireNoWait(path)
   }
 
   /** Records a wrong password or an unknown name. */
   failed(attempt: LoginAttempt): void {
-    for (const { own, network } of waysOf(attempt)) {
-      if (own !== null) this.#pairs.failed(own)
-      if (network !== null) this.#networks.failed(network)
+    for (const path of pathsOf(attempt)) {
+      if (path.kind !== 'unknown_name') this.#pairs.failed(path.pair)
+      if (path.kind !== 'known_origin') this.#networks.failed(path.network)
     }
   }
 
@@ -124,94 +127,76 @@ export class LoginGuard {
   succeeded(attempt: LoginAttempt): void {
     const user = userKey(attempt)
     if (user === null) return
-    for (const { own } of waysOf(attempt)) if (own !== null) this.#pairs.clear(own)
-    this.#pairs.clear(originKey(user, appServer))
+    for (const path of pathsOf(attempt))
+      if (path.kind !== 'unknown_name') this.#pairs.clear(path.pair)
+    this.#pairs.clear(pairKey(user, appServer))
     if (attempt.address === null) return
     const network = networkOf(attempt.address)
-    this.#pairs.clear(originKey(user, network))
+    this.#pairs.clear(pairKey(user, network))
     for (const turns of Object.values(this.#turns)) turns.giveBack(user, network)
   }
 
   /** @returns null for an attempt that nothing slows down */
-  #bestWay(attempt: LoginAttempt): Way | null {
-    const ways = waysOf(attempt).map((way) => ({ way, waitMs: this.#waitMs(way) }))
-    return ways.sort((a, b) => a.waitMs - b.waitMs)[0]?.way ?? null
+  #bestPath(attempt: LoginAttempt): AttemptPath | null {
+    const paths = pathsOf(attempt).map((path) => ({ path, waitMs: this.#waitMs(path) }))
+    return paths.sort((a, b) => a.waitMs - b.waitMs)[0]?.path ?? null
   }
 
-  #waitMs({ own, network }: Way): number {
+  #waitMs(path: AttemptPath): number {
     return Math.max(
-      own === null ? 0 : this.#pairs.waitMs(own),
-      network === null ? 0 : this.#networks.waitMs(network),
+      path.kind === 'unknown_name' ? 0 : this.#pairs.waitMs(path.pair),
+      path.kind === 'known_origin' ? 0 : this.#networks.waitMs(path.network),
     )
   }
 
-  #requireNoWait(way: Way): void {
-    const waitMs = this.#waitMs(way)
+  #requireNoWait(path: AttemptPath): void {
+    const waitMs = this.#waitMs(path)
     if (waitMs > 0)
       throw new AppError('too_many_requests', 'failed logins', {
         retryAfterSeconds: Math.ceil(waitMs / 1000),
       })
   }
 
-  async #takeTurn({ own, network, newTo }: Way): Promise<void> {
-    if (newTo === null || own === null || network === null) return
+  async #takeTurn({ pair, network, user }: NewNetwork): Promise<void> {
     const { clean, failed } = this.#turns
-    if (clean.has(newTo, network)) return
-    const hasFailed = this.#pairs.count(own) > 0 || Math.round(this.#networks.count(network)) > 0
-    await (hasFailed ? failed : clean).take(newTo, network)
-  }
-
-  async #enter(way: Way): Promise<readonly [key: string, Gate]> {
-    const { own, network } = way
-    const key = own ?? `@${network}`
-    const gate = this.#gates.get(key) ?? { present: 0, running: 0, waiting: [] }
-    if (gate.waiting.length >= maxWaiting)
-      throw new AppError('too_many_requests', 'logins under way', { retryAfterSeconds: 1 })
-    this.#gates.set(key, gate)
-    gate.present++
-    try {
-      for (;;) {
-        this.#requireNoWait(way)
-        const free = own === null ? this.#networks.free(network ?? '') : this.#pairs.free(own)
-        if (gate.running < free) break
-        await new Promise<void>((resolve) => gate.waiting.push(resolve))
-      }
-    } catch (error) {
-      this.#depart(key, gate)
-      throw error
-    }
-    gate.running++
-    return [key, gate]
-  }
-
-  #depart(key: string, gate: Gate): void {
-    if (--gate.present === 0) this.#gates.delete(key)
-    else gate.waiting.shift()?.()
+    if (clean.has(user, network)) return
+    const hasFailed = this.#pairs.count(pair) > 0 || Math.round(this.#networks.count(network)) > 0
+    await (hasFailed ? failed : clean).take(user, network)
   }
 }
 
 /** The origin of the logins of an app server, which says nothing about the networks of its users. */
 const appServer = 'server'
 
-/** Any one of the ways is enough; a failure counts for all of them. */
-function waysOf(attempt: LoginAttempt): readonly Way[] {
+/** Checks at once are no more than may fail; further ones wait. */
+function checksOf(failures: FailureLimiter): KeyedSlots {
+  return new KeyedSlots((key) => ({
+    parallel: () => failures.free(key),
+    maxWaiting,
+    full: () => new AppError('too_many_requests', 'logins under way', { retryAfterSeconds: 1 }),
+  }))
+}
+
+/** Any one of the paths is enough; a failure counts for all of them. */
+function pathsOf(attempt: LoginAttempt): readonly AttemptPath[] {
   const { address, knownOrigins = [] } = attempt
   const user = userKey(attempt)
   const network = address === null ? null : networkOf(address)
-  if (user === null) return network === null ? [] : [{ own: null, network, newTo: null }]
-  const known = knownOrigins.map((origin) => ownWay(user, origin))
-  if (network === null) return [...known, ownWay(user, appServer)]
-  return known.length > 0 ? known : [{ own: originKey(user, network), network, newTo: user }]
+  if (user === null) return network === null ? [] : [{ kind: 'unknown_name', network }]
+  const known = knownOrigins.map((origin) => knownOrigin(user, origin))
+  if (network === null) return [...known, knownOrigin(user, appServer)]
+  if (known.length > 0) return known
+  return [{ kind: 'new_network', pair: pairKey(user, network), network, user }]
 }
 
-function ownWay(user: string, origin: string): Way {
-  return { own: originKey(user, origin), network: null, newTo: null }
+function knownOrigin(user: string, origin: string): AttemptPath {
+  return { kind: 'known_origin', pair: pairKey(user, origin) }
 }
 
 function userKey({ appId, userId }: LoginAttempt): string | null {
   return userId === null ? null : `${appId}/${userId}`
 }
 
-function originKey(user: string, origin: string): string {
+function pairKey(user: string, origin: string): string {
   return `${user} ${origin}`
 }

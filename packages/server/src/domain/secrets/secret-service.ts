@@ -105,7 +105,7 @@ export class SecretService {
    * After a kill at any point, nothing is lost, and another call completes it.
    */
   async rotate(): Promise<RotationReport> {
-    return this.#alone(async () => {
+    return this.#rotating.run(async () => {
       const { keys, keyFile } = this.#options
       if (keyFile !== null && keys.previous === null) {
         const next = keyFile.newKey()
@@ -123,7 +123,7 @@ export class SecretService {
    * reports: the previous key ends when it is removed from there.
    */
   async retire(): Promise<RotationReport> {
-    return this.#alone(async () => {
+    return this.#rotating.run(async () => {
       const { keys, keyFile } = this.#options
       const report = await this.#reseal()
       if (keyFile === null || keys.previous === null || report.unreadable > 0) return report
@@ -202,15 +202,6 @@ export class SecretService {
       },
       replace: (secret, sealed) =>
         database.transaction((tx) => keyChecks.replace(tx, secret.sealed, sealed)),
-    }
-  }
-
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
-    await this.#rotating.lock()
-    try {
-      return await work()
-    } finally {
-      this.#rotating.unlock()
     }
   }
 

@@ -19,6 +19,24 @@ describe('Mutex', () => {
     expect(isIn).toBe(true)
   })
 
+  it('runs one work at a time, also after one that fails', async () => {
+    const mutex = new Mutex()
+    let running = 0
+    const work = (number: number) =>
+      mutex.run(async () => {
+        expect(++running).toBe(1)
+        await settled()
+        running--
+        if (number === 1) throw new Error('failed')
+        return number
+      })
+    expect(await Promise.allSettled([0, 1, 2].map(work))).toMatchObject([
+      { value: 0 },
+      { reason: new Error('failed') },
+      { value: 2 },
+    ])
+  })
+
   it('serves callers in order', async () => {
     const mutex = new Mutex()
     const order: number[] = []

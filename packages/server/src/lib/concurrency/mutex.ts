@@ -9,6 +9,16 @@ export class Mutex {
   readonly #alone: (() => void)[] = []
   readonly #toShare: (() => void)[] = []
 
+  /** Runs work as the exclusive holder. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.lock()
+    try {
+      return await work()
+    } finally {
+      this.unlock()
+    }
+  }
+
   async lock(): Promise<void> {
     if (this.#isLocked || this.#sharing > 0) return wait(this.#alone)
     this.#isLocked = true

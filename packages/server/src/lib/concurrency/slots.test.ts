@@ -30,6 +30,26 @@ describe('Slots', () => {
     expect(entered.at(-1)).toBe(6)
   })
 
+  it('asks for the number of slots whenever work begins or ends', async () => {
+    let parallel = 1
+    const slots = new Slots({
+      parallel: () => parallel,
+      maxWaiting: 3,
+      full: () => new Error('full'),
+    })
+    await slots.enter()
+    const waiting = [slots.enter(), slots.enter(), slots.enter()]
+    expect(slots.isFull).toBe(true)
+    parallel = 3
+    slots.leave()
+    expect(slots.running).toBe(3)
+    parallel = 2
+    slots.leave()
+    slots.leave()
+    await Promise.all(waiting)
+    expect(slots.running).toBe(1)
+  })
+
   it('passes the slot on when work fails', async () => {
     const slots = new Slots({ parallel: 1, maxWaiting: 1, full: () => new Error('full') })
     const failing = slots.run(() => Promise.reject(new Error('failed')))
@@ -43,7 +63,11 @@ describe('Slots', () => {
 
 describe('KeyedSlots', () => {
   it('a full key delays and refuses no work of another key', async () => {
-    const slots = new KeyedSlots({ parallel: 1, maxWaiting: 1, full: () => new Error('full') })
+    const slots = new KeyedSlots(() => ({
+      parallel: 1,
+      maxWaiting: 1,
+      full: () => new Error('full'),
+    }))
     let end = () => {}
     const first = slots.run('a', async () => {
       await new Promise<void>((resolve) => {

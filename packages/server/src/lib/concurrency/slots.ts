@@ -1,6 +1,6 @@
 export interface SlotsOptions {
-  /** Works that may run at once. */
-  readonly parallel: number
+  /** Works that may run at once, at least 1. A function is called whenever work begins or ends. */
+  readonly parallel: number | (() => number)
   readonly maxWaiting: number
   /** The error for work that finds too much waiting. */
   full(): Error
@@ -19,8 +19,7 @@ export class Slots {
 
   /** True when the next work would be refused. */
   get isFull(): boolean {
-    const { parallel, maxWaiting } = this.options
-    return this.#running >= parallel && this.#waiting.length >= maxWaiting
+    return !this.#hasSlot && this.#waiting.length >= this.options.maxWaiting
   }
 
   /** Runs work when a slot is free. @throws the error of a full queue */
@@ -36,15 +35,22 @@ export class Slots {
   /** Waits for a free slot; {@link leave} must follow. @throws the error of a full queue */
   async enter(): Promise<void> {
     if (this.isFull) throw this.options.full()
-    if (this.#running < this.options.parallel) this.#running++
+    if (this.#hasSlot) this.#running++
     else await new Promise<void>((enter) => this.#waiting.push(enter))
   }
 
   /** Passes the slot to the work that has waited longest. */
   leave(): void {
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#running--
+    this.#running--
+    while (this.#waiting.length > 0 && this.#hasSlot) {
+      this.#running++
+      this.#waiting.shift()?.()
+    }
+  }
+
+  get #hasSlot(): boolean {
+    const { parallel } = this.options
+    return this.#running < (typeof parallel === 'number' ? parallel : parallel())
   }
 }
 
@@ -52,11 +58,11 @@ export class Slots {
 export class KeyedSlots {
   readonly #slots = new Map<string, Slots>()
 
-  constructor(private readonly options: SlotsOptions) {}
+  constructor(private readonly optionsOf: (key: string) => SlotsOptions) {}
 
   /** Runs work when a slot of the key is free. @throws the error of a full queue */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const slots = this.#slots.get(key) ?? new Slots(this.options)
+    const slots = this.#slots.get(key) ?? new Slots(this.optionsOf(key))
     this.#slots.set(key, slots)
     await slots.enter()
     try {

@@ -14,11 +14,11 @@ import {
 
 const setting = 'HERMOD_OUTBOUND_ALLOW'
 const newShares = () =>
-  new KeyedSlots({
+  new KeyedSlots(() => ({
     parallel: 4,
     maxWaiting: Number.POSITIVE_INFINITY,
     full: () => new Error('too many'),
-  })
+  }))
 
 /** A client with a connector that records addresses and connects to none. */
 function recordingClient(options: Partial<OutboundOptions> = {}) {

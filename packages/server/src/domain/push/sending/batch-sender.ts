@@ -2,6 +2,7 @@ import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { allEnded } from '../../../lib/concurrency/all-ended.js'
+import { Mutex } from '../../../lib/concurrency/mutex.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { BackgroundPause } from '../../../lib/limits/background-pause.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
@@ -160,12 +161,7 @@ export class BatchSender {
   ): (results: readonly Result[]) => Promise<void> {
     const { recorder, observer, holds } = this.options
     const waiting: Result[] = []
-    let running: Promise<void> | null = null
-    const drain = async () => {
-      while (waiting.length > 0)
-        for (const [name, until] of await recorder.record(appId, inputs, waiting.splice(0)))
-          left.set(name, until)
-    }
+    const recording = new Mutex()
     return async (results) => {
       const tried = results.filter((result) => result.kind === 'tried')
       observer.tried(appId, tried)
@@ -176,12 +172,11 @@ export class BatchSender {
           ofOne.map(({ outcome }) => outcome),
         )
       waiting.push(...results)
-      do {
-        running ??= drain().finally(() => {
-          running = null
-        })
-        await running
-      } while (waiting.length > 0)
+      await recording.run(async () => {
+        if (waiting.length === 0) return
+        const later = await recorder.record(appId, inputs, waiting.splice(0))
+        for (const [name, until] of later) left.set(name, until)
+      })
     }
   }
 
