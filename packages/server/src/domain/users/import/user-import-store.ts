@@ -1,6 +1,6 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
-import { type Insertable, type RawBuilder, sql } from '../../../db/kysely.js'
+import { type Insertable, type RawBuilder, type Selectable, sql } from '../../../db/kysely.js'
 import type { UsersTable } from '../../../db/schema.js'
 import { paddedForPlanCache } from '../../../lib/chunks.js'
 import { emailKey, mobileKey, usernameKey } from '../user-model.js'
@@ -11,21 +11,23 @@ type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
   Partial<Pick<UsersTable, 'mobile' | 'mobile_key' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
+const exportedColumns = [
+  'user_id',
+  'username',
+  'nick_name',
+  'avatar',
+  'description',
+  'mobile',
+  'email',
+  'public_info',
+  'private_info',
+  'status',
+  'created_at',
+  'password_hash',
+] as const
+
 /** A user as exported. */
-export interface ExportedRow {
-  readonly user_id: Int64
-  readonly username: string
-  readonly nick_name: string
-  readonly avatar: string
-  readonly description: string
-  readonly mobile: string | null
-  readonly email: string | null
-  readonly public_info: string
-  readonly private_info: string
-  readonly status: number
-  readonly created_at: number
-  readonly password_hash: string
-}
+export type ExportedRow = Readonly<Pick<Selectable<UsersTable>, (typeof exportedColumns)[number]>>
 
 type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
 
@@ -65,18 +67,7 @@ export class UserImportStore {
   ): Promise<ExportedRow[]> {
     return db
       .selectFrom('users')
-      .select([
-        'user_id',
-        'username',
-        'nick_name',
-        'avatar',
-        'description',
-        'mobile',
-        'email',
-        'public_info',
-        'private_info',
-      ])
-      .select(['status', 'created_at', 'password_hash'])
+      .select(exportedColumns)
       .where('app_id', '=', appId)
       .where('user_id', '>', after)
       .where('deleted_at', 'is', null)
