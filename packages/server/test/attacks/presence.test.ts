@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
 import { expectUnharmed, Honest, metric, sessionsOf, startAttacked } from '../support/attack.js'
 
-const followers = isFullRun ? 40 : 2
+const followers = isFullRun ? 110 : 2
 const sessionsPerUser = 32
 const listLength = 500
 
