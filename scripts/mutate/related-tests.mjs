@@ -75,7 +75,6 @@ const tests = {
     'messaging/messages',
     'messaging/changes',
     'messaging/conversation-model',
-    'groups/group-conversation-model',
     'background/nodes',
   ],
   'domain/messaging/sending/': [
