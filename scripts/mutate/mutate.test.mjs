@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { API } from 'typescript/unstable/sync'
 import { expect, test } from 'vitest'
 import { faultsIn } from './faults.mjs'
-import { integrationTestsOf, namedTests } from './related-tests.mjs'
+import { integrationTestsOf, namedPaths, namedTests } from './related-tests.mjs'
 
 const source = `import { add } from './a.js'
 type Flag = true | 1
@@ -47,6 +47,13 @@ test('faults change what happens at run time, and nothing else', () => {
     ["'<='", "'<'"],
     ['3', '(3 + 1)'],
   ])
+})
+
+test('the folders and files with tests are there', () => {
+  const source = (path) => new URL(`../../packages/server/src/${path}`, import.meta.url)
+  expect(
+    namedPaths.filter((path) => !existsSync(source(path)) && !existsSync(source(`${path}.ts`))),
+  ).toEqual([])
 })
 
 test('the tests of a folder are there, and those of the most particular one are taken', () => {

@@ -52,14 +52,14 @@ const tests = {
     'groups/group-messages',
     'messaging/broadcasts',
   ],
-  'domain/messaging/log/message-model': [
+  'domain/messaging/model/message-model': [
     'messaging/messages',
     'messaging/edits',
     'groups/group-messages',
     'background/nodes',
   ],
   'domain/messaging/log/stored-messages': ['push/message-push', 'background/outbox'],
-  'domain/messaging/marks/': [
+  'domain/messaging/positions/': [
     'messaging/acknowledgements',
     'messaging/conversation-model',
     'messaging/broadcasts',
@@ -186,6 +186,9 @@ export function integrationTestsOf(path, backend) {
     .filter((name) => backend === 'postgres' || !onlyOnPostgres.has(name))
     .map((name) => `packages/server/test/${name}.test.ts`)
 }
+
+/** All path prefixes of the table, for its own test. */
+export const namedPaths = Object.keys(tests)
 
 /** All tests in the table, for its own test. */
 export const namedTests = [...new Set(Object.values(tests).flat())]
